@@ -1,0 +1,74 @@
+"""Checks of values against the rules an option states: type, regex, enum, bounds."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from fleetform.model.kinds.definition import Option
+from fleetform.model.results.decisions import Secret
+from fleetform.model.shape import describe
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "secret": (str, Secret),
+    "bool": (bool,),
+    "int": (int,),
+    "list": (list,),
+    "map": (dict,),
+}
+_WORDS = {
+    "string": "text",
+    "secret": "text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "list": "a list",
+    "map": "a map",
+}
+
+
+def breaks_rules(option: Option, value: Any) -> str | None:
+    """Which of the option's rules the value breaks, or None. A secret's content is not known here."""
+    kind = option.type
+    if isinstance(value, Secret):
+        return None
+    if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
+        # A secret's own text must not reach a message.
+        got = "something else" if kind == "secret" else describe(value)
+        return f"{option.name} is {_article(kind)} option and must be {_WORDS[kind]}, not {got}"
+    if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
+        return None
+    return _breaks_limits(option, value)
+
+
+def _breaks_limits(option: Option, value: Any) -> str | None:
+    shown = "its value" if option.type == "secret" else describe(value)
+    if option.regex is not None and isinstance(value, str) and not _matches(option.regex, value):
+        return f"{option.name} must match {option.regex}, and {shown} does not"
+    if option.enum is not None and not any(type(value) is type(each) and value == each for each in option.enum):
+        return f"{option.name} must be one of {', '.join(map(str, option.enum))}, not {shown}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if option.minimum is not None and value < option.minimum:
+            return f"{option.name} must be at least {option.minimum}, not {value}"
+        if option.maximum is not None and value > option.maximum:
+            return f"{option.name} must be at most {option.maximum}, not {value}"
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None
+
+
+def _matches(pattern: str, value: str) -> bool:
+    compiled = _compiled(pattern)
+    # A pattern that cannot be read is reported at the definition, not at every value.
+    return compiled is None or compiled.search(value) is not None
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind == "int" else f"a {kind}"

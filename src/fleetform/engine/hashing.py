@@ -1,0 +1,63 @@
+"""Canonical JSON and the hashes over it.
+
+inputHash is `h1:` and the SHA-256 of compact JSON with sorted keys, UTF-8, numbers as Go writes them, and absent keys
+left out. The prefix names this encoding: what is stored under another one is hashed anew, never taken for a change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+INPUT_HASH = "h1:"
+CHANGE_ID = "c1:"
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def canonical_json(tree: Any) -> bytes:
+    if _has_float(tree):
+        return _slowly(tree).encode()
+    return _encode(tree)
+
+
+def input_hash(parts: dict[str, Any]) -> str:
+    """The hash of what a plugin is made of; parts that are None or empty do not count."""
+    present = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
+    return INPUT_HASH + hashlib.sha256(canonical_json(present)).hexdigest()
+
+
+def content_hash(tree: Any) -> str:
+    return hashlib.sha256(canonical_json(tree)).hexdigest()
+
+
+def _has_float(tree: Any) -> bool:
+    if isinstance(tree, dict):
+        return any(map(_has_float, tree.values()))
+    if isinstance(tree, (list, tuple)):
+        return any(map(_has_float, tree))
+    return isinstance(tree, float)
+
+
+def _slowly(tree: Any) -> str:
+    if isinstance(tree, dict):
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}:{_slowly(tree[key])}" for key in sorted(tree))
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(tree, (list, tuple)):
+        return "[" + ",".join(map(_slowly, tree)) + "]"
+    if isinstance(tree, float):
+        return number_text(tree)
+    return _encode(tree).decode()
+
+
+def number_text(number: float) -> str:
+    """A float as Go's encoding/json writes it."""
+    if number and not 1e-6 <= abs(number) < 1e21:
+        # Python's shortest form always has an exponent here; it pads it to two digits, Go does not.
+        mantissa, exponent = repr(number).split("e")
+        return f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"
+    return format(Decimal(repr(number)), "f").removesuffix(".0")

@@ -1,0 +1,243 @@
+"""From objects to layers and items: what each object says, in the form that the stages read.
+
+Everything here is made once per object and shared by all decisions. What cannot be read is left out: validation says
+so, with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from fleetform.engine.paths import PathError, parse_path
+from fleetform.engine.selectors import Matchers, SelectorError, compile_clusters, names_clusters
+from fleetform.engine.times import parse_time
+from fleetform.engine.versions import parse_version
+from fleetform.model.kinds.base import OptionValue, OptionValues
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.kinds.preset import (
+    ClusterOptionOverride,
+    DefinitionRef,
+    OverrideItem,
+    PluginOverrideSpec,
+    PluginPresetSpec,
+    PluginSpec,
+)
+from fleetform.model.objects import Object, Path
+from fleetform.model.results.decisions import Item, Layer, Revision, Steps, Strategy
+
+Block = tuple[Path, ClusterOptionOverride]
+
+
+class Override(Struct, frozen=True, eq=False):
+    """A PluginOverride, ready to be applied."""
+
+    object: Object[PluginOverrideSpec]
+    layer: Layer
+    items: tuple[Item, ...]
+    matchers: Matchers
+    definitions: frozenset[str]
+    allow_undeclared: bool
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Application order: by rank, then the oldest first; no stamp is newest; equal times by name (R0-11, B7)."""
+        created = self.layer.created
+        return (self.layer.rank, created is None, created or _NO_TIME, self.object.ref.name)
+
+
+class Group(Struct, frozen=True, eq=False):
+    """A preset's group."""
+
+    items: tuple[Item, ...]
+    matchers: Matchers
+
+
+class Owner(Struct, frozen=True, eq=False):
+    """A preset or a hand-made Plugin, ready to be applied."""
+
+    object: Object[Any]
+    definition: str
+    wanted: str | None
+    release_name: str
+    release_namespace: str
+    matchers: Matchers
+    items: tuple[Item, ...]
+    groups: tuple[Group, ...]
+    blocks: dict[str, list[Block]]
+    passes_undeclared: bool
+
+
+_NO_TIME = parse_time("1970-01-01")
+
+
+def override_layer(object_: Object[PluginOverrideSpec]) -> Override:
+    spec = object_.spec
+    matchers = safe_matchers(spec.cluster_selector)
+    definitions = frozenset(spec.plugin_definition_names or ())
+    rank = 1 + names_clusters(matchers) + bool(definitions)
+    layer = Layer("override", rank, object_, created=object_.created)
+    items = tuple(_override_items(layer, spec.overrides))
+    return Override(object_, layer, items, matchers, definitions, spec.allow_undeclared)
+
+
+def _override_items(layer: Layer, written: list[OverrideItem]) -> Iterator[Item]:
+    for index, item in enumerate(written):
+        yield from _item(layer, item.path, item, ("spec", "overrides"), index, item.strategy or "Replace")
+
+
+def values_items(layer: Layer, values: OptionValues | None, collection: Path) -> tuple[Item, ...]:
+    """The items of an optionValues field, as a list or as a map."""
+    items: list[Item] = []
+    if isinstance(values, dict):
+        for name, value in values.items():
+            items += _item(layer, name, OptionValue(name, value), collection, name)
+    else:
+        for index, each in enumerate(values or ()):
+            items += _item(layer, each.name, each, collection, index)
+    return tuple(items)
+
+
+def _item(
+    layer: Layer,
+    name: str,
+    written: OptionValue | OverrideItem,
+    collection: Path,
+    index: str | int,
+    strategy: Strategy = "Replace",
+) -> tuple[Item, ...]:
+    """The item, or nothing where there is no path or value to speak of."""
+    try:
+        steps = parse_path(name)
+    except PathError:
+        return ()
+    if strategy == "Remove":
+        return (Item(layer, name, steps, collection, index, strategy="Remove"),)
+    if written.value is not UNSET and written.value is not None:
+        return (Item(layer, name, steps, collection, index, written.value, None, None, strategy),)
+    if written.value_from is not None and written.value_from.secret is not None:
+        return (Item(layer, name, steps, collection, index, secret=written.value_from.secret, strategy=strategy),)
+    if written.expression is not None:
+        return (Item(layer, name, steps, collection, index, expression=written.expression, strategy=strategy),)
+    return ()
+
+
+def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
+    spec = object_.spec
+    definition, wanted = definition_of(spec.plugin.plugin_definition, spec.plugin.plugin_definition_version)
+    layer = Layer("preset", 0, object_)
+    return Owner(
+        object_,
+        definition,
+        wanted,
+        spec.plugin.release_name or definition,
+        spec.plugin.release_namespace or definition,
+        safe_matchers(spec.cluster_selector) if spec.cluster_selector is not None else (),
+        values_items(layer, spec.plugin.option_values, ("spec", "plugin", "optionValues")),
+        tuple(_groups(object_)),
+        _blocks(spec),
+        object_.dialect == "greenhouse",
+    )
+
+
+def _groups(object_: Object[PluginPresetSpec]) -> Iterator[Group]:
+    for index, group in enumerate(object_.spec.groups or []):
+        if group.cluster_selector is None:
+            continue
+        layer = Layer("group", 0, object_, group.name)
+        place = ("spec", "groups", index, "optionValues")
+        yield Group(values_items(layer, group.option_values, place), safe_matchers(group.cluster_selector))
+
+
+def _blocks(spec: PluginPresetSpec) -> dict[str, list[Block]]:
+    blocks: dict[str, list[Block]] = {}
+    for name, written in (
+        ("clusterOptionOverrides", spec.cluster_option_overrides),
+        ("clusterOverrides", spec.cluster_overrides),
+    ):
+        for index, block in enumerate(written or []):
+            blocks.setdefault(block.cluster_name, []).append((("spec", name, index, "overrides"), block))
+    return blocks
+
+
+def block_items(object_: Object[PluginPresetSpec], blocks: list[Block]) -> tuple[Item, ...]:
+    """A cluster's own values in a preset: all blocks apply, in order (R0-13)."""
+    items: tuple[Item, ...] = ()
+    for place, block in blocks:
+        items += values_items(Layer("cluster", 0, object_, block.cluster_name), block.overrides, place)
+    return items
+
+
+def plugin_owner(object_: Object[PluginSpec]) -> Owner:
+    """A hand-made Plugin is a preset of one."""
+    spec = object_.spec
+    definition, wanted = definition_of(spec.plugin_definition or "", spec.plugin_definition_version)
+    return Owner(
+        object_,
+        definition,
+        wanted,
+        spec.release_name or definition,
+        spec.release_namespace or definition,
+        (),
+        instance_items(object_),
+        (),
+        {},
+        object_.dialect == "greenhouse",
+    )
+
+
+def instance_items(object_: Object[PluginSpec]) -> tuple[Item, ...]:
+    return values_items(Layer("instance", 0, object_), object_.spec.option_values, ("spec", "optionValues"))
+
+
+def definition_of(written: DefinitionRef | str, version: str | None) -> tuple[str, str | None]:
+    if isinstance(written, DefinitionRef):
+        return written.name, written.version or version
+    return written, version
+
+
+def revision_of(object_: Object[PluginDefinitionSpec]) -> Revision:
+    options: dict[Steps, Option] = {}
+    for option in object_.spec.options or []:
+        try:
+            options.setdefault(parse_path(option.name), option)
+        except PathError:
+            continue
+    layer = Layer("default", 0, object_)
+    version = str(parse_version(object_.spec.version))
+    return Revision(object_, version, options, layer, max(map(len, options), default=0))
+
+
+def default_items(revision: Revision) -> dict[Steps, Item]:
+    """The defaults of a revision; computed from it at each pass, never stamped anywhere (R2-16)."""
+    items: dict[Steps, Item] = {}
+    for index, option in enumerate(revision.object.spec.options or []):
+        if option.default is UNSET or option.default is None:
+            continue
+        try:
+            steps = parse_path(option.name)
+        except PathError:
+            continue
+        collection = ("spec", "options", index)
+        items.setdefault(steps, Item(revision.default_layer, option.name, steps, collection, "default", option.default))
+    return items
+
+
+def safe_matchers(selector: Any) -> Matchers:
+    """A selector that cannot be read selects nothing; validation says why."""
+    try:
+        return compile_clusters(selector)
+    except SelectorError:
+        return ()
+
+
+def has_expired(spec: PluginOverrideSpec, at: datetime) -> bool:
+    if spec.expires is None:
+        return False
+    try:
+        return parse_time(spec.expires) <= at
+    except ValueError:
+        return False

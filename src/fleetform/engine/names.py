@@ -1,0 +1,16 @@
+"""Names that Fleetform gives."""
+
+from __future__ import annotations
+
+import hashlib
+
+LONGEST = 53
+
+
+def generated_name(preset: str, cluster: str) -> str:
+    """`<preset>-<cluster>`; what Helm would refuse as too long is cut and told apart by a hash."""
+    name = f"{preset}-{cluster}"
+    if len(name) <= LONGEST:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST - 9].rstrip('-.')}-{digest}"

@@ -1,0 +1,214 @@
+"""Option names and paths: dotted with indexes as Helm's --set reads them, or JSON pointers; and trees built from them.
+
+A path is a tuple of steps, text for keys and numbers for indexes. A pointer does not tell `0` the key from `0` the
+index, so a number is taken as a key where it meets a map, and paths are compared by their steps' texts.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from fleetform.model.results.decisions import ABSENT, Steps
+
+MAX_INDEX = 65_536
+
+
+class PathError(ValueError):
+    """What is wrong with a path, and at which column (from 1)."""
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        super().__init__(message)
+        self.message, self.column = message, column
+
+
+class IndexPastEndError(PathError):
+    """A list has no such index, and it is not the next one either."""
+
+
+@lru_cache(maxsize=65_536)
+def parse_path(text: str) -> Steps:
+    """`a.b[0]`, or `/a/b/0`, as steps."""
+    if not text:
+        raise PathError("a path must not be empty")
+    return _parse_pointer(text) if text.startswith("/") else _parse_dotted(text)
+
+
+def normal_form(steps: Steps) -> tuple[str, ...]:
+    """What two spellings of one path have in common."""
+    return tuple(str(step) for step in steps)
+
+
+def text_of(steps: Steps) -> str:
+    """The dotted spelling of a path."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += ("." if text else "") + _escaped(step)
+    return text
+
+
+def _escaped(step: str) -> str:
+    for character in "\\.[,=":
+        step = step.replace(character, "\\" + character)
+    return step
+
+
+def _parse_pointer(text: str) -> Steps:
+    steps: list[str | int] = []
+    for part in text[1:].split("/"):
+        if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
+            steps.append(_index(int(part), 1))
+        else:
+            steps.append(part.replace("~1", "/").replace("~0", "~"))
+    return tuple(steps)
+
+
+def _parse_dotted(text: str) -> Steps:
+    steps: list[str | int] = []
+    position = 0
+    while True:
+        key, position = _key(text, position)
+        if not key:
+            raise PathError(f"an empty step in {text!r}", position + 1)
+        steps.append(key)
+        while position < len(text) and text[position] == "[":
+            index, position = _bracket(text, position)
+            steps.append(index)
+        if position == len(text):
+            return tuple(steps)
+        if text[position] != ".":
+            raise PathError(f"unexpected {text[position]!r} in {text!r}", position + 1)
+        position += 1
+
+
+def _key(text: str, position: int) -> tuple[str, int]:
+    key = ""
+    while position < len(text) and text[position] not in ".[":
+        if text[position] in ",=":
+            raise PathError(f"{text[position]!r} in {text!r} must be escaped with \\", position + 1)
+        if text[position] == "\\":
+            position += 1
+            if position == len(text):
+                raise PathError(f"nothing after the \\ in {text!r}", position)
+        key += text[position]
+        position += 1
+    return key, position
+
+
+def _bracket(text: str, position: int) -> tuple[int, int]:
+    end = text.find("]", position)
+    if end < 0:
+        raise PathError(f"the [ in {text!r} is not closed", position + 1)
+    number = text[position + 1 : end]
+    if not (number.isascii() and number.lstrip("+").isdigit() and number.count("+") <= 1):
+        raise PathError(f"{number!r} in {text!r} is not an index", position + 2)
+    return _index(int(number), position + 2), end + 1
+
+
+def _index(number: int, column: int) -> int:
+    if number > MAX_INDEX:
+        raise PathError(f"index {number} is greater than {MAX_INDEX}", column)
+    return number
+
+
+def get_in(tree: Any, steps: Steps) -> Any:
+    """What stands at the path, or ABSENT."""
+    for step in steps:
+        if isinstance(tree, dict):
+            tree = tree.get(str(step), ABSENT)
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+            tree = tree[step]
+        else:
+            return ABSENT
+    return tree
+
+
+def with_value(tree: Any, steps: Steps, value: Any) -> Any:
+    """A copy of the tree with the value at the path; what is not on the path is shared, not copied."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(tree, dict):
+        key = str(step)
+        return {**tree, key: with_value(tree.get(key, ABSENT), rest, value)}
+    if isinstance(tree, list) and isinstance(step, int):
+        return _with_list_value(tree, step, rest, value)
+    if tree is not ABSENT and tree is not None:
+        raise PathError(f"there is no {text_of(steps)} in a {_kind(tree)}")
+    if isinstance(step, int):
+        return _with_list_value([], step, rest, value)
+    return {step: with_value(ABSENT, rest, value)}
+
+
+def _with_list_value(items: list[Any], index: int, rest: Steps, value: Any) -> list[Any]:
+    if index > len(items):
+        raise IndexPastEndError(
+            f"index {index} is past the end: the list has {len(items)} items, so {len(items)} is next"
+        )
+    before = items[index] if index < len(items) else ABSENT
+    return [*items[:index], with_value(before, rest, value), *items[index + 1 :]]
+
+
+def without(tree: Any, steps: Steps) -> Any:
+    """A copy of the tree with nothing at the path."""
+    if get_in(tree, steps) is ABSENT:
+        return tree
+    step, rest = steps[0], steps[1:]
+    if isinstance(tree, dict):
+        key = str(step)
+        if not rest:
+            return {each: value for each, value in tree.items() if each != key}
+        return {**tree, key: without(tree[key], rest)}
+    if not rest:
+        return [*tree[:step], *tree[int(step) + 1 :]]
+    return [*tree[:step], without(tree[step], rest), *tree[int(step) + 1 :]]
+
+
+def _kind(tree: Any) -> str:
+    return "map" if isinstance(tree, dict) else "list" if isinstance(tree, list) else "single value"
+
+
+def set_in_tree(tree: dict[str, Any], steps: Steps, value: Any) -> None:
+    """Put an option's value into the tree that the renderer gets, in place, as Helm does: gaps in lists are null."""
+    holder: Any = tree
+    for position, step in enumerate(steps[:-1]):
+        holder = _descend(holder, step, [] if isinstance(steps[position + 1], int) else {}, steps)
+    _put(holder, steps[-1], value, steps)
+
+
+def _descend(holder: Any, step: str | int, fresh: Any, steps: Steps) -> Any:
+    if isinstance(step, int):
+        _grow(holder, step, steps)
+        if holder[step] is None:
+            holder[step] = fresh
+        found = holder[step]
+    else:
+        if not isinstance(holder, dict):
+            raise _clash(steps)
+        found = holder.setdefault(step, fresh)
+    if type(found) is not type(fresh):
+        raise _clash(steps)
+    return found
+
+
+def _put(holder: Any, step: str | int, value: Any, steps: Steps) -> None:
+    if isinstance(step, int):
+        _grow(holder, step, steps)
+        holder[step] = value
+    elif isinstance(holder, dict):
+        holder[step] = value
+    else:
+        raise _clash(steps)
+
+
+def _grow(holder: Any, index: int, steps: Steps) -> None:
+    if not isinstance(holder, list):
+        raise _clash(steps)
+    holder.extend([None] * (index + 1 - len(holder)))
+
+
+def _clash(steps: Steps) -> PathError:
+    return PathError(f"{text_of(steps)} cannot be set: another option put something else there")

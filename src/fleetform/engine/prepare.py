@@ -1,0 +1,164 @@
+"""Prepare: a snapshot's objects made ready and indexed once; what did not change is taken from the pass before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fleetform.engine.layers import (
+    Override,
+    Owner,
+    default_items,
+    has_expired,
+    override_layer,
+    plugin_owner,
+    preset_owner,
+    revision_of,
+)
+from fleetform.engine.select import ReachIndex
+from fleetform.engine.selectors import any_matches
+from fleetform.engine.version import choose, offered
+from fleetform.engine.versions import VersionError
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Gate, Item, Revision, Slot, Steps, Target, sort_key
+from fleetform.model.snapshot import Snapshot
+
+Cluster = Object[ClusterSpec]
+Route = tuple[str, Steps] | None
+
+
+class Prepared:
+    """Everything the stages ask about a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, before: Prepared | None = None) -> None:
+        self.snapshot = snapshot
+        self.clusters = self._group_clusters(before)
+        self.owners = self._prepare_owners(before)
+        self.overrides, self.indexes = self._prepare_overrides(before)
+        self.revisions, self.revision_of = self._prepare_definitions(before)
+        self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
+        self.targets = {owner: _target(owner, chosen) for owner, chosen in self.choices.items()}
+        self.instances = self._find_instances()
+        # Memos of what follows from one revision alone.
+        self._defaults: dict[Revision, dict[Steps, Item]] = before._defaults if before else {}
+        self._slots: dict[Revision, dict[str, Slot]] = before._slots if before else {}
+        self._routes: dict[Revision, dict[Steps, Route]] = before._routes if before else {}
+
+    def _group_clusters(self, before: Prepared | None) -> dict[str, list[Cluster]]:
+        if before is not None and before.snapshot.clusters is self.snapshot.clusters:
+            return before.clusters
+        clusters: dict[str, list[Cluster]] = {}
+        for cluster in self.snapshot.clusters.values():
+            clusters.setdefault(cluster.ref.organization, []).append(cluster)
+        return clusters
+
+    def _prepare_owners(self, before: Prepared | None) -> dict[Object[Any], Owner]:
+        """Presets and hand-made plugins, the oldest first: of two claims on a release the older keeps it (B23)."""
+        earlier = before.owners if before else {}
+        made_by_hand = [each for each in self.snapshot.plugins.values() if each.spec.preset_ref is None]
+        objects: list[Object[Any]] = [*self.snapshot.presets.values(), *made_by_hand]
+        owners = {}
+        for object_ in sorted(objects, key=_age):
+            make = preset_owner if object_.ref.kind == "PluginPreset" else plugin_owner
+            owners[object_] = earlier.get(object_) or make(object_)
+        return owners
+
+    def _prepare_overrides(self, before: Prepared | None) -> tuple[dict[Object[Any], Override], dict[str, ReachIndex]]:
+        earlier = before.overrides if before else {}
+        active: dict[str, list[Override]] = {}
+        overrides = {}
+        for object_ in self.snapshot.overrides.values():
+            if not has_expired(object_.spec, self.snapshot.at):
+                overrides[object_] = earlier.get(object_) or override_layer(object_)
+                active.setdefault(object_.ref.organization, []).append(overrides[object_])
+        indexes = {organization: ReachIndex(active.get(organization, ())) for organization in self.clusters}
+        return overrides, indexes
+
+    def _prepare_definitions(
+        self, before: Prepared | None
+    ) -> tuple[dict[tuple[str, str], dict[str, Revision]], dict[Object[Any], Revision]]:
+        earlier = before.revision_of if before else {}
+        by_name: dict[tuple[str, str], dict[str, Revision]] = {}
+        by_object = {}
+        for object_ in self.snapshot.definitions.values():
+            try:
+                revision = earlier.get(object_) or revision_of(object_)
+            except VersionError:
+                continue
+            by_object[object_] = revision
+            by_name.setdefault((object_.ref.organization, object_.ref.name), {})[revision.version] = revision
+        return by_name, by_object
+
+    def _choose(self, owner: Owner) -> Revision | Gate:
+        offers = offered(self.revisions, owner.object.ref.organization, owner.definition)
+        return choose(offers, owner.definition, owner.wanted)
+
+    def _find_instances(self) -> dict[tuple[str, str, str], Object[Any]]:
+        """Plugins beside a preset, by organization, preset and the name that the preset generates (B4)."""
+        return {
+            (plugin.ref.organization, plugin.spec.preset_ref.name, plugin.ref.name): plugin
+            for plugin in self.snapshot.plugins.values()
+            if plugin.spec.preset_ref is not None
+        }
+
+    def defaults(self, revision: Revision) -> dict[Steps, Item]:
+        found = self._defaults.get(revision)
+        if found is None:
+            found = self._defaults[revision] = default_items(revision)
+        return found
+
+    def slots(self, revision: Revision) -> dict[str, Slot]:
+        """The declared options by name, in path order."""
+        found = self._slots.get(revision)
+        if found is None:
+            in_order = sorted(revision.options.items(), key=lambda entry: sort_key(entry[0]))
+            found = {option.name: Slot(option.name, steps, option) for steps, option in in_order}
+            self._slots[revision] = found
+        return found
+
+    def route(self, revision: Revision, steps: Steps) -> Route:
+        """The declared option a path belongs to, and the path inside it: the longest name wins (R0-8)."""
+        routes = self._routes.setdefault(revision, {})
+        if steps not in routes:
+            routes[steps] = _route(revision, steps)
+        return routes[steps]
+
+    def clusters_reached(self, override: Override) -> list[Cluster]:
+        candidates = self.clusters.get(override.object.ref.organization, ())
+        return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
+
+
+def _age(object_: Object[Any]) -> tuple[Any, ...]:
+    stamp = object_.created.timestamp() if object_.created else float("inf")
+    return (stamp, object_.ref.kind == "Plugin", object_.ref.name, object_.ref.organization)
+
+
+def _target(owner: Owner, chosen: Revision | Gate) -> Target:
+    revision = chosen if isinstance(chosen, Revision) else None
+    return Target(owner.object, owner.definition, owner.wanted, revision, owner.release_namespace, owner.release_name)
+
+
+def _route(revision: Revision, steps: Steps) -> Route:
+    for length in range(min(len(steps), revision.longest), 0, -1):
+        option = revision.options.get(steps[:length])
+        if option is not None:
+            return option.name, steps[length:]
+    if any(isinstance(step, int) for step in steps):
+        # A pointer's number may be a key, where the option's name has one.
+        return _route_by_text(revision, steps)
+    return None
+
+
+def _route_by_text(revision: Revision, steps: Steps) -> Route:
+    by_text = {tuple(map(str, each)): option for each, option in revision.options.items()}
+    for length in range(min(len(steps), revision.longest), 0, -1):
+        option = by_text.get(tuple(map(str, steps[:length])))
+        if option is not None:
+            return option.name, steps[length:]
+    return None
+
+
+def differing(now: Mapping[Any, Object[Any]], then: Mapping[Any, Object[Any]]) -> set[Object[Any]]:
+    """The objects that are in one and not, as the same object, in the other."""
+    return set() if now is then else set(now.values()) ^ set(then.values())

@@ -1,0 +1,266 @@
+"""Selectors: Kubernetes label selectors, `-l` texts, and cluster selectors compiled to matchers.
+
+Held to the tables of what k8s.io/apimachinery answers. Compiled once and asked often: converting a selector for every
+check is where other tools spend their time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors, LabelSelector
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Labels = Mapping[str, str]
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_TEXT_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)")
+_INT64 = range(-(2**63), 2**63)
+
+
+class SelectorError(ValueError):
+    """What is wrong with a selector; where holds the field's path below the selector."""
+
+    def __init__(self, message: str, *where: str | int) -> None:
+        super().__init__(message)
+        self.message, self.where = message, where
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label."""
+
+    key: str
+    operator: Operator
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Labels) -> bool:
+        value = labels.get(self.key)
+        operator = self.operator
+        if operator == "In":
+            return value is not None and value in self.values
+        if operator == "NotIn":
+            return value is None or value not in self.values
+        if operator == "Exists":
+            return value is not None
+        if operator == "DoesNotExist":
+            return value is None
+        return _compares(value, operator, next(iter(self.values)))
+
+
+def _compares(value: str | None, operator: Operator, bound: str) -> bool:
+    try:
+        number = int(value or "")
+    except ValueError:
+        return False
+    if number not in _INT64:
+        return False
+    return number > int(bound) if operator == "Gt" else number < int(bound)
+
+
+Requirements = tuple[Requirement, ...]
+
+
+def matches_all(requirements: Requirements, labels: Labels) -> bool:
+    return all(requirement.matches(labels) for requirement in requirements)
+
+
+def compile_labels(selector: LabelSelector) -> Requirements:
+    """The requirements of a label selector; none at all match everything."""
+    requirements = []
+    for key, value in sorted((selector.match_labels or {}).items()):
+        _check_key(key, "matchLabels", key)
+        _check_value(value, "matchLabels", key)
+        requirements.append(Requirement(key, "In", frozenset((value,))))
+    for index, expression in enumerate(selector.match_expressions or []):
+        where = ("matchExpressions", index)
+        values = expression.values or []
+        _check_key(expression.key, *where, "key")
+        if expression.operator in ("In", "NotIn") and not values:
+            raise SelectorError(f"{expression.operator} needs values", *where)
+        if expression.operator in ("Exists", "DoesNotExist") and values:
+            raise SelectorError(f"{expression.operator} takes no values", *where, "values")
+        for position, value in enumerate(values):
+            _check_value(value, *where, "values", position)
+        requirements.append(Requirement(expression.key, expression.operator, frozenset(values)))
+    return tuple(requirements)
+
+
+def _check_key(key: str, *where: str | int) -> None:
+    prefix, slash, name = key.rpartition("/")
+    if slash and not (_PREFIX.match(prefix) and len(prefix) <= 253):
+        raise SelectorError(f"{key!r} is not a label key: its prefix must be a DNS name", *where)
+    if not _NAME.match(name) or len(name) > 63:
+        raise SelectorError(
+            f"{key!r} is not a label key: at most 63 letters, digits, - _ and ., first and last a letter or digit",
+            *where,
+        )
+
+
+def _check_value(value: str, *where: str | int) -> None:
+    if value and (not _NAME.match(value) or len(value) > 63):
+        raise SelectorError(
+            f"{value!r} is not a label value: at most 63 letters, digits, - _ and ., first and last a letter or digit",
+            *where,
+        )
+
+
+# ---- `-l` texts
+
+
+def parse_selector(text: str) -> Requirements:
+    """A selector as kubectl's -l takes it: `env=prod,tier in (1,2),!retired,size>3`."""
+    tokens = _tokens(text)
+    requirements: list[Requirement] = []
+    position = 0
+    while position < len(tokens):
+        requirement, position = _requirement(tokens, position)
+        requirements.append(requirement)
+        if position == len(tokens):
+            break
+        if tokens[position] != ",":
+            raise SelectorError(f"expected , before {tokens[position]!r}")
+        position += 1
+        if position == len(tokens):
+            raise SelectorError("nothing after the last ,")
+    return tuple(requirements)
+
+
+def _tokens(text: str) -> list[str]:
+    return [match.group(1) for match in _TEXT_TOKEN.finditer(text)]
+
+
+def _requirement(tokens: list[str], position: int) -> tuple[Requirement, int]:
+    if tokens[position] == "!":
+        key = _word(tokens, position + 1)
+        return Requirement(key, "DoesNotExist"), position + 2
+    key = _word(tokens, position)
+    operator = tokens[position + 1] if position + 1 < len(tokens) else ","
+    if operator == ",":
+        return Requirement(key, "Exists"), position + 1
+    if operator in ("in", "notin"):
+        values, end = _set_of_values(tokens, position + 2)
+        return Requirement(key, "In" if operator == "in" else "NotIn", values), end
+    if operator in ("=", "==", "!=", "<", ">"):
+        return _comparison(key, operator, tokens, position + 2)
+    raise SelectorError(f"{operator!r} is not an operator; use = == != in notin < >")
+
+
+def _comparison(key: str, operator: str, tokens: list[str], position: int) -> tuple[Requirement, int]:
+    value = ""
+    if position < len(tokens) and tokens[position] not in (",",):
+        value = tokens[position]
+        position += 1
+        if value in ("=", "==", "!=", "!", "(", ")", "<", ">"):
+            raise SelectorError(f"expected a value, not {value!r}")
+    if operator in ("<", ">"):
+        if not re.fullmatch(r"[-+]?[0-9]+", value) or int(value) not in _INT64:
+            raise SelectorError(f"{operator} compares whole numbers, not {value!r}")
+        return Requirement(key, "Gt" if operator == ">" else "Lt", frozenset((value,))), position
+    _check_value(value)
+    return Requirement(key, "NotIn" if operator == "!=" else "In", frozenset((value,))), position
+
+
+def _word(tokens: list[str], position: int) -> str:
+    if position >= len(tokens) or not re.match(r"[^=!,()<>]", tokens[position]):
+        raise SelectorError("expected a label key" + (f", not {tokens[position]!r}" if position < len(tokens) else ""))
+    _check_key(tokens[position])
+    return tokens[position]
+
+
+def _set_of_values(tokens: list[str], position: int) -> tuple[frozenset[str], int]:
+    if position >= len(tokens) or tokens[position] != "(":
+        raise SelectorError("expected ( after in or notin")
+    values: list[str] = []
+    pending = ""
+    for index in range(position + 1, len(tokens)):
+        token = tokens[index]
+        if token == ")":
+            values.append(pending)
+            for value in values:
+                _check_value(value)
+            return frozenset(values), index + 1
+        if token == ",":
+            values.append(pending)
+            pending = ""
+        elif pending:
+            raise SelectorError(f"expected , or ) before {token!r}")
+        else:
+            pending = token
+    raise SelectorError("the ( is not closed")
+
+
+# ---- Cluster selectors
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMatcher:
+    """One element of a cluster selector, compiled. requirements is None where no labels are asked for."""
+
+    requirements: Requirements | None
+    names: frozenset[str]
+    ignored: frozenset[str]
+
+    @property
+    def everything(self) -> bool:
+        """Selects all clusters, but for the ignored ones."""
+        return self.requirements is None and not self.names
+
+    @property
+    def names_clusters(self) -> bool:
+        return not self.everything or bool(self.ignored)
+
+    def matches(self, name: str, labels: Labels) -> bool:
+        if name in self.ignored:
+            return False
+        if self.everything or name in self.names:
+            return True
+        return self.requirements is not None and matches_all(self.requirements, labels)
+
+
+Matchers = tuple[ClusterMatcher, ...]
+
+
+def compile_clusters(selectors: ClusterSelectors | None) -> Matchers:
+    """The matchers whose union a cluster selector is. Absent, {} and [] select everything (R0-4)."""
+    if selectors is None or selectors == []:
+        return (ClusterMatcher(None, frozenset(), frozenset()),)
+    if isinstance(selectors, ClusterSelector):
+        return (_compile_one(selectors),)
+    compiled = []
+    for index, selector in enumerate(selectors):
+        try:
+            compiled.append(_compile_one(selector))
+        except SelectorError as error:
+            raise SelectorError(error.message, index, *error.where) from error
+    return tuple(compiled)
+
+
+def _compile_one(selector: ClusterSelector) -> ClusterMatcher:
+    bare = bool(selector.match_labels or selector.match_expressions)
+    if bare and selector.label_selector is not None:
+        raise SelectorError("labels are given twice: under labelSelector and beside it", "labelSelector")
+    requirements: Requirements = ()
+    if bare:
+        requirements = compile_labels(selector)
+    elif selector.label_selector is not None:
+        try:
+            requirements = compile_labels(selector.label_selector)
+        except SelectorError as error:
+            raise SelectorError(error.message, "labelSelector", *error.where) from error
+    return ClusterMatcher(
+        requirements or None, frozenset(selector.cluster_names or ()), frozenset(selector.ignore_clusters or ())
+    )
+
+
+def any_matches(matchers: Matchers, name: str, labels: Labels) -> bool:
+    return any(matcher.matches(name, labels) for matcher in matchers)
+
+
+def names_clusters(matchers: Matchers) -> bool:
+    """Whether an override with this selector ranks as naming clusters: not if any element selects all of them."""
+    return all(matcher.names_clusters for matcher in matchers)

@@ -1,0 +1,27 @@
+"""Times and durations as manifests write them: one parser each, everywhere."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parse_time(text: str) -> datetime:
+    """An RFC 3339 time, or a date (its first instant, UTC). ValueError where it is neither."""
+    parsed = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
+    return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def parse_duration(text: str) -> timedelta:
+    """90s, 30m, 24h, 14d, or several in a row. ValueError where it is none."""
+    parts = re.findall(r"([0-9]+)([smhd])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"{text!r} is not a duration")
+    return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))
+
+
+def time_text(time: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")

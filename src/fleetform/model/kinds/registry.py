@@ -1,0 +1,58 @@
+"""The list of kinds: the one place that says which there are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fleetform.model.kinds.base import Record
+from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionRevisionSpec, PluginDefinitionSpec
+from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.lifecycle import (
+    ApprovalSpec,
+    LifecyclePolicySpec,
+    PluginStateSpec,
+    RolloutPolicySpec,
+    RolloutSpec,
+    UpdateWindowSpec,
+)
+from fleetform.model.kinds.placement import PlacementSpec
+from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
+
+API_VERSION = "fleetform.dev/v1alpha1"
+PLATFORM_NAMESPACE = "fleetform-system"
+
+
+class Kind(NamedTuple):
+    """A kind, the record of its spec, and the word for several of it."""
+
+    name: str
+    spec: type[Record]
+    plural: str
+    spec_required: bool = True
+    written_by_fleetform: bool = False
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("Approval", ApprovalSpec, "approvals"),
+        Kind("Catalog", CatalogSpec, "catalogs"),
+        Kind("Cluster", ClusterSpec, "clusters", spec_required=False),
+        Kind("LifecyclePolicy", LifecyclePolicySpec, "policies", spec_required=False),
+        Kind("Organization", OrganizationSpec, "organizations", spec_required=False),
+        Kind("Placement", PlacementSpec, "placements", spec_required=False),
+        Kind("Plugin", PluginSpec, "plugins"),
+        Kind("PluginDefinition", PluginDefinitionSpec, "definitions"),
+        Kind("PluginDefinitionRevision", PluginDefinitionRevisionSpec, "revisions", written_by_fleetform=True),
+        Kind("PluginOverride", PluginOverrideSpec, "overrides"),
+        Kind("PluginPreset", PluginPresetSpec, "presets"),
+        Kind("PluginState", PluginStateSpec, "states", written_by_fleetform=True),
+        Kind("Rollout", RolloutSpec, "rollouts", written_by_fleetform=True),
+        Kind("RolloutPolicy", RolloutPolicySpec, "policies"),
+        Kind("UpdateWindow", UpdateWindowSpec, "windows"),
+    )
+}
+
+
+def kind_named(name: str) -> Kind | None:
+    return KINDS.get(name)

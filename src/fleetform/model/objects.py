@@ -1,0 +1,68 @@
+"""What was read: objects with their origin. An origin names a place by path; lines are found when one is printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from fleetform.model.kinds.base import Metadata
+
+Path = tuple[str | int, ...]
+Spec_co = TypeVar("Spec_co", covariant=True)
+
+
+class Ref(NamedTuple):
+    """An object by kind, organization and name."""
+
+    kind: str
+    organization: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.organization}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The document an object was read from; base is its path in there (List items have one)."""
+
+    file: str
+    first_line: int
+    last_line: int
+    base: Path = ()
+
+
+class At(NamedTuple):
+    """A place: a path in the document of an origin."""
+
+    origin: Origin
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Object(Generic[Spec_co]):
+    """One object of the input. Compared by identity: a changed object is another object.
+
+    moved holds, for objects of other systems, which path of the native shape stands where in their own.
+    """
+
+    ref: Ref
+    metadata: Metadata
+    spec: Spec_co
+    origin: Origin
+    dialect: str = "native"
+    moved: tuple[tuple[Path, Path], ...] = ()
+    created: datetime | None = None
+    content: Any = None
+
+    def at(self, *path: str | int) -> At:
+        for native, theirs in self.moved:
+            if path[: len(native)] == native:
+                path = theirs + path[len(native) :]
+                break
+        return At(self.origin, self.origin.base + path)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.metadata.labels or {}

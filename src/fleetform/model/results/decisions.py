@@ -1,0 +1,237 @@
+"""What was decided, and why. Provenance is references: an item is made once and every decision points at it.
+
+Records are msgspec structs for their size and speed: a fleet has millions of them. They form no cycles, so the garbage
+collector need not look at them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
+
+from fleetform.model.kinds.base import SecretKey
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import At, Object, Path, Ref
+
+LayerName = Literal["default", "preset", "group", "cluster", "instance", "override", "config"]
+Strategy = Literal["Replace", "Merge", "Remove"]
+Steps = tuple[str | int, ...]
+
+
+class _Absent:
+    """No value at all, which is not the same as null."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT: Final = _Absent()
+
+
+class Secret(NamedTuple):
+    """A secret inside a tree of values: by reference, or written down in plain (never printed)."""
+
+    ref: SecretKey | None
+    plain: Any = None
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+
+class Layer(Struct, frozen=True, eq=False, gc=False):
+    """What one object, or one part of it, says about a plugin."""
+
+    name: LayerName
+    rank: int
+    object: Object[Any]
+    part: str = ""
+    created: datetime | None = None
+
+
+class Item(Struct, frozen=True, eq=False, gc=False):
+    """One value that one layer gives one path: exactly one of value, secret, expression (Remove has none).
+
+    It stands at the index (or, in a map, the key) of a collection whose path all its siblings share.
+    """
+
+    layer: Layer
+    text: str
+    steps: Steps
+    collection: Path
+    index: str | int
+    value: Any = ABSENT
+    secret: SecretKey | None = None
+    expression: str | None = None
+    strategy: Strategy = "Replace"
+
+    @property
+    def at(self) -> At:
+        return self.layer.object.at(*self.collection, self.index)
+
+
+class Part(Struct, frozen=True, eq=False, gc=False):
+    """A path inside an option's value that an item of its own decides. value is ABSENT where it was removed."""
+
+    steps: Steps
+    value: Any
+    winner: Item
+    hidden: tuple[Item, ...] = ()
+    tie: Literal["created", "name"] | None = None
+
+
+class Slot(Struct, frozen=True, eq=False, gc=False):
+    """An option's name, its path in the values, and its declaration (None where nobody declares it)."""
+
+    name: str
+    steps: Steps
+    option: Option | None
+
+
+class OptionDecision(Struct, frozen=True, eq=False, gc=False):
+    """An option's value, the item that won, and what it hid, from specific to generic."""
+
+    slot: Slot
+    value: Any
+    winner: Item | None
+    hidden: tuple[Item, ...] = ()
+    parts: tuple[Part, ...] = ()
+    tie: Literal["created", "name"] | None = None
+    removed_by: Item | None = None
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.slot.name
+
+
+class Gate(Struct, frozen=True, eq=False, gc=False):
+    """Something that keeps a plugin from its target, by its name in the closed list."""
+
+    gate: str
+    message: str
+    do: str
+    option: str = ""
+    ref: Ref | None = None
+    at: At | None = None
+
+
+class Revision(Struct, frozen=True, eq=False, gc=False):
+    """One version of a definition, with its options by path."""
+
+    object: Object[PluginDefinitionSpec]
+    version: str
+    options: dict[Steps, Option]
+    default_layer: Layer
+    longest: int
+
+
+class Skipped(NamedTuple):
+    """An item that says nothing here, and why."""
+
+    item: Item
+    reason: Literal["not-declared"]
+
+
+Entry = tuple[Item, Steps]
+
+
+class Settled(Struct, frozen=True, eq=False, gc=False):
+    """An option as all plugins of a kind have it, with the items under and over the place of a cluster's own.
+
+    decision is None where an expression makes the value differ from cluster to cluster. plain says that every item
+    replaces the whole value, so that a cluster's own need no second look at the others.
+    """
+
+    slot: Slot
+    decision: OptionDecision | None
+    below: tuple[Entry, ...]
+    above: tuple[Entry, ...]
+    plain: bool
+
+
+class Shared(Struct, frozen=True, eq=False, gc=False):
+    """What all plugins with the same owner, groups and overrides have in common; options in path order."""
+
+    options: tuple[Settled, ...]
+    dynamic: tuple[Settled, ...]
+    overrides: tuple[Object[Any], ...]
+    skipped: tuple[Skipped, ...]
+    gates: tuple[Gate, ...]
+
+
+class Target(Struct, frozen=True, eq=False, gc=False):
+    """What an owner wants, wherever it is installed."""
+
+    owner: Object[Any]
+    definition: str
+    wanted: str | None
+    revision: Revision | None
+    release_namespace: str
+    release_name: str
+
+
+class PluginDecision(Struct, frozen=True, eq=False, gc=False):
+    """What one plugin on one cluster gets. own holds the options that differ from what is shared."""
+
+    name: str
+    cluster: Object[ClusterSpec]
+    target: Target
+    instance: Object[Any] | None
+    shared: Shared
+    own: tuple[OptionDecision, ...]
+    own_skipped: tuple[Skipped, ...]
+    gates: tuple[Gate, ...]
+
+    @property
+    def organization(self) -> str:
+        return self.cluster.ref.organization
+
+    @property
+    def ref(self) -> Ref:
+        return Ref("Plugin", self.organization, self.name)
+
+    @property
+    def version(self) -> str | None:
+        return self.target.revision.version if self.target.revision else None
+
+    @property
+    def options(self) -> dict[str, OptionDecision]:
+        """Every option by name, in path order: the shared ones, with this plugin's own in their places."""
+        merged = {each.slot.name: each.decision for each in self.shared.options if each.decision is not None}
+        merged.update((each.slot.name, each) for each in self.own)
+        return dict(sorted(merged.items(), key=lambda entry: sort_key(entry[1].slot.steps)))
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        return self.shared.skipped + self.own_skipped
+
+
+PluginKey = tuple[str, str, str]
+
+
+class Claim(Struct, frozen=True, eq=False, gc=False):
+    """Two objects want one release on one cluster."""
+
+    cluster: Object[Any]
+    release: str
+    keeps: Object[Any]
+    loses: Object[Any]
+
+
+class Decisions(Struct, frozen=True, eq=False):
+    """Everything decided in one pass: plugins by (organization, cluster, name), and what the next pass can reuse."""
+
+    plugins: dict[PluginKey, PluginDecision]
+    claims: tuple[Claim, ...] = ()
+    memory: Any = None
+
+
+def sort_key(steps: Steps) -> tuple[tuple[int, int, str], ...]:
+    """Path order that does not mix numbers and texts up."""
+    return tuple((0, step, "") if isinstance(step, int) else (1, 0, step) for step in steps)

@@ -1,0 +1,192 @@
+"""Does a tree fit a record? All misfits at once, each with its path; unknown words get the nearest known one.
+
+The fast way is msgspec's own conversion, which stops at the first misfit; only a tree that fails it is walked here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from fleetform.model.kinds.base import Record
+from fleetform.model.objects import Path
+
+R = TypeVar("R", bound=Record)
+
+
+class Misfit(NamedTuple):
+    """One way in which a tree does not fit."""
+
+    code: str
+    path: Path
+    message: str
+    hint: str
+
+
+def read_record(tree: Any, record: type[R]) -> R | list[Misfit]:
+    """The record, or everything that keeps the tree from being one."""
+    try:
+        return msgspec.convert(tree, record)
+    except msgspec.ValidationError as error:
+        misfits = list(_misfits(tree, _shape(record), ()))
+        return misfits or [Misfit("bad-value", (), str(error), "")]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant."""
+    words = list(known)
+    by_lower = {each.lower(): each for each in words}
+    if word.lower() in by_lower:
+        return by_lower[word.lower()]
+    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    found = nearest(word, known)
+    return f"did you mean {found}?" if found else otherwise
+
+
+@cache
+def _shape(record: type[Record]) -> inspect.Type:
+    return inspect.type_info(record)
+
+
+def _misfits(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
+    if isinstance(shape, inspect.Metadata):
+        yield from _misfits(tree, shape.type, path)
+    elif isinstance(shape, inspect.UnionType):
+        yield from _misfits_of_union(tree, shape, path)
+    elif isinstance(shape, inspect.AnyType):
+        return
+    elif not _same_kind(tree, shape):
+        yield Misfit("bad-value", path, f"{_named(path)} must be {_wanted(shape)}, not {describe(tree)}", "")
+    elif isinstance(shape, inspect.StructType):
+        yield from _misfits_of_struct(tree, shape, path)
+    elif isinstance(shape, inspect.ListType):
+        yield from _too_short(tree, shape, path)
+        for index, item in enumerate(tree):
+            yield from _misfits(item, shape.item_type, (*path, index))
+    elif isinstance(shape, inspect.DictType):
+        for key, value in tree.items():
+            yield from _misfits(value, shape.value_type, (*path, key))
+    else:
+        yield from _misfits_of_scalar(tree, shape, path)
+
+
+def _misfits_of_union(tree: Any, shape: inspect.UnionType, path: Path) -> Iterator[Misfit]:
+    branches = [branch.type if isinstance(branch, inspect.Metadata) else branch for branch in shape.types]
+    fitting = [branch for branch in branches if _same_kind(tree, branch)]
+    if not fitting:
+        wanted = " or ".join(_wanted(branch) for branch in branches if not isinstance(branch, inspect.NoneType))
+        yield Misfit("bad-value", path, f"{_named(path)} must be {wanted}, not {describe(tree)}", "")
+        return
+    yield from _misfits(tree, fitting[0], path)
+
+
+def _misfits_of_struct(tree: dict[str, Any], shape: inspect.StructType, path: Path) -> Iterator[Misfit]:
+    fields = {field.encode_name: field for field in shape.fields}
+    for key, value in tree.items():
+        if key in fields:
+            yield from _misfits(value, fields[key].type, (*path, key))
+        else:
+            hint = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
+            yield Misfit("unknown-field", (*path, key), f"{_named(path)} has no field {key}", hint)
+    for name, field in fields.items():
+        if field.required and name not in tree:
+            yield Misfit("missing-field", path, f"{_named(path)} needs the field {name}", f"add {name}")
+
+
+def _misfits_of_scalar(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
+    if isinstance(shape, inspect.LiteralType):
+        if tree not in shape.values:
+            allowed = ", ".join(str(value) for value in shape.values)
+            hint = did_you_mean(str(tree), map(str, shape.values))
+            yield Misfit("bad-value", path, f"{_named(path)} must be one of {allowed}, not {tree!r}", hint)
+    elif isinstance(shape, inspect.StrType):
+        yield from _misfits_of_text(tree, shape, path)
+    elif isinstance(shape, (inspect.IntType, inspect.FloatType)):
+        if shape.ge is not None and tree < shape.ge:
+            yield Misfit("bad-value", path, f"{_named(path)} must be at least {shape.ge}, not {tree}", "")
+        if shape.le is not None and tree > shape.le:
+            yield Misfit("bad-value", path, f"{_named(path)} must be at most {shape.le}, not {tree}", "")
+
+
+def _misfits_of_text(tree: str, shape: inspect.StrType, path: Path) -> Iterator[Misfit]:
+    yield from _too_short(tree, shape, path)
+    if shape.max_length is not None and len(tree) > shape.max_length:
+        yield Misfit("bad-value", path, f"{_named(path)} must have at most {shape.max_length} characters", "shorten it")
+    if shape.pattern is not None and not re.search(shape.pattern, tree):
+        yield Misfit("bad-value", path, f"{_named(path)} cannot be {tree!r}", _PATTERN_HINTS.get(shape.pattern, ""))
+
+
+def _too_short(tree: Any, shape: Any, path: Path) -> Iterator[Misfit]:
+    if shape.min_length is not None and len(tree) < shape.min_length:
+        yield Misfit("bad-value", path, f"{_named(path)} must not be empty", "")
+
+
+_PATTERN_HINTS = {
+    r"^([0-9]+(s|m|h|d))+$": "write a duration such as 90s, 30m, 24h or 14d",
+    r"^(100|[1-9]?[0-9])%$": "write a share such as 25%, or a number",
+    r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$": "names hold lower-case letters, digits, - and ., and start and end with one "
+    "of the first two",
+    "^https?://": "write an address that starts with https://",
+    r"^([01][0-9]|2[0-3]):[0-5][0-9]$": 'write a time of day such as "22:00"',
+    r"^sha256:[0-9a-f]{64}$": "write sha256: and 64 hexadecimal digits",
+}
+
+_KINDS: tuple[tuple[type[inspect.Type], tuple[type, ...], str], ...] = (
+    (inspect.StructType, (dict,), "a map"),
+    (inspect.DictType, (dict,), "a map"),
+    (inspect.ListType, (list,), "a list"),
+    (inspect.StrType, (str,), "text"),
+    (inspect.BoolType, (bool,), "true or false"),
+    (inspect.IntType, (int,), "a whole number"),
+    (inspect.FloatType, (int, float), "a number"),
+    (inspect.NoneType, (type(None),), "null"),
+)
+
+
+def _same_kind(tree: Any, shape: inspect.Type) -> bool:
+    if isinstance(shape, inspect.LiteralType):
+        return isinstance(tree, str)
+    for kind, types, _ in _KINDS:
+        if isinstance(shape, kind):
+            return isinstance(tree, types) and (not isinstance(tree, bool) or bool in types)
+    return True
+
+
+def _wanted(shape: inspect.Type) -> str:
+    if isinstance(shape, inspect.LiteralType):
+        return "one of " + ", ".join(str(value) for value in shape.values)
+    return next((words for kind, _, words in _KINDS if isinstance(shape, kind)), "something else")
+
+
+def describe(tree: Any) -> str:
+    """A value in words, short enough for a message."""
+    if tree is None:
+        return "null"
+    if isinstance(tree, bool):
+        return "true" if tree else "false"
+    if isinstance(tree, dict):
+        return "a map"
+    if isinstance(tree, list):
+        return "a list"
+    if isinstance(tree, str):
+        return f'the text "{tree}"' if len(tree) <= 40 else f'the text "{tree[:37]}…"'
+    return f"the number {tree}"
+
+
+def _named(path: Path) -> str:
+    steps = [step for step in path if isinstance(step, str)]
+    if not steps:
+        return "it"
+    if path and isinstance(path[-1], int):
+        return f"an item of {steps[-1]}"
+    return str(steps[-1])

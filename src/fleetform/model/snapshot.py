@@ -1,0 +1,27 @@
+"""A complete input of one pass: every object by kind, and the time. Nothing else reaches the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
+from fleetform.model.objects import Object, Ref
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Objects by reference; definitions also by version, as several stand side by side."""
+
+    at: datetime
+    organizations: Mapping[Ref, Object[OrganizationSpec]] = field(default_factory=dict)
+    clusters: Mapping[Ref, Object[ClusterSpec]] = field(default_factory=dict)
+    definitions: Mapping[tuple[Ref, str], Object[PluginDefinitionSpec]] = field(default_factory=dict)
+    presets: Mapping[Ref, Object[PluginPresetSpec]] = field(default_factory=dict)
+    plugins: Mapping[Ref, Object[PluginSpec]] = field(default_factory=dict)
+    overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
+    others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
