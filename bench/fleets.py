@@ -76,7 +76,9 @@ def _definition(number: int, size: Size) -> Object[PluginDefinitionSpec]:
     name = f"d{number}"
     options = [Option(f"group{each % 8}.option{each}", "int", default=each) for each in range(size.options)]
     spec = PluginDefinitionSpec("1.0.0", options=options)
-    return Object(Ref("PluginDefinition", ORGANIZATION, name), Metadata(name=name), spec, _origin("definitions", number))
+    return Object(
+        Ref("PluginDefinition", ORGANIZATION, name), Metadata(name=name), spec, _origin("definitions", number)
+    )
 
 
 def option_name(number: int) -> str:

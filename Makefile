@@ -1,0 +1,54 @@
+# Everything runs from a checkout: `make run` shows the main job, `make test` proves it. Both set up what they need.
+SHELL := /bin/bash
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/$(VENV)/bin/uv)
+JOBS ?= auto
+export UV_COMPILE_BYTECODE := 1
+
+.PHONY: help setup run test lint unit spec bench schemas lock clean
+
+help: ## what there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.ready ## a virtual environment with everything pinned
+
+$(VENV)/.ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Fleetform needs Python 3.11 or newer; set PYTHON="; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@command -v uv >/dev/null || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: setup ## the main job on the example fleet: check it, look at it, ask it why
+	@tools/show examples/fleet $(BIN)/fleetform
+
+test: setup lint spec unit ## everything that must hold
+
+lint: setup ## style, types, import rules, schemas in step with the records
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	@$(BIN)/python -m tools.schemas --check
+
+unit: setup ## the tests
+	@$(BIN)/pytest -n $(JOBS)
+
+spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
+	@$(BIN)/python -m tools.spec
+
+bench: setup ## measurements, as ratios
+	@$(BIN)/python -m bench
+
+schemas: setup ## write the JSON Schemas and the reference of kinds from the records
+	@$(BIN)/python -m tools.schemas
+
+lock: ## pin the dependencies anew
+	@$(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate pyproject.toml -o requirements/run.txt
+	@$(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate --group dev pyproject.toml -o requirements/dev.txt
+
+clean:
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .lint-imports.log

@@ -1,0 +1,73 @@
+"""What all dialects share: the envelope of an object, and misfits as diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from fleetform.model.kinds.base import Metadata, Record
+from fleetform.model.objects import At, Object, Origin, Path, Ref
+from fleetform.model.results.diagnostics import Diagnostic, Severity
+from fleetform.model.shape import Misfit, read_record
+
+R = TypeVar("R", bound=Record)
+
+
+class Reading(NamedTuple):
+    """What came of one document: an object, unless it is too broken, and all there is to say about it."""
+
+    object: Object[Any] | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Envelope(NamedTuple):
+    """A document's metadata, read; and what is wrong with it."""
+
+    metadata: Metadata | None
+    diagnostics: list[Diagnostic]
+
+
+def read_metadata(tree: dict[str, Any], origin: Origin, ref: Ref) -> Envelope:
+    written = tree.get("metadata")
+    read = read_record(written if written is not None else {}, Metadata)
+    if isinstance(read, Metadata):
+        return Envelope(read, [])
+    return Envelope(None, list(misfit_diagnostics(read, origin, ref, ("metadata",))))
+
+
+def misfit_diagnostics(
+    misfits: Iterable[Misfit], origin: Origin, ref: Ref, below: Path, severity: Severity = "error"
+) -> Iterable[Diagnostic]:
+    for misfit in misfits:
+        path = origin.base + below + misfit.path
+        message = (
+            misfit.message.replace("it ", f"{'.'.join(map(str, below))} ", 1) if not misfit.path else misfit.message
+        )
+        yield Diagnostic(misfit.code, message, misfit.hint, severity, ref, At(origin, path))
+
+
+def read_tolerantly(tree: Any, record: type[R]) -> tuple[R | None, list[Misfit], list[Misfit]]:
+    """The record, what makes it impossible, and the unknown fields, which are left out."""
+    read = read_record(tree, record)
+    if isinstance(read, record):
+        return read, [], []
+    assert isinstance(read, list)
+    unknown = [misfit for misfit in read if misfit.code == "unknown-field"]
+    others = [misfit for misfit in read if misfit.code != "unknown-field"]
+    if others:
+        return None, others, unknown
+    again = read_record(_without(tree, [misfit.path for misfit in unknown]), record)
+    return (again, [], unknown) if isinstance(again, record) else (None, again, unknown)  # type: ignore[return-value]
+
+
+def _without(tree: Any, paths: list[Path]) -> Any:
+    here = {path[0] for path in paths if len(path) == 1}
+    deeper: dict[str | int, list[Path]] = {}
+    for path in paths:
+        if len(path) > 1:
+            deeper.setdefault(path[0], []).append(path[1:])
+    if isinstance(tree, dict):
+        return {key: _without(value, deeper.get(key, [])) for key, value in tree.items() if key not in here}
+    if isinstance(tree, list) and deeper:
+        return [_without(value, deeper.get(index, [])) for index, value in enumerate(tree)]
+    return tree

@@ -1,0 +1,119 @@
+"""The other direction: from decisions to what each override did, where it won and lost, and how ties were settled."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Decisions, Item, OptionDecision, PluginDecision, Shared
+
+
+class Applied(NamedTuple):
+    """An override on one plugin: the paths it won there and those it lost."""
+
+    override: Object[Any]
+    rank: int
+    won: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+class Tie(NamedTuple):
+    """Two overrides of one rank that disagree, and on how many plugins."""
+
+    winner: Item
+    loser: Item
+    by: Literal["created", "name"]
+    plugins: int
+
+    @property
+    def undecided(self) -> bool:
+        return self.by == "name" and self.winner.layer.created is None
+
+
+def applied_overrides(plugin: PluginDecision) -> list[Applied]:
+    """The overrides that say something about a plugin, in order of application, wholly shadowed ones included."""
+    won, lost = _sides(plugin)
+    applied = []
+    for override in plugin.shared.overrides:
+        winners, losers = won.get(override, {}), lost.get(override, {})
+        if winners or losers:
+            rank = next(iter({**winners, **losers}.values()))
+            paths = tuple(sorted(path for path in losers if path not in winners))
+            applied.append(Applied(override, rank, tuple(sorted(winners)), paths))
+    return applied
+
+
+Sides = dict[Object[Any], dict[str, int]]
+
+
+def _sides(plugin: PluginDecision) -> tuple[Sides, Sides]:
+    won: Sides = {}
+    lost: Sides = {}
+    for decision in plugin.options.values():
+        winners = winning_items(decision)
+        for item in winners:
+            if item.layer.rank:
+                won.setdefault(item.layer.object, {})[item.text] = item.layer.rank
+        for item in hidden_items(decision):
+            if item.layer.rank and item not in winners:
+                lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
+    return won, lost
+
+
+def winning_items(decision: OptionDecision) -> list[Item]:
+    """The items that made the value: the winner, those of parts, and a removal that stands."""
+    items = [part.winner for part in decision.parts]
+    items += [item for item in (decision.winner, decision.removed_by) if item is not None]
+    return items
+
+
+def hidden_items(decision: OptionDecision) -> list[Item]:
+    return [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
+
+
+class Effects:
+    """What every override did over all plugins; computed once, from what plugins share."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._plugins: dict[Object[Any], list[PluginDecision]] = {}
+        self._winners: set[Object[Any]] = set()
+        self._ties: dict[tuple[Item, Item], tuple[Literal["created", "name"], int]] = {}
+        alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
+        speakers: dict[Shared, set[Object[Any]]] = {}
+        for plugin in decisions.plugins.values():
+            shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
+            alike[shared, own] = alike.get((shared, own), 0) + 1
+            if shared not in speakers:
+                speakers[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
+            for override in speakers[shared]:
+                self._plugins.setdefault(override, []).append(plugin)
+            for decision in plugin.own:
+                self._look_at(decision, 1)
+        for (shared, own), plugins in alike.items():
+            for settled in shared.options:
+                if settled.above and settled.decision is not None and settled.slot.name not in own:
+                    self._look_at(settled.decision, plugins)
+
+    def _look_at(self, decision: OptionDecision, plugins: int) -> None:
+        for item in winning_items(decision):
+            if item.layer.rank:
+                self._winners.add(item.layer.object)
+        if decision.tie is not None and decision.winner is not None:
+            self._count(decision.winner, decision.hidden[0], decision.tie, plugins)
+        for part in decision.parts:
+            if part.tie is not None:
+                self._count(part.winner, part.hidden[0], part.tie, plugins)
+
+    def _count(self, winner: Item, loser: Item, by: Literal["created", "name"], plugins: int) -> None:
+        self._ties[winner, loser] = (by, self._ties.get((winner, loser), (by, 0))[1] + plugins)
+
+    def plugins(self, override: Object[Any]) -> list[PluginDecision]:
+        """The plugins an override says something about."""
+        return self._plugins.get(override, [])
+
+    def is_shadowed(self, override: Object[Any]) -> bool:
+        return override in self._plugins and override not in self._winners
+
+    def ties(self) -> list[Tie]:
+        found = [Tie(winner, loser, by, count) for (winner, loser), (by, count) in self._ties.items()]
+        return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))

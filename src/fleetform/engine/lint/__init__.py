@@ -1,0 +1,31 @@
+"""Checks of a snapshot beyond the shape of its objects: what contradicts itself, is misspelt, or can have no effect.
+
+One set of checks serves the command line, pull requests, and whatever admits objects later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fleetform.engine.lint.definitions import lint_definition
+from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.overrides import lint_override
+from fleetform.engine.lint.owners import lint_plugin, lint_preset
+from fleetform.engine.lint.policies import lint_other
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.snapshot import Snapshot
+
+
+def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """What is wrong with a snapshot's objects, one by one; lint.effects says what their decisions show."""
+    known = Known(snapshot)
+    for definition in snapshot.definitions.values():
+        yield from lint_definition(definition)
+    for preset in snapshot.presets.values():
+        yield from lint_preset(preset, known)
+    for plugin in snapshot.plugins.values():
+        yield from lint_plugin(plugin, known)
+    for override in snapshot.overrides.values():
+        yield from lint_override(override, known, snapshot.at)
+    for other in (*snapshot.organizations.values(), *snapshot.clusters.values(), *snapshot.others.values()):
+        yield from lint_other(other, known)

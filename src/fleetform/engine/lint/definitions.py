@@ -1,0 +1,107 @@
+"""Definitions: versions, sources, options and their own rules."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import UNSET
+
+from fleetform.engine.checks import breaks_rules
+from fleetform.engine.lint.report import Report, exactly_one
+from fleetform.engine.paths import PathError, normal_form, parse_path
+from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.objects import At, Object
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+
+
+def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    try:
+        parse_version(spec.version)
+    except VersionError as error:
+        report.error("bad-version", str(error), "write a version such as 1.4.0", "spec", "version")
+    if spec.source is not None:
+        fields = {"helm": "helm", "kustomize": "kustomize", "manifests": "manifests"}
+        exactly_one(report, spec.source, fields, "spec", "source")
+        if spec.source.kustomize is not None:
+            exactly_one(report, spec.source.kustomize, {"path": "path", "git": "git"}, "spec", "source", "kustomize")
+    _lint_options(report, spec.options or [])
+    _lint_configs(report, spec)
+    _lint_changes(report, spec)
+    return report.found
+
+
+def _lint_options(report: Report, options: list[Option]) -> None:
+    names = [option.name for option in options]
+    first: dict[tuple[str, ...], At] = {}
+    for index, option in enumerate(options):
+        path = ("spec", "options", index)
+        try:
+            form = normal_form(parse_path(option.name))
+        except PathError as error:
+            report.error("bad-path", error.message, "name options as a.b or a.b[0]", *path, "name")
+            continue
+        if form in first:
+            message = f"the option {option.name} is declared twice"
+            report.error("duplicate-option", message, "keep one of them", *path, "name", related=(first[form],))
+        first.setdefault(form, report.object.at(*path, "name"))
+        _lint_option(report, option, names, index)
+
+
+def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:
+    path = ("spec", "options", index)
+    if option.regex is not None:
+        try:
+            re.compile(option.regex)
+        except re.error as error:
+            report.error("bad-regex", f"the regex of {option.name} cannot be read: {error}", "", *path, "regex")
+    if option.default is not UNSET and option.default is not None:
+        _lint_default(report, option, index)
+    for position, choice in enumerate(option.enum or []):
+        plain = Option(option.name, option.type, regex=option.regex, minimum=option.minimum, maximum=option.maximum)
+        problem = breaks_rules(plain, choice)
+        if problem:
+            report.error("wrong-type", problem, "fix the choice", *path, "enum", position)
+    if option.minimum is not None and option.maximum is not None and option.minimum > option.maximum:
+        report.error("bad-value", f"no value of {option.name} can fit its bounds", "swap them", *path, "minimum")
+    replacement = option.deprecated.replaced_by if option.deprecated else None
+    if replacement is not None and replacement not in names:
+        hint = did_you_mean(replacement, names)
+        message = f"{option.name} is replaced by {replacement}, which is not declared"
+        report.warn("undeclared-option", message, hint, *path, "deprecated", "replacedBy")
+
+
+def _lint_default(report: Report, option: Option, index: int) -> None:
+    path = ("spec", "options", index, "default")
+    problem = breaks_rules(option, option.default)
+    if problem:
+        message = f"the default breaks its own option's rules: {problem}"
+        if report.object.dialect == "native":
+            report.error("wrong-type", message, "fix the default, or the option's type", *path)
+        else:
+            report.warn("wrong-type", message, "fix the default, or the option's type", *path)
+    if option.type == "secret" and option.default != "":
+        report.warn("plain-secret", f"{option.name} has a secret for a default", "leave the default out", *path)
+
+
+def _lint_configs(report: Report, spec: PluginDefinitionSpec) -> None:
+    seen: dict[tuple[str, str], At] = {}
+    for index, config in enumerate(spec.configs or []):
+        key = (config.group, config.resource)
+        at = report.object.at("spec", "configs", index)
+        if key in seen:
+            message = f"{config.resource}.{config.group} is named twice; a type has at most one default"
+            report.error("duplicate-object", message, "keep one", "spec", "configs", index, related=(seen[key],))
+        seen.setdefault(key, at)
+
+
+def _lint_changes(report: Report, spec: PluginDefinitionSpec) -> None:
+    fields = {"rename": "rename", "remove": "remove", "retype": "retype", "require": "require"}
+    for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
+        exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
+    for index, output in enumerate(spec.outputs or []):
+        if (output.value is UNSET) == (output.object_field_ref is None):
+            message = f"the output {output.name} needs one of value and objectFieldRef"
+            report.error("exactly-one", message, "keep one of them", "spec", "outputs", index)

@@ -1,0 +1,87 @@
+"""What decisions show: overrides without effect, ties, required options without a value, releases with two owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fleetform.engine.effects import Effects
+from fleetform.engine.prepare import Prepared
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
+
+
+def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
+    yield from _lint_overrides(decisions)
+    yield from _lint_presets(decisions)
+    yield from _lint_gates(decisions)
+    for claim in decisions.claims:
+        message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
+        message += f"both claim release {claim.release} on {claim.cluster.ref.name}; the older one keeps it"
+        hint = "give one another releaseName, or write presetRef where only values are meant"
+        related = (claim.keeps.at(),)
+        yield Diagnostic("two-owners", message, hint, "error", claim.loses.ref, claim.loses.at(), related)
+
+
+def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
+    prepared: Prepared = decisions.memory
+    effects = Effects(decisions)
+    for object_ in prepared.overrides:
+        ref = object_.ref
+        if not effects.plugins(object_):
+            message = f"the override {ref.name} reaches no plugin"
+            yield _warn("dead-override", message, "fix its selector or definition names, or delete it", object_)
+        elif effects.is_shadowed(object_):
+            message = f"all that the override {ref.name} says is hidden by others on every plugin it reaches"
+            yield _warn("shadowed-override", message, "delete it, or those that hide it", object_)
+    for tie in effects.ties():
+        winner, loser = tie.winner, tie.loser
+        names = f"{loser.layer.object.ref.name} and {winner.layer.object.ref.name}"
+        where = f"on {tie.plugins:,} plugin{'s' if tie.plugins != 1 else ''}"
+        if tie.undecided:
+            message = f"overrides {names} of one rank disagree on {winner.text} {where}; their names decide"
+            hint = "stamp them with the annotation fleetform.dev/created, or make one more specific"
+            ref = winner.layer.object.ref
+            yield Diagnostic("tie-undecided", message, hint, "warning", ref, winner.at, (loser.at,))
+        else:
+            how = "the newer one wins" if tie.by == "created" else "their times are equal, so their names decide"
+            message = f"overrides {names} of one rank disagree on {winner.text} {where}; {how}"
+            yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
+
+
+def _warn(code: str, message: str, hint: str, object_: Object[Any]) -> Diagnostic:
+    return Diagnostic(code, message, hint, "warning", object_.ref, object_.at())
+
+
+def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:
+    prepared: Prepared = decisions.memory
+    used = {plugin.target.owner for plugin in decisions.plugins.values()}
+    used |= {claim.loses for claim in decisions.claims}
+    for object_, owner in prepared.owners.items():
+        if object_ not in used and owner.matchers and prepared.clusters.get(object_.ref.organization):
+            message = f"the preset {object_.ref.name} selects no cluster"
+            at = object_.at("spec", "clusterSelector")
+            yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)
+
+
+def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Gates that values raise, once for each owner, with the clusters they stand on."""
+    found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
+    for plugin in decisions.plugins.values():
+        for gate in plugin.gates:
+            if gate.gate in ("required-option", "value-type"):
+                found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
+    for (owner, kind, message), where in found.items():
+        plugin, gate = where[0]
+        clusters = _listed([each.cluster.ref.name for each, _ in where])
+        text = f"{message.replace(' here', '')}: {plugin.target.definition} {plugin.version} on {clusters}"
+        code = "missing-required" if kind == "required-option" else "wrong-type"
+        at = gate.at or owner.at("spec")
+        yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3:,} more"

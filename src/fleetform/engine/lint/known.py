@@ -1,0 +1,55 @@
+"""What a snapshot knows by name: clusters, definitions and their revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fleetform.engine.layers import revision_of
+from fleetform.engine.version import offered
+from fleetform.engine.versions import VersionError
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Object, Ref
+from fleetform.model.results.decisions import Revision
+from fleetform.model.snapshot import Snapshot
+
+
+class Known:
+    """Answers what exists in an organization."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._revisions: dict[tuple[str, str], dict[str, Revision]] = {}
+        for object_ in snapshot.definitions.values():
+            try:
+                revision = revision_of(object_)
+            except VersionError:
+                continue
+            key = (object_.ref.organization, object_.ref.name)
+            self._revisions.setdefault(key, {})[revision.version] = revision
+        self._clusters: dict[str, list[str]] = {}
+        for ref in snapshot.clusters:
+            self._clusters.setdefault(ref.organization, []).append(ref.name)
+
+    def clusters(self, organization: str) -> list[str]:
+        return self._clusters.get(organization, [])
+
+    def revisions(self, organization: str, definition: str) -> list[Revision]:
+        return list(self.offers(organization, definition).values())
+
+    def offers(self, organization: str, definition: str) -> Mapping[str, Revision]:
+        return offered(self._revisions, organization, definition)
+
+    def definitions(self, organization: str) -> list[str]:
+        return sorted({name for where, name in self._revisions if where in (organization, PLATFORM_NAMESPACE)})
+
+    def all_revisions(self, organization: str) -> Iterator[Revision]:
+        for name in self.definitions(organization):
+            yield from self.revisions(organization, name)
+
+    def preset(self, organization: str, name: str) -> Object[Any] | None:
+        return self.snapshot.presets.get(Ref("PluginPreset", organization, name))
+
+    def names(self, kind: str, organization: str) -> list[str]:
+        """The names of an organization's objects of a kind that stands among the others."""
+        return [ref.name for ref in self.snapshot.others if ref.kind == kind and ref.organization == organization]

@@ -1,0 +1,218 @@
+"""Presets and hand-made plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from fleetform.engine.layers import definition_of
+from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.policies import lint_rollout
+from fleetform.engine.lint.report import Report, exactly_one
+from fleetform.engine.lint.selectors import lint_cluster_name, lint_selector
+from fleetform.engine.lint.values import (
+    Written,
+    lint_rules,
+    lint_written,
+    option_names,
+    report_undeclared,
+    written_values,
+)
+from fleetform.engine.names import generated_name
+from fleetform.engine.version import choose
+from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginSpec
+from fleetform.model.objects import Object, Path
+from fleetform.model.results.decisions import Gate, Steps
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+
+_ONLY_WITH_PRESET = ("optionValues", "configs", "presetRef", "clusterName")
+
+
+def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    if spec.cluster_selector is None and spec.placement is None:
+        hint = "write clusterSelector: {} for all clusters of the organization"
+        report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
+    exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
+    lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
+    template = spec.plugin
+    definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
+    _lint_definition(report, known, definition, wanted, _version_place(template.plugin_definition, ("spec", "plugin")))
+    readable = lint_written(report, written_values(template.option_values, ("spec", "plugin", "optionValues")))
+    readable += _lint_groups(report, spec, known)
+    readable += _lint_blocks(report, spec, known)
+    _lint_against_definition(report, known, definition, readable)
+    _lint_common(report, spec, known)
+    return report.found
+
+
+def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+    readable = []
+    names: dict[str, int] = {}
+    for index, group in enumerate(spec.groups or []):
+        path: Path = ("spec", "groups", index)
+        exactly_one(report, group, {"cluster_selector": "clusterSelector", "placement": "placement"}, *path)
+        lint_selector(report, group.cluster_selector, known, *path, "clusterSelector")
+        if group.name in names:
+            related = (report.object.at("spec", "groups", names[group.name], "name"),)
+            report.error(
+                "duplicate-object", f"two groups are named {group.name}", "rename one", *path, "name", related=related
+            )
+        names.setdefault(group.name, index)
+        readable += lint_written(report, written_values(group.option_values, (*path, "optionValues")))
+        if group.rollout is not None:
+            lint_rollout(report, group.rollout, known, *path, "rollout")
+    return readable
+
+
+def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+    readable = []
+    for field, blocks in (
+        ("clusterOptionOverrides", spec.cluster_option_overrides),
+        ("clusterOverrides", spec.cluster_overrides),
+    ):
+        for index, block in enumerate(blocks or []):
+            path: Path = ("spec", field, index)
+            lint_cluster_name(report, block.cluster_name, known, *path, "clusterName")
+            readable += lint_written(report, written_values(block.overrides, (*path, "overrides")))
+    return readable
+
+
+def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    readable = lint_written(report, written_values(spec.option_values, ("spec", "optionValues")))
+    if spec.preset_ref is not None:
+        _lint_instance(report, spec, known, readable)
+        return report.found
+    for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
+        if not getattr(spec, attribute):
+            report.error("missing-field", f"a Plugin needs the field {field}", f"add {field}", "spec")
+    if spec.cluster_name is not None:
+        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
+    if spec.plugin_definition:
+        definition, wanted = definition_of(spec.plugin_definition, spec.plugin_definition_version)
+        _lint_definition(report, known, definition, wanted, _version_place(spec.plugin_definition, ("spec",)))
+        _lint_against_definition(report, known, definition, readable)
+    _lint_common(report, spec, known)
+    return report.found
+
+
+def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Sequence[tuple[Written, Steps]]) -> None:
+    """A Plugin beside a preset holds values and configs only, and bears the name that the preset generates (B4)."""
+    assert spec.preset_ref is not None
+    organization = report.object.ref.organization
+    for written in msgspec.to_builtins(spec):
+        if written not in _ONLY_WITH_PRESET:
+            message = f"with presetRef, {written} is the preset's to say"
+            report.error("two-owners", message, "keep only optionValues and configs", "spec", written)
+    preset = known.preset(organization, spec.preset_ref.name)
+    if preset is None:
+        presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
+        hint = did_you_mean(spec.preset_ref.name, presets, "add the preset, or drop presetRef")
+        report.warn(
+            "missing-reference", f"there is no preset {spec.preset_ref.name}", hint, "spec", "presetRef", "name"
+        )
+        return
+    generated = {generated_name(preset.ref.name, cluster): cluster for cluster in known.clusters(organization)}
+    cluster = generated.get(report.object.ref.name)
+    if cluster is None or spec.cluster_name not in (None, cluster):
+        expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
+        message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
+        report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    definition, _ = definition_of(preset.spec.plugin.plugin_definition, None)
+    _lint_against_definition(report, known, definition, readable)
+
+
+def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:
+    """Where the definition's name and its version stand."""
+    place = (*path, "pluginDefinition")
+    if isinstance(written, DefinitionRef):
+        return (*place, "name"), (*place, "version")
+    return place, (*path, "pluginDefinitionVersion")
+
+
+def _lint_definition(
+    report: Report, known: Known, definition: str, wanted: str | None, places: tuple[Path, Path]
+) -> None:
+    organization = report.object.ref.organization
+    offers = known.offers(organization, definition)
+    if not offers:
+        hint = did_you_mean(definition, known.definitions(organization), "add the definition, or fix the name")
+        report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
+        return
+    chosen = choose(offers, definition, wanted)
+    if not isinstance(chosen, Gate):
+        return
+    try:
+        parse_version(wanted or "1.0.0")
+    except VersionError:
+        report.error("bad-version", chosen.message, chosen.do, *places[1])
+        return
+    report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
+
+
+def _lint_against_definition(
+    report: Report, known: Known, definition: str, readable: Sequence[tuple[Written, Steps]]
+) -> None:
+    revisions = known.revisions(report.object.ref.organization, definition)
+    if not revisions:
+        return
+    for each, steps in readable:
+        if not lint_rules(report, each, steps, revisions):
+            names = option_names(revisions)
+            report_undeclared(report, each, definition, names, error=report.object.dialect == "native")
+
+
+def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+    exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
+    if spec.rollout is not None and not isinstance(spec.rollout, str):
+        lint_rollout(report, spec.rollout, known, "spec", "rollout")
+    if spec.rollout_policy is not None:
+        _lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
+    for index, name in enumerate(spec.update_windows or []):
+        _lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
+    if spec.delivery is not None:
+        fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
+        exactly_one(report, spec.delivery, fields, "spec", "delivery")
+    for index, wait in enumerate(spec.wait_for or []):
+        exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
+    _lint_bindings(report, spec)
+
+
+def _lint_reference(report: Report, known: Known, kind: str, name: str, *path: str | int) -> None:
+    names = known.names(kind, report.object.ref.organization)
+    if name not in names:
+        hint = did_you_mean(name, names, "add it, or drop the name")
+        report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
+
+
+def _lint_bindings(report: Report, spec: PluginPresetSpec | PluginSpec) -> None:
+    seen: dict[str, Path] = {}
+    for field, bindings in (("controlPlaneBindings", spec.control_plane_bindings), ("bindings", spec.bindings)):
+        for index, binding in enumerate(bindings or []):
+            path: Path = ("spec", field, index)
+            _lint_binding(report, binding, path)
+            if binding.name in seen:
+                related = (report.object.at(*seen[binding.name]),)
+                report.error(
+                    "duplicate-object", f"{binding.name} is bound twice", "rename one", *path, "name", related=related
+                )
+            seen.setdefault(binding.name, (*path, "name"))
+
+
+def _lint_binding(report: Report, binding: Binding, path: Path) -> None:
+    sources = [
+        binding.value if binding.value is not UNSET else None,
+        binding.object_field_ref,
+        binding.cluster_field_ref,
+        binding.plugin_output_ref,
+    ]
+    if sum(source is not None for source in sources) != 1:
+        message = f"the binding {binding.name} needs exactly one source"
+        report.error(
+            "exactly-one", message, "keep one of value, objectFieldRef, clusterFieldRef, pluginOutputRef", *path
+        )

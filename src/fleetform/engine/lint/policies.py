@@ -1,0 +1,110 @@
+"""Policies, windows, organizations, clusters: rules beyond their shape."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.report import Report, exactly_one
+from fleetform.engine.lint.selectors import lint_selector
+from fleetform.engine.selectors import SelectorError, compile_labels
+from fleetform.engine.times import parse_time
+from fleetform.model.kinds.base import LabelSelector
+from fleetform.model.kinds.definition import CatalogSpec
+from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.lifecycle import LifecyclePolicySpec, RolloutPolicySpec, UpdateWindowSpec
+from fleetform.model.objects import Object
+from fleetform.model.results.diagnostics import Diagnostic
+
+
+def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    if isinstance(spec, RolloutPolicySpec):
+        lint_rollout(report, spec, known, "spec")
+    elif isinstance(spec, UpdateWindowSpec):
+        _lint_window(report, spec, known)
+    elif isinstance(spec, OrganizationSpec):
+        _lint_organization(report, spec)
+    elif isinstance(spec, ClusterSpec):
+        _lint_cluster(report, spec)
+    elif isinstance(spec, LifecyclePolicySpec):
+        if object_.ref.name != "default":
+            report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
+    elif isinstance(spec, CatalogSpec):
+        for index, source in enumerate(spec.sources):
+            fields = {"directory": "directory", "git": "git", "helm": "helm", "oci": "oci"}
+            exactly_one(report, source, fields, "spec", "sources", index)
+    return report.found
+
+
+def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Known, *path: str | int) -> None:
+    seen: dict[str, int] = {}
+    for index, stage in enumerate(spec.stages or []):
+        place = (*path, "stages", index)
+        if stage.name in seen:
+            related = (report.object.at(*path, "stages", seen[stage.name], "name"),)
+            message = f"the stage {stage.name} is named twice"
+            report.error("duplicate-stage", message, "rename one", *place, "name", related=related)
+        seen.setdefault(stage.name, index)
+        if (stage.cluster_selector is None) == (not stage.remainder):
+            message = f"the stage {stage.name} needs one of clusterSelector and remainder: true"
+            report.error("exactly-one", message, "keep one of them", *place)
+        lint_selector(report, stage.cluster_selector, known, *place, "clusterSelector")
+
+
+def _lint_window(report: Report, spec: UpdateWindowSpec, known: Known) -> None:
+    lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
+    forms = {
+        "schedule": spec.schedule is not None,
+        "from and to": spec.from_ is not None or spec.to is not None,
+        "days and start": spec.days is not None or spec.start is not None,
+    }
+    given = [form for form, present in forms.items() if present]
+    if len(given) != 1:
+        message = "a window is given by one of schedule, from and to, days and start"
+        report.error("exactly-one", message, "keep one of them", "spec")
+    if ("schedule" in given or "days and start" in given) and spec.duration is None:
+        report.error("missing-field", "the window needs the field duration", "add duration: 4h", "spec")
+    for field, text in (("from", spec.from_), ("to", spec.to)):
+        _lint_time(report, text, "spec", field)
+    _lint_zone(report, spec.time_zone, "spec", "timeZone")
+
+
+def _lint_organization(report: Report, spec: OrganizationSpec) -> None:
+    for index, notification in enumerate(spec.notifications or []):
+        exactly_one(report, notification, {"webhook": "webhook", "slack": "slack"}, "spec", "notifications", index)
+    if spec.default_delivery is not None:
+        fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
+        exactly_one(report, spec.default_delivery, fields, "spec", "defaultDelivery")
+
+
+def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
+    _lint_zone(report, spec.time_zone, "spec", "timeZone")
+    if spec.access is not None:
+        fields = {"kubeconfig": "kubeconfig", "context": "context", "directory": "directory"}
+        exactly_one(report, spec.access, fields, "spec", "access")
+    if spec.health is not None:
+        exactly_one(report, spec.health, {"assume": "assume", "file": "file", "command": "command"}, "spec", "health")
+    try:
+        compile_labels(LabelSelector(match_labels=report.object.labels))
+    except SelectorError as error:
+        report.error("bad-selector", error.message, "fix the label", "metadata", "labels", *error.where[1:])
+
+
+def _lint_time(report: Report, text: str | None, *path: str | int) -> None:
+    if text is None:
+        return
+    try:
+        parse_time(text)
+    except ValueError:
+        report.error("bad-stamp", f"{text} is not a time", "write 2026-12-31 or an RFC 3339 time", *path)
+
+
+def _lint_zone(report: Report, name: str | None, *path: str | int) -> None:
+    if name is None:
+        return
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        report.error("bad-value", f"{name} is not a time zone", "write a name such as Europe/Berlin", *path)

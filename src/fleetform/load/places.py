@@ -1,0 +1,38 @@
+"""Finds lines: a path in a document to its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fleetform.formats.yaml_places import Mark, Path, marks_of, nearest
+from fleetform.model.objects import At
+from fleetform.model.results.diagnostics import Place
+
+
+class FileLocator:
+    """Keeps the texts that were read; a document is looked through once, when the first place in it is asked for."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._marks: dict[tuple[str, int], dict[Path, Mark]] = {}
+
+    def add(self, file: str, text: str) -> None:
+        self._texts[file] = text
+
+    def place(self, at: At | Place) -> Place:
+        if isinstance(at, Place):
+            return at
+        origin = at.origin
+        key = (origin.file, origin.first_line)
+        if key not in self._marks:
+            self._marks[key] = marks_of("\n".join(self.lines(origin.file, origin.first_line, origin.last_line)))
+        line, column = nearest(self._marks[key], at.path)
+        return Place(origin.file, origin.first_line + line - 1, column)
+
+    def lines(self, file: str, first: int, last: int) -> Sequence[str]:
+        if file not in self._lines:
+            # Not splitlines: it also splits at characters that are no line ends in YAML.
+            text = self._texts.get(file, "").replace("\r\n", "\n").replace("\r", "\n")
+            self._lines[file] = text.split("\n")
+        return self._lines[file][first - 1 : last]

@@ -1,0 +1,103 @@
+"""Which files an input names: files and folders, `-` for stdin, `git:REF[:DIR]` for a commit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.git import GitError, files_at
+
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+class SourceFile(NamedTuple):
+    """A file's name, as people know it, and its bytes."""
+
+    name: str
+    content: bytes
+
+
+def read_sources(names: Iterable[str]) -> Iterator[SourceFile | Diagnostic]:
+    """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
+    seen: set[str] = set()
+    for name in names:
+        for found in _read_source(name):
+            if isinstance(found, Diagnostic):
+                yield found
+            elif found.name not in seen:
+                seen.add(found.name)
+                yield found
+
+
+def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
+    if name == "-":
+        yield SourceFile("stdin", sys.stdin.buffer.read())
+    elif name.startswith("git:"):
+        yield from _read_git(name)
+    elif os.path.isdir(name):
+        yield from _read_folder(name)
+    elif os.path.exists(name):
+        yield _read_file(name)
+    else:
+        yield _unreadable(name, "there is no such file or folder", "check the path given with -f")
+
+
+def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
+    ref, _, folder = name.removeprefix("git:").partition(":")
+    prefix = f"git:{ref or 'HEAD'}"
+    try:
+        found = sorted(files_at(ref or "HEAD", folder, (*ENDINGS, "/Chart.yaml")))
+    except GitError as error:
+        yield _unreadable(name, error.message, error.hint)
+        return
+    charts = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] == "Chart.yaml"}
+    for path, content in found:
+        folders = path.split("/")[:-1]
+        hidden = any(folder.startswith(".") for folder in folders)
+        if not hidden and not any("/".join(folders[:depth]) in charts for depth in range(len(folders) + 1)):
+            yield SourceFile(f"{prefix}/{path}", content)
+
+
+def _read_folder(folder: str) -> Iterator[SourceFile | Diagnostic]:
+    for found in _walk(os.path.normpath(folder), frozenset()):
+        yield found if isinstance(found, Diagnostic) else _read_file(found)
+
+
+def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diagnostic]:
+    """Files below a folder by name. A Helm chart's folder holds templates, not manifests, and is left alone."""
+    try:
+        status = os.stat(folder)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield _unreadable(folder, _reason(error), "check its permissions")
+        return
+    identity = (status.st_dev, status.st_ino)
+    if identity in above or any(entry.name == "Chart.yaml" for entry in entries):
+        return
+    for entry in entries:
+        path = os.path.normpath(entry.path)
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _walk(path, above | {identity})
+        elif entry.name.endswith(ENDINGS):
+            yield path
+
+
+def _read_file(path: str) -> SourceFile | Diagnostic:
+    try:
+        with open(path, "rb") as file:
+            return SourceFile(os.path.normpath(path), file.read())
+    except OSError as error:
+        return _unreadable(path, _reason(error), "check the file and its permissions")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _unreadable(name: str, why: str, hint: str) -> Diagnostic:
+    return Diagnostic("cannot-read", f"cannot read {name}: {why}", hint, at=Place(name))

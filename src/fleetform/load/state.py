@@ -1,0 +1,48 @@
+"""Reads a state export (`--state FILE`): creation stamps, and what runs where."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fleetform.ports import KnownState
+
+_WANTED = "give a file that holds a State of version 1"
+
+
+class StateError(Exception):
+    """Why a state cannot be read, and what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+def load_state(name: str | None) -> KnownState:
+    if name is None:
+        return KnownState()
+    if name.startswith("sqlite:"):
+        raise StateError("this release reads state exports only, no databases", _WANTED)
+    try:
+        with open(name, encoding="utf-8") as file:
+            tree = json.load(file)
+    except OSError as error:
+        raise StateError(f"cannot read {name}: {(error.strerror or str(error)).lower()}", "check --state") from error
+    except ValueError as error:
+        raise StateError(f"{name} is not a state export: {error}", _WANTED) from error
+    return _read(name, tree)
+
+
+def _read(name: str, tree: Any) -> KnownState:
+    if not isinstance(tree, dict) or tree.get("kind") != "State" or tree.get("version") != 1:
+        raise StateError(f"{name} is not a state export of version 1", _WANTED)
+    try:
+        stamps = {(each["kind"], each["organization"], each["name"]): each["created"] for each in tree["stamps"]}
+        admitted = {
+            (each["organization"], each["cluster"], each["plugin"]): each["admitted"]
+            for each in tree.get("plugins", [])
+            if each.get("admitted") is not None
+        }
+    except (KeyError, TypeError) as error:
+        raise StateError(f"{name} is damaged: {error}", "export it anew") from error
+    return KnownState(stamps, admitted)

@@ -1,0 +1,1 @@
+"""Thin clients of the outside world, shared by adapters: git, files."""

@@ -1,0 +1,1 @@
+"""Tools of this repository; nothing here is part of the product."""
