@@ -35,6 +35,7 @@ kind: PluginDefinition
 metadata: {name: web, namespace: acme}
 spec:
   version: 1.0.0
+  source: {manifests: {path: ./manifests}}
   options:
   - {name: replicas, type: int, default: 1, minimum: 0, maximum: 99}
   - {name: host, type: string}

@@ -9,7 +9,7 @@ import msgspec
 
 from fleetform.engine.effects import applied_overrides
 from fleetform.engine.hashing import input_hash
-from fleetform.engine.paths import PathError, set_in_tree, text_of
+from fleetform.engine.paths import PathError, get_in, set_in_tree, text_of
 from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.decisions import (
     ABSENT,
@@ -19,6 +19,7 @@ from fleetform.model.results.decisions import (
     Part,
     PluginDecision,
     Secret,
+    Steps,
 )
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Locator
@@ -134,19 +135,19 @@ def speaker_view(item: Item, locator: Locator) -> dict[str, Any]:
     return view
 
 
-def item_value(item: Item, secret: bool) -> Any:
-    """What a hidden item says, as it may be shown."""
+def item_value(item: Item, secret: bool, inside: Steps = ()) -> Any:
+    """What an item says (about a path inside its value), as it may be shown."""
     if item.strategy == "Remove":
         return None
     if item.expression is not None:
         return {"expression": item.expression}
     if item.secret is not None or secret:
         return dict(MASKED)
-    return masked(item.value)
+    return masked(get_in(item.value, inside))
 
 
-def hidden_view(item: Item, secret: bool, locator: Locator) -> dict[str, Any]:
-    view = {**speaker_view(item, locator), "value": item_value(item, secret)}
+def hidden_view(item: Item, secret: bool, locator: Locator, inside: Steps = ()) -> dict[str, Any]:
+    view = {**speaker_view(item, locator), "value": item_value(item, secret, inside)}
     if item.strategy != "Replace":
         view["strategy"] = item.strategy
     return view
@@ -175,14 +176,20 @@ def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
 
 
 def _part_view(decision: OptionDecision, part: Part, secret: bool, locator: Locator) -> dict[str, Any]:
+    path = decision.slot.steps + part.steps
     return {
-        "path": text_of(decision.slot.steps + part.steps),
+        "path": text_of(path),
         "option": decision.name,
         "inside": text_of(part.steps),
         "value": dict(MASKED) if secret else masked(part.value),
         "winner": {**speaker_view(part.winner, locator), "tie": part.tie},
-        "hidden": [hidden_view(item, secret, locator) for item in part.hidden],
+        "hidden": [hidden_view(item, secret, locator, _below(item, path)) for item in part.hidden],
     }
+
+
+def _below(item: Item, path: Steps) -> Steps:
+    """The rest of a path below what an item speaks of."""
+    return path[len(item.steps) :]
 
 
 def applied_view(plugin: PluginDecision) -> list[dict[str, Any]]:

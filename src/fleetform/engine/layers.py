@@ -79,9 +79,15 @@ def override_layer(object_: Object[PluginOverrideSpec]) -> Override:
     matchers = safe_matchers(spec.cluster_selector)
     definitions = frozenset(spec.plugin_definition_names or ())
     rank = 1 + names_clusters(matchers) + bool(definitions)
-    layer = Layer("override", rank, object_, created=object_.created)
+    layer = Layer("override", rank, object_, _scope(names_clusters(matchers), bool(definitions)), object_.created)
     items = tuple(_override_items(layer, spec.overrides))
     return Override(object_, layer, items, matchers, definitions, spec.allow_undeclared)
+
+
+def _scope(clusters: bool, definitions: bool) -> str:
+    if clusters and definitions:
+        return "cluster and definition"
+    return "cluster" if clusters else "definition" if definitions else "organization"
 
 
 def _override_items(layer: Layer, written: list[OverrideItem]) -> Iterator[Item]:
@@ -206,8 +212,8 @@ def revision_of(object_: Object[PluginDefinitionSpec]) -> Revision:
             options.setdefault(parse_path(option.name), option)
         except PathError:
             continue
-    layer = Layer("default", 0, object_)
     version = str(parse_version(object_.spec.version))
+    layer = Layer("default", 0, object_, version)
     return Revision(object_, version, options, layer, max(map(len, options), default=0))
 
 

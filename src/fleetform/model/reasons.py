@@ -31,6 +31,7 @@ DIAGNOSTICS: dict[str, str] = {
     "missing-required": "A required option has no value on a cluster.",
     "missing-separator": "Two documents stand in one, without --- between them.",
     "missing-version": "No version of a definition satisfies what is asked for.",
+    "no-source": "A definition names nothing to render.",
     "nothing-selected": "A selector matches no cluster.",
     "null-value": "A value is null where a value or a removal is meant.",
     "odd-key": "A key is read by YAML as something else than it looks.",

@@ -25,3 +25,16 @@ class Snapshot:
     plugins: Mapping[Ref, Object[PluginSpec]] = field(default_factory=dict)
     overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
     others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
+
+    @property
+    def objects(self) -> list[Object[Any]]:
+        """All of them, foreign ones included."""
+        return [
+            *self.organizations.values(),
+            *self.clusters.values(),
+            *self.definitions.values(),
+            *self.presets.values(),
+            *self.plugins.values(),
+            *self.overrides.values(),
+            *self.others.values(),
+        ]

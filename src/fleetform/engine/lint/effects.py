@@ -20,8 +20,10 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim release {claim.release} on {claim.cluster.ref.name}; the older one keeps it"
         hint = "give one another releaseName, or write presetRef where only values are meant"
-        related = (claim.keeps.at(),)
-        yield Diagnostic("two-owners", message, hint, "error", claim.loses.ref, claim.loses.at(), related)
+        related = (claim.keeps.at("metadata", "name"),)
+        yield Diagnostic(
+            "two-owners", message, hint, "error", claim.loses.ref, claim.loses.at("metadata", "name"), related
+        )
 
 
 def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
@@ -51,7 +53,7 @@ def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
 
 
 def _warn(code: str, message: str, hint: str, object_: Object[Any]) -> Diagnostic:
-    return Diagnostic(code, message, hint, "warning", object_.ref, object_.at())
+    return Diagnostic(code, message, hint, "warning", object_.ref, object_.at("metadata", "name"))
 
 
 def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:

@@ -45,7 +45,10 @@ class Secret(NamedTuple):
 
 
 class Layer(Struct, frozen=True, eq=False, gc=False):
-    """What one object, or one part of it, says about a plugin."""
+    """What one object, or one part of it, says about a plugin.
+
+    part is the group's name, the block's cluster, the default's version, or what an override names.
+    """
 
     name: LayerName
     rank: int

@@ -1,0 +1,360 @@
+"""diff: what a change does to every cluster, plugin and option, read once however many clusters it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.app.views import diagnostics_view, gate_view, has_secret, item_value, masked, object_ref, ref_view
+from fleetform.engine.effects import Effects
+from fleetform.engine.hashing import CHANGE_ID, content_hash
+from fleetform.engine.resolve import same_value
+from fleetform.engine.versions import parse_version
+from fleetform.model.kinds.base import SecretKey
+from fleetform.model.objects import Object, Ref
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, PluginKey, Secret
+
+View = dict[str, Any]
+_NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")
+
+
+class OptionChange(NamedTuple):
+    """One option that differs; unknown says that it may."""
+
+    name: str
+    before: OptionDecision | None
+    after: OptionDecision | None
+    unknown: bool = False
+
+
+class PluginChange(NamedTuple):
+    """One plugin that differs, or may."""
+
+    before: PluginDecision | None
+    after: PluginDecision | None
+    action: str
+    options: tuple[OptionChange, ...]
+
+    @property
+    def either(self) -> PluginDecision:
+        plugin = self.after if self.after is not None else self.before
+        assert plugin is not None
+        return plugin
+
+
+def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
+    """The Diff from what runs to what would."""
+    changes, unknown = _changes(before, after, scope)
+    locator = after.input.locator
+    views = [_change_view(before, after, change) for change in changes]
+    return {
+        "kind": "Diff",
+        "from": before.input.name,
+        "to": after.input.name,
+        "changeId": change_id(before, after, scope),
+        "summary": _summary(changes, unknown),
+        "changes": views,
+        "groups": _groups(views),
+        "changelog": list(_changelog(before, after, changes)),
+        "overrides": _odd_overrides(before, after, scope),
+        "diagnostics": diagnostics_view(after.object_findings, locator),
+    }
+
+
+def _changes(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChange], int]:
+    """What differs, by cluster and plugin, and how many plugins hold secrets whose content nobody can compare."""
+    changes = []
+    unknown = 0
+    for one, other in _pairs(scope.plugins(before), scope.plugins(after)):
+        if one is None or other is None:
+            changes.append(_one_sided(one, other))
+            continue
+        options = tuple(_option_changes(before, after, one, other))
+        unknown += any(option.unknown for option in options)
+        certain = tuple(option for option in options if not option.unknown)
+        if certain or one.version != other.version or _release(one) != _release(other) or one.name != other.name:
+            changes.append(PluginChange(one, other, _action(one, other), certain))
+    return sorted(changes, key=lambda change: key_of(change.either)), unknown
+
+
+def _pairs(
+    before: list[PluginDecision], after: list[PluginDecision]
+) -> Iterator[tuple[PluginDecision | None, PluginDecision | None]]:
+    """Plugins of both sides by name; a release that goes from one owner to another is one plugin, too (B23)."""
+    old = {key_of(each): each for each in before}
+    new = {key_of(each): each for each in after}
+    left = {(key[:2], _release(each)): each for key, each in old.items() if key not in new}
+    for key, plugin in new.items():
+        handed = left.pop((key[:2], _release(plugin)), None) if key not in old else None
+        yield old.get(key, handed), plugin
+    for plugin in left.values():
+        yield plugin, None
+
+
+def key_of(plugin: PluginDecision) -> PluginKey:
+    return plugin.organization, plugin.cluster.ref.name, plugin.name
+
+
+def _one_sided(one: PluginDecision | None, other: PluginDecision | None) -> PluginChange:
+    if other is not None:
+        options = tuple(
+            OptionChange(each.name, None, each) for each in other.options.values() if each.value is not ABSENT
+        )
+        return PluginChange(None, other, "install", options)
+    assert one is not None
+    policy = getattr(one.target.owner.spec, "deletion_policy", None)
+    return PluginChange(one, None, "retain" if policy == "Retain" else "delete", ())
+
+
+def _release(plugin: PluginDecision) -> tuple[str, str, str]:
+    target = plugin.target
+    return target.definition, target.release_namespace, target.release_name
+
+
+def _action(one: PluginDecision, other: PluginDecision) -> str:
+    if one.target.owner.ref != other.target.owner.ref:
+        return "handover"
+    if one.version is not None and other.version is not None and one.version != other.version:
+        return "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
+    return "reconfigure"
+
+
+def _option_changes(before: Fleet, after: Fleet, one: PluginDecision, other: PluginDecision) -> Iterator[OptionChange]:
+    old, new = one.options, other.options
+    for name in [*new, *(name for name in old if name not in new)]:
+        left, right = old.get(name), new.get(name)
+        if left is right:
+            continue
+        left_value = left.value if left is not None else ABSENT
+        right_value = right.value if right is not None else ABSENT
+        if has_secret(left_value) or has_secret(right_value):
+            same = _same_secret(before, after, one.organization, left_value, right_value)
+            if same is not True:
+                yield OptionChange(name, left, right, unknown=same is None)
+        elif left_value is ABSENT or right_value is ABSENT:
+            if left_value is not right_value:
+                yield OptionChange(name, left, right)
+        elif not same_value(left_value, right_value):
+            yield OptionChange(name, left, right)
+
+
+def _same_secret(before: Fleet, after: Fleet, organization: str, one: Any, other: Any) -> bool | None:
+    """Whether two secrets are the same; None where their content is in neither input to compare (B30)."""
+    if not isinstance(one, Secret) or not isinstance(other, Secret):
+        return False
+    if one.ref is None or other.ref is None:
+        return one.ref is None and other.ref is None and same_value(one.plain, other.plain)
+    if one.ref != other.ref:
+        return False
+    left, right = _content(before, organization, one.ref), _content(after, organization, other.ref)
+    if left is None or right is None:
+        return None
+    return bool(left == right)
+
+
+def _content(fleet: Fleet, organization: str, key: SecretKey) -> Any:
+    object_ = fleet.snapshot.others.get(Ref("Secret.v1", organization, key.name))
+    if object_ is None:
+        return None
+    tree = object_.content
+    for field in ("stringData", "data"):
+        held = tree.get(field)
+        if isinstance(held, dict) and key.key in held:
+            return field, held[key.key]
+    return None
+
+
+# ---- Views
+
+
+def _change_view(before: Fleet, after: Fleet, change: PluginChange) -> View:
+    plugin = change.either
+    versions = {
+        "from": change.before.version if change.before is not None else None,
+        "to": change.after.version if change.after is not None else None,
+    }
+    blocked = change.after.gates if change.after is not None else ()
+    return {
+        "organization": plugin.organization,
+        "cluster": plugin.cluster.ref.name,
+        "plugin": plugin.name,
+        "preset": plugin.target.owner.ref.name if plugin.target.owner.ref.kind == "PluginPreset" else None,
+        "definition": plugin.target.definition,
+        "action": change.action,
+        "version": versions,
+        "breaking": _is_breaking(change),
+        "options": [_option_change_view(before, after, each) for each in change.options],
+        "configs": [],
+        "manifests": [],
+        "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
+    }
+
+
+def _is_breaking(change: PluginChange) -> bool:
+    if change.action != "upgrade" or change.after is None or change.after.target.revision is None:
+        return False
+    changes = change.after.target.revision.object.spec.changes
+    return bool(changes is not None and changes.breaking)
+
+
+def _option_change_view(before: Fleet, after: Fleet, change: OptionChange) -> View:
+    return {
+        "path": change.name,
+        "from": _shown(change.before),
+        "to": _shown(change.after),
+        "cause": _cause(before, after, change),
+    }
+
+
+def _shown(decision: OptionDecision | None) -> Any:
+    return masked(decision.value) if decision is not None else None
+
+
+def _cause(before: Fleet, after: Fleet, change: OptionChange) -> View | None:
+    """The object whose coming, going or edit made the difference."""
+    new = _speaker(change.after)
+    old = _speaker(change.before)
+    if new is not None and (old is None or not _same_speaker(new, old)):
+        return ref_view(new.layer.object.ref, new.at, after.input.locator)
+    if old is not None:
+        return ref_view(old.layer.object.ref, old.at, before.input.locator)
+    return None
+
+
+def _speaker(decision: OptionDecision | None) -> Any:
+    if decision is None:
+        return None
+    if decision.removed_by is not None:
+        return decision.removed_by
+    winners = [*(part.winner for part in decision.parts), *([decision.winner] if decision.winner is not None else [])]
+    return max(winners, key=lambda item: item.layer.rank, default=None)
+
+
+def _same_speaker(one: Any, other: Any) -> bool:
+    """Two items that say the same in the same object of both sides made no difference themselves."""
+    same_object = one.layer.object.ref == other.layer.object.ref and one.layer.name == other.layer.name
+    return bool(same_object and same_value(item_value(one, False), item_value(other, False)))
+
+
+def _summary(changes: list[PluginChange], unknown: int) -> View:
+    count = {action: sum(each.action == action for each in changes) for action in _ACTIONS}
+    return {
+        "clusters": len({(each.either.organization, each.either.cluster.ref.name) for each in changes}),
+        "plugins": len(changes),
+        "options": sum(len(each.options) for each in changes if each.before is not None),
+        "installs": count["install"],
+        "upgrades": count["upgrade"],
+        "downgrades": count["downgrade"],
+        "deletes": count["delete"],
+        "blocked": sum(bool(each.after.gates) for each in changes if each.after is not None),
+        "unknown": unknown,
+    }
+
+
+_ACTIONS = ("install", "upgrade", "downgrade", "reconfigure", "delete", "retain", "handover")
+
+
+def _groups(views: list[View]) -> list[View]:
+    """Clusters whose changes are the same, the largest group first."""
+    by_cluster: dict[tuple[str, str], list[View]] = {}
+    for view in views:
+        by_cluster.setdefault((view["organization"], view["cluster"]), []).append(view)
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for cluster, members in by_cluster.items():
+        alike.setdefault("\n".join(signature(each) for each in members), []).append(cluster)
+    groups = [
+        {"clusters": [name for _, name in clusters], "changes": len(by_cluster[clusters[0]])}
+        for clusters in alike.values()
+    ]
+    return sorted(groups, key=lambda group: (-len(group["clusters"]), group["clusters"]))
+
+
+def signature(view: View) -> str:
+    """What makes two clusters' changes the same: all but the cluster and the names and places that follow from it."""
+    what = {
+        "owner": view["preset"] or view["plugin"],
+        "organization": view["organization"],
+        "action": view["action"],
+        "version": view["version"],
+        "options": [[each["path"], each["from"], each["to"], _cause_name(each["cause"])] for each in view["options"]],
+        "blocked": [[each["gate"], each["message"]] for each in view["blocked"]],
+    }
+    return content_hash(what)
+
+
+def _cause_name(cause: View | None) -> str | None:
+    return f"{cause['kind']}/{cause['name']}" if cause is not None else None
+
+
+def _changelog(before: Fleet, after: Fleet, changes: list[PluginChange]) -> Iterator[View]:
+    """The changelogs of every version passed on the way, each once."""
+    passed: dict[tuple[str, str, str], str] = {}
+    for change in changes:
+        if change.action != "upgrade" or change.before is None or change.after is None:
+            continue
+        low, high = change.before.version, change.after.version
+        assert low is not None
+        assert high is not None
+        revision = change.after.target.revision
+        assert revision is not None
+        name = (revision.object.ref.organization, revision.object.ref.name)
+        for version, offer in after.decisions.memory.revisions[name].items():
+            told = offer.object.spec.changes
+            if told is not None and parse_version(low) < parse_version(version) <= parse_version(high):
+                passed[(*name, version)] = told.changelog or told.summary or ""
+    for (_, definition, version), text in sorted(
+        passed.items(), key=lambda entry: (entry[0][:2], parse_version(entry[0][2]))
+    ):
+        if text:
+            yield {"definition": definition, "version": version, "text": text}
+
+
+def _odd_overrides(before: Fleet, after: Fleet, scope: Scope) -> View:
+    """Overrides without effect and ties after the change; new says that the change made them so."""
+    old, now = _odd(before, scope), _odd(after, scope)
+    return {
+        kind: [
+            {**object_ref(each, after.input.locator), "new": each.ref not in {other.ref for other in old[kind]}}
+            for each in sorted(found, key=lambda each: each.ref)
+        ]
+        for kind, found in now.items()
+    }
+
+
+def _odd(fleet: Fleet, scope: Scope) -> dict[str, list[Object[Any]]]:
+    effects = Effects(fleet.decisions)
+    active = [each for each in fleet.decisions.memory.overrides if scope.holds(each.ref)]
+    tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
+    return {
+        "dead": [each for each in active if not effects.plugins(each)],
+        "shadowed": [each for each in active if effects.is_shadowed(each)],
+        "ties": [each for each in active if each in tied],
+    }
+
+
+# ---- What the change consists of
+
+
+def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
+    """A name for the change: the same objects changed in the same way have the same one."""
+    old, new = _contents(before, scope), _contents(after, scope)
+    differing = [
+        [str(ref), new.get(ref, "absent")] for ref in sorted(old.keys() | new.keys()) if old.get(ref) != new.get(ref)
+    ]
+    return CHANGE_ID + content_hash(differing)
+
+
+def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str], str]:
+    return {
+        (str(each.ref), each.spec.version if each.ref.kind == "PluginDefinition" else ""): _content_of(each)
+        for each in fleet.snapshot.objects
+        if each.spec is not None and scope.offers(each.ref) and each.ref.kind not in _NOT_PART_OF_A_CHANGE
+    }
+
+
+def _content_of(object_: Object[Any]) -> str:
+    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])

@@ -1,0 +1,239 @@
+"""get: objects with what follows from them, in both directions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.objects import object_view
+from fleetform.app.scope import Scope
+from fleetform.app.views import (
+    applied_view,
+    diagnostics_view,
+    gate_view,
+    masked,
+    object_ref,
+    plugin_hash,
+    values_tree,
+)
+from fleetform.engine.effects import Effects
+from fleetform.engine.hashing import content_hash
+from fleetform.engine.layers import has_expired, override_layer
+from fleetform.engine.lint.known import Known
+from fleetform.engine.versions import parse_version
+from fleetform.model.kinds import API_VERSION, KINDS
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import ABSENT, PluginDecision, Revision, Secret
+from fleetform.model.shape import did_you_mean
+
+View = dict[str, Any]
+_FOR_PEOPLE = ("displayName", "description", "icon", "docsURL")
+
+
+def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> View:
+    """The List of a kind's objects with status, sorted; NotFoundError where a name is not among them."""
+    wanted = list(names)
+    items = sorted(_GETTERS[plural](fleet, scope), key=_order)
+    if wanted:
+        _check_names(plural, wanted, [item["metadata"]["name"] for item in items])
+        items = [item for item in items if item["metadata"]["name"] in wanted]
+    return {"kind": "List", "items": items, "diagnostics": diagnostics_view(fleet.object_findings, fleet.input.locator)}
+
+
+def kinds() -> list[str]:
+    return sorted(_GETTERS)
+
+
+def _order(item: View) -> tuple[Any, ...]:
+    metadata = item["metadata"]
+    cluster = item.get("spec", {}).get("clusterName", "") if item["kind"] == "Plugin" else ""
+    version = item["spec"]["version"] if item["kind"].startswith("PluginDefinition") else None
+    return metadata["namespace"], item["kind"], metadata["name"], cluster, parse_version(version) if version else 0
+
+
+def _check_names(plural: str, wanted: list[str], found: list[str]) -> None:
+    for name in wanted:
+        if name not in found:
+            hint = did_you_mean(name, found, f"see `fleetform get {plural}`")
+            raise NotFoundError(f"{name} is not among the {plural} here", hint)
+
+
+# ---- Kinds
+
+
+def _plugins(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    for plugin in scope.plugins(fleet):
+        yield plugin_view(fleet, plugin)
+
+
+def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
+    """A Plugin in the native shape, whatever dialect it came from (S9)."""
+    locator, target = fleet.input.locator, plugin.target
+    reference: View = {"name": target.definition}
+    if plugin.version is not None:
+        reference["version"] = plugin.version
+    spec: View = {
+        "pluginDefinition": reference,
+        "clusterName": plugin.cluster.ref.name,
+        "releaseName": target.release_name,
+        "releaseNamespace": target.release_namespace,
+        "optionValues": list(_effective(plugin)),
+    }
+    if target.owner.ref.kind == "PluginPreset":
+        spec["presetRef"] = {"name": target.owner.ref.name}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plugin",
+        "metadata": {"name": plugin.name, "namespace": plugin.organization},
+        "spec": spec,
+        "status": {
+            "version": plugin.version,
+            "inputHash": plugin_hash(plugin),
+            "values": masked(values_tree(plugin)),
+            "appliedOverrides": applied_view(plugin),
+            "configReferences": [],
+            "blocked": [gate_view(gate, plugin, locator) for gate in plugin.gates],
+            "conditions": [_resolved(plugin)],
+            "owner": object_ref(target.owner, locator),
+        },
+    }
+
+
+def _effective(plugin: PluginDecision) -> Iterator[View]:
+    for decision in plugin.options.values():
+        value = decision.value
+        if isinstance(value, Secret) and value.ref is not None:
+            yield {"name": decision.name, "valueFrom": {"secret": {"name": value.ref.name, "key": value.ref.key}}}
+        elif value is not ABSENT:
+            yield {"name": decision.name, "value": masked(value)}
+
+
+def _resolved(plugin: PluginDecision) -> View:
+    if plugin.gates:
+        gate = plugin.gates[0]
+        reason = "".join(word.capitalize() for word in gate.gate.split("-"))
+        return {"type": "Resolved", "status": "False", "reason": reason, "message": gate.message}
+    return {"type": "Resolved", "status": "True", "reason": "Resolved", "message": "every option has a valid value"}
+
+
+def _clusters(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    plugins = Counter(plugin.cluster for plugin in fleet.decisions.plugins.values())
+    blocked = Counter(plugin.cluster for plugin in fleet.decisions.plugins.values() if plugin.gates)
+    for cluster in fleet.snapshot.clusters.values():
+        if scope.holds_cluster(cluster.ref, cluster.labels):
+            yield object_view(cluster, {"plugins": plugins[cluster], "blocked": blocked[cluster]})
+
+
+def _definitions(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    used = Counter(
+        plugin.target.revision.object for plugin in scope.plugins(fleet) if plugin.target.revision is not None
+    )
+    for definition in fleet.snapshot.definitions.values():
+        if scope.offers(definition.ref):
+            yield object_view(definition, {"plugins": used[definition]})
+
+
+def _revisions(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    """Versions side by side are revisions, numbered in their order (S6)."""
+    by_name: dict[tuple[str, str], list[Revision]] = {}
+    for object_, revision in fleet.decisions.memory.revision_of.items():
+        if scope.offers(object_.ref):
+            by_name.setdefault((object_.ref.organization, object_.ref.name), []).append(revision)
+    for revisions in by_name.values():
+        ordered = sorted(revisions, key=lambda each: parse_version(each.version))
+        for number, revision in enumerate(ordered, start=1):
+            yield _revision_view(revision, number)
+
+
+def _revision_view(revision: Revision, number: int) -> View:
+    ref, spec = revision.object.ref, object_view(revision.object)["spec"]
+    content = {
+        key: value for key, value in spec.items() if key not in ("displayName", "description", "icon", "docsURL")
+    }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PluginDefinitionRevision",
+        "metadata": {"name": f"{ref.name}-{revision.version}", "namespace": ref.organization},
+        "spec": {
+            "number": number,
+            "version": revision.version,
+            "contentHash": f"sha256:{content_hash(content)}",
+            "options": spec.get("options", []),
+            "source": spec.get("source"),
+        },
+    }
+
+
+def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    known = Known(fleet.snapshot)
+    plugins: dict[Object[Any], list[PluginDecision]] = {}
+    for plugin in scope.plugins(fleet):
+        plugins.setdefault(plugin.target.owner, []).append(plugin)
+    for preset in fleet.snapshot.presets.values():
+        if not scope.holds(preset.ref):
+            continue
+        made = plugins.get(preset, [])
+        versions = Counter(plugin.version or "none" for plugin in made)
+        blocked = sum(bool(plugin.gates) for plugin in made)
+        status = {"plugins": {"total": len(made), "blocked": blocked}, "versions": dict(sorted(versions.items()))}
+        yield object_view(preset, status, known)
+
+
+def _overrides(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    effects, known, locator = Effects(fleet.decisions), Known(fleet.snapshot), fleet.input.locator
+    tied: dict[Object[Any], set[Object[Any]]] = {}
+    for tie in effects.ties():
+        tied.setdefault(tie.winner.layer.object, set()).add(tie.loser.layer.object)
+        tied.setdefault(tie.loser.layer.object, set()).add(tie.winner.layer.object)
+    for override in fleet.snapshot.overrides.values():
+        if not scope.holds(override.ref):
+            continue
+        expired = has_expired(override.spec, fleet.snapshot.at)
+        reached = [] if expired else effects.plugins(override)
+        findings: list[View] = []
+        if expired:
+            findings.append({"finding": "expired", "at": override.spec.expires})
+        elif not reached:
+            findings.append({"finding": "dead"})
+        elif effects.is_shadowed(override):
+            findings.append({"finding": "shadowed"})
+        for other in sorted(tied.get(override, ()), key=lambda each: each.ref):
+            findings.append({"finding": "tie", "with": object_ref(other, locator)})
+        status = {
+            "rank": override_layer(override).layer.rank,
+            "plugins": [
+                {"organization": each.organization, "cluster": each.cluster.ref.name, "name": each.name}
+                for each in reached
+                if scope.holds_cluster(each.cluster.ref, each.cluster.labels)
+            ],
+            "findings": findings,
+        }
+        yield object_view(override, status, known)
+
+
+def _plain(*names: str) -> Callable[[Fleet, Scope], Iterator[View]]:
+    """Kinds whose objects stand for themselves."""
+
+    def getter(fleet: Fleet, scope: Scope) -> Iterator[View]:
+        for object_ in (*fleet.snapshot.organizations.values(), *fleet.snapshot.others.values()):
+            if object_.ref.kind in names and object_.spec is not None and scope.offers(object_.ref):
+                yield object_view(object_)
+
+    return getter
+
+
+_GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[View]]] = {
+    "clusters": _clusters,
+    "definitions": _definitions,
+    "overrides": _overrides,
+    "plugins": _plugins,
+    "presets": _presets,
+    "revisions": _revisions,
+    **{
+        plural: _plain(*(kind.name for kind in KINDS.values() if kind.plural == plural))
+        for plural in ("catalogs", "organizations", "placements", "policies", "rollouts", "windows")
+    },
+}

@@ -1,0 +1,101 @@
+"""Objects as people may see them: in the native shape, plain secrets masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from fleetform.app.views import MASKED
+from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.values import find_option
+from fleetform.engine.paths import PathError, parse_path
+from fleetform.engine.times import time_text
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.objects import Object
+
+View = dict[str, Any]
+
+
+def object_view(object_: Object[Any], status: View | None = None, known: Known | None = None) -> View:
+    """An object in its native shape, secrets masked."""
+    metadata: View = {"name": object_.ref.name, "namespace": object_.ref.organization}
+    if object_.metadata.labels:
+        metadata["labels"] = dict(object_.metadata.labels)
+    if object_.metadata.annotations:
+        metadata["annotations"] = dict(object_.metadata.annotations)
+    if object_.created is not None:
+        metadata["creationTimestamp"] = time_text(object_.created)
+    spec = msgspec.to_builtins(object_.spec) if object_.spec is not None else {}
+    view = {
+        "apiVersion": API_VERSION,
+        "kind": object_.ref.kind,
+        "metadata": metadata,
+        "spec": _mask(object_, spec, known),
+    }
+    if status is not None:
+        view["status"] = status
+    return view
+
+
+# ---- Secrets in what people wrote
+
+
+def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
+    if object_.ref.kind == "PluginDefinition":
+        for option in spec.get("options", []):
+            if option["type"] == "secret" and "default" in option:
+                option["default"] = dict(MASKED)
+    if known is not None:
+        for item in _written_items(object_.ref.kind, spec):
+            if "value" in item and _is_secret(object_, spec, item, known):
+                item["value"] = dict(MASKED)
+        _mask_map(object_, spec, known)
+    return spec
+
+
+def _written_items(kind: str, spec: View) -> Iterator[View]:
+    if kind == "PluginOverride":
+        yield from spec.get("overrides", [])
+        return
+    template = spec.get("plugin", spec)
+    lists = [template.get("optionValues")]
+    lists += [group.get("optionValues") for group in spec.get("groups", [])]
+    for field in ("clusterOptionOverrides", "clusterOverrides"):
+        lists += [block.get("overrides") for block in spec.get(field, [])]
+    for values in lists:
+        if isinstance(values, list):
+            yield from values
+
+
+def _mask_map(object_: Object[Any], spec: View, known: Known) -> None:
+    """The map form of optionValues."""
+    for holder in (spec.get("plugin", spec), *spec.get("groups", [])):
+        values = holder.get("optionValues")
+        if isinstance(values, dict):
+            for name in values:
+                if _is_secret(object_, spec, {"name": name}, known):
+                    values[name] = dict(MASKED)
+
+
+def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bool:
+    organization = object_.ref.organization
+    if object_.ref.kind == "PluginOverride":
+        names = spec.get("pluginDefinitionNames") or known.definitions(organization)
+    else:
+        reference = spec.get("plugin", spec).get("pluginDefinition") or _preset_definition(object_, known)
+        names = [reference["name"] if isinstance(reference, dict) else reference]
+    try:
+        steps = parse_path(item.get("name") or item.get("path") or "")
+    except PathError:
+        return False
+    revisions = [each for name in names for each in known.revisions(organization, name or "")]
+    found = [find_option(revision, steps) for revision in revisions]
+    return any(match is not None and match[0].type == "secret" for match in found)
+
+
+def _preset_definition(object_: Object[Any], known: Known) -> Any:
+    ref = getattr(object_.spec, "preset_ref", None)
+    preset = known.preset(object_.ref.organization, ref.name) if ref is not None else None
+    return msgspec.to_builtins(preset.spec.plugin.plugin_definition) if preset is not None else None

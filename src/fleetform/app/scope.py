@@ -1,0 +1,72 @@
+"""Which part of a fleet a question is about: organization, cluster, labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.engine.selectors import Requirements, matches_all
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.shape import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """organization None: all of them."""
+
+    organization: str | None
+    cluster: str | None = None
+    labels: Requirements = ()
+
+    def holds(self, ref: Ref) -> bool:
+        return self.organization in (None, ref.organization)
+
+    def offers(self, ref: Ref) -> bool:
+        """Like holds, and what the platform offers to every organization."""
+        return self.holds(ref) or ref.organization == PLATFORM_NAMESPACE
+
+    def holds_cluster(self, ref: Ref, labels: dict[str, str]) -> bool:
+        return self.holds(ref) and self.cluster in (None, ref.name) and matches_all(self.labels, labels)
+
+    def plugins(self, fleet: Fleet) -> list[PluginDecision]:
+        return [
+            plugin
+            for plugin in fleet.decisions.plugins.values()
+            if self.holds_cluster(plugin.cluster.ref, plugin.cluster.labels)
+        ]
+
+
+def scope_of(
+    fleet: Fleet, organization: str | None, everywhere: bool, cluster: str | None = None, labels: Requirements = ()
+) -> Scope:
+    """The scope that flags name. Without any: the only organization in the input, else `default` (S7)."""
+    found = fleet.organizations
+    if everywhere:
+        organization = None
+    elif organization is None:
+        organization = found[0] if len(found) == 1 else "default"
+    elif organization not in found and found:
+        hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
+        raise NotFoundError(f"there is no organization {organization} in the input", hint)
+    if cluster is not None:
+        _check_cluster(fleet, organization, cluster)
+    return Scope(organization, cluster, labels)
+
+
+def elsewhere(fleet: Fleet, scope: Scope) -> str:
+    """What to try where nothing is found in an organization that the input does not hold; else nothing."""
+    if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
+        return ""
+    return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"
+
+
+def _check_cluster(fleet: Fleet, organization: str | None, cluster: str) -> None:
+    names = {ref.name for ref in fleet.snapshot.clusters if organization in (None, ref.organization)}
+    if cluster not in names:
+        other = elsewhere(fleet, Scope(organization))
+        hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
+        where = f" in {organization}" if organization else ""
+        raise NotFoundError(f"there is no cluster {cluster}{where}", hint)

@@ -1,0 +1,37 @@
+"""validate: everything that is wrong with an input, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.views import diagnostics_view
+from fleetform.model.results.diagnostics import Diagnostic, Place
+
+
+def validate(fleet: Fleet) -> dict[str, Any]:
+    """The ValidateResult; findings are in file order."""
+    found = findings(fleet)
+    errors = sum(each.severity == "error" for each in found)
+    return {
+        "kind": "ValidateResult",
+        "valid": errors == 0,
+        "counts": {
+            "files": fleet.input.files,
+            "objects": len(fleet.snapshot.objects),
+            "errors": errors,
+            "warnings": sum(each.severity == "warning" for each in found),
+        },
+        "diagnostics": diagnostics_view(found, fleet.input.locator),
+    }
+
+
+def findings(fleet: Fleet) -> Sequence[Diagnostic]:
+    if fleet.findings or len(fleet.snapshot.objects):
+        return fleet.findings
+    message = f"there is no manifest in {fleet.input.name}"
+    hint = "give a folder with -f, or start one with `fleetform init`"
+    return (
+        Diagnostic("empty-input", message, hint, "error" if fleet.strict else "warning", at=Place(fleet.input.name)),
+    )

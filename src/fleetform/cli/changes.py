@@ -1,0 +1,177 @@
+"""Changes for people: a change is read once, however many clusters it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fleetform.app.diff import signature
+from fleetform.cli.text import Painter, count, cut, place_text, value_text
+
+View = dict[str, Any]
+MARKDOWN_LIMIT = 60_000
+_SHOWN_OPTIONS = 6
+_MARKS: dict[str, str] = {
+    "install": "+",
+    "delete": "-",
+    "retain": "-",
+    "downgrade": "↓",
+    "upgrade": "↑",
+    "handover": "⇄",
+    "reconfigure": "~",
+}
+_COLORS = {"install": "green", "delete": "red", "downgrade": "yellow"}
+
+
+def change_lines(view: View, paint: Painter, wide: bool) -> Iterator[str]:
+    yield paint(headline(view), bold=True)
+    for members in alike(view):
+        yield from _group_lines(members, paint, wide)
+    for entry in view["changelog"]:
+        yield f"\n{paint(entry['definition'] + ' ' + entry['version'], bold=True)}"
+        yield from (f"  {line}" for line in entry["text"].rstrip().splitlines())
+    for number, line in enumerate(_override_lines(view, wide)):
+        yield line if number else f"\n{line}"
+
+
+def headline(view: View) -> str:
+    summary = view["summary"]
+    parts = []
+    if not view["changes"]:
+        parts.append("no change" if not summary["unknown"] else "no known change")
+    else:
+        parts += [count(summary["clusters"], "cluster"), f"{count(summary['plugins'], 'plugin')} changed"]
+        for key, word in (("installs", "installed"), ("upgrades", "upgraded"), ("downgrades", "downgraded")):
+            if summary[key]:
+                parts.append(f"{summary[key]:,} {word}")
+        parts.append(f"{summary['deletes']:,} deleted" if summary["deletes"] else "nothing deleted")
+        if summary["blocked"]:
+            parts.append(f"{summary['blocked']:,} blocked")
+    if summary["unknown"]:
+        parts.append(f"{summary['unknown']:,} unknown: their secrets are not in the input")
+    return " · ".join(parts)
+
+
+def alike(view: View) -> list[list[View]]:
+    """Changes that are the same but for the cluster, the most common first."""
+    groups: dict[str, list[View]] = {}
+    for change in view["changes"]:
+        groups.setdefault(signature(change), []).append(change)
+    return sorted(groups.values(), key=lambda members: (-len(members), members[0]["plugin"]))
+
+
+def clusters_text(members: list[View], limit: int = 3) -> str:
+    names = [member["cluster"] for member in members]
+    if len(names) == 1:
+        return str(names[0])
+    shown = ", ".join(names[:limit]) + (", …" if len(names) > limit else "")
+    return f"{len(names):,} clusters ({shown})"
+
+
+def what_text(change: View) -> str:
+    """The plugin and what becomes of it."""
+    name, version = change["preset"] or change["plugin"], change["version"]
+    action = change["action"]
+    if action == "install":
+        return f"{name} {version['to'] or ''} is installed".replace("  ", " ")
+    if action in ("delete", "retain"):
+        return f"{name} {version['from'] or ''} is {'deleted' if action == 'delete' else 'kept, no longer managed'}"
+    if version["from"] != version["to"]:
+        return f"{name} {version['from'] or 'none'} → {version['to'] or 'none'}"
+    return f"{name} {version['to'] or ''} is handed over" if action == "handover" else f"{name} {version['to'] or ''}"
+
+
+def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[str]:
+    change = members[0]
+    mark = paint(_MARKS[change["action"]], fg=_COLORS.get(change["action"], "cyan"), bold=True)
+    yield f"  {mark} {paint(clusters_text(members), bold=True)}   {what_text(change)}"
+    options = change["options"] if wide or change["action"] != "install" else []
+    shown = options if wide else options[:_SHOWN_OPTIONS]
+    for option in shown:
+        yield f"      {option_text(option)}"
+    if len(options) > len(shown):
+        yield f"      and {count(len(options) - len(shown), 'option')} more (-o wide)"
+    for gate in change["blocked"]:
+        yield f"      {paint('blocked', fg='red')}: {gate['message']}"
+        yield f"        {gate['do']}"
+
+
+def option_text(option: View) -> str:
+    before = value_text(option["from"], 40) if option["from"] is not None else "unset"
+    after = value_text(option["to"], 40) if option["to"] is not None else "unset"
+    cause = option["cause"]
+    where = f"   ({place_text(cause.get('place')) or cause['name']})" if cause else ""
+    return f"{option['path']} {before} → {after}{where}"
+
+
+def _override_lines(view: View, all_of_them: bool = False) -> Iterator[str]:
+    """Overrides that the change leaves without effect or tied; with all_of_them those that were so before, too."""
+    texts = {
+        "dead": "reaches no plugin",
+        "shadowed": "is hidden by others everywhere",
+        "ties": "disagrees with another of its rank",
+    }
+    for kind, text in texts.items():
+        for ref in view["overrides"][kind]:
+            if not ref["new"] and not all_of_them:
+                continue
+            yield f"override {ref['name']} {text} ({place_text(ref.get('place'))})"
+
+
+# ---- Markdown
+
+
+def markdown(view: View) -> str:
+    """A pull request's comment: at most 60 kB, cut between changes, with counts of what is left out."""
+    head = f"### Fleetform: {headline(view)}\n\n`{view['from']}` → `{view['to']}` · change `{view['changeId'][:15]}`\n"
+    blocks = [_markdown_group(members) for members in alike(view)]
+    blocks += [_markdown_changelog(entry) for entry in view["changelog"]]
+    overrides = list(_override_lines(view))
+    if overrides:
+        blocks.append("\n".join(f"- {line}" for line in overrides) + "\n")
+    return _fitted(head, blocks)
+
+
+def _markdown_changelog(entry: View) -> str:
+    title = f"{entry['definition']} {entry['version']}"
+    return f"<details><summary>{title}</summary>\n\n{entry['text'].rstrip()}\n\n</details>\n"
+
+
+def _fitted(head: str, blocks: list[str]) -> str:
+    text = head
+    for number, block in enumerate(blocks):
+        if len((text + block).encode()) > MARKDOWN_LIMIT - 200:
+            left = count(len(blocks) - number, "group")
+            return f"{text}\n…and {left} of changes more: run `fleetform diff` to see them all\n"
+        text += "\n" + block
+    return text.rstrip()
+
+
+def _markdown_group(members: list[View]) -> str:
+    change = members[0]
+    lines = [f"**{_escape(what_text(change))}** on {_escape(clusters_text(members, 10))}", ""]
+    options = change["options"][:40] if change["action"] != "install" else []
+    if options:
+        lines += ["| option | from | to | because of |", "|---|---|---|---|"]
+        lines += [_markdown_row(option) for option in options]
+        if len(change["options"]) > len(options):
+            lines.append(f"\nand {count(len(change['options']) - len(options), 'option')} more")
+    lines += [f"- blocked: {_escape(gate['message'])}. {_escape(gate['do'])}" for gate in change["blocked"]]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(option: View) -> str:
+    values = [value_text(each, 60) if each is not None else "unset" for each in (option["from"], option["to"])]
+    cause = option["cause"]
+    where = (place_text(cause.get("place")) or cause["name"]) if cause else ""
+    return f"| `{option['path']}` | {_code(values[0])} | {_code(values[1])} | {_escape(where)} |"
+
+
+def _code(text: str) -> str:
+    return f"`{cut(text, 60).replace('`', '´').replace('|', chr(92) + '|')}`"
+
+
+def _escape(text: str) -> str:
+    for character in "|<>*_":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("@", "@\u200b")

@@ -1,0 +1,93 @@
+"""fleetform diff"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from fleetform.app.diff import diff
+from fleetform.cli.changes import change_lines, markdown
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.text import Painter
+
+_FAILURES = ("delete", "blocked", "tie")
+
+
+def _fail_on(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
+    wanted = tuple(word.strip() for word in (text or "").split(",") if word.strip())
+    for word in wanted:
+        if word not in _FAILURES:
+            raise click.BadParameter(f"{word} is not one of {', '.join(_FAILURES)}")
+    return wanted
+
+
+@click.command(
+    epilog="""\b
+A side is a folder, or git:REF[:DIR]. Without TO, the other side is what -f names.
+
+\b
+Examples:
+  fleetform diff git:main                          my change against main
+  fleetform diff git:main -o markdown              the same, for a pull request's comment
+  fleetform diff git:v1 git:v2 --exit-code
+  fleetform diff before/ after/ --fail-on delete,blocked
+"""
+)
+@click.argument("from_side", metavar="FROM")
+@click.argument("to_side", metavar="[TO]", required=False)
+@click.option("--exit-code", is_flag=True, help="Exit 1 where anything differs.")
+@click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 where more clusters change.")
+@click.option("--fail-on", metavar="WHAT,…", callback=_fail_on, help=f"Exit 1 on any of {', '.join(_FAILURES)}.")
+@shared_flags
+def command(
+    flags: Flags,
+    from_side: str,
+    to_side: str | None,
+    exit_code: bool,
+    max_clusters: int | None,
+    fail_on: tuple[str, ...],
+) -> int:
+    """Show what a change does to every cluster, before it is made.
+
+    Clusters with the same change are shown once. FROM is taken as what runs.
+    """
+    output = flags.only("table", "wide", "json", "yaml", "markdown")
+    before, after = flags.fleet([_same_folder(from_side, to_side, flags)]), flags.fleet([to_side] if to_side else ())
+    view = diff(before, after, flags.scope(after))
+    if output in ("json", "yaml"):
+        flags.print_data(view)
+    elif output == "markdown":
+        click.echo(markdown(view))
+    else:
+        for line in change_lines(view, Painter(flags.color), output == "wide"):
+            click.echo(line)
+    return _verdict(flags, view, exit_code, max_clusters, fail_on)
+
+
+def _same_folder(side: str, other: str | None, flags: Flags) -> str:
+    """`diff git:main -f fleet/` means that folder in main, too."""
+    if side.startswith("git:") and ":" not in side.removeprefix("git:") and other is None and len(flags.filename) == 1:
+        folder = flags.filename[0]
+        if os.path.isdir(folder) and not os.path.isabs(folder) and os.path.normpath(folder) != ".":
+            return f"{side}:{os.path.normpath(folder)}"
+    return side
+
+
+def _verdict(
+    flags: Flags, view: dict[str, Any], exit_code: bool, max_clusters: int | None, fail_on: tuple[str, ...]
+) -> int:
+    summary = view["summary"]
+    failed = []
+    if max_clusters is not None and summary["clusters"] > max_clusters:
+        failed.append(f"{summary['clusters']:,} clusters change, more than {max_clusters:,}")
+    if "delete" in fail_on and summary["deletes"]:
+        failed.append(f"{summary['deletes']:,} deleted")
+    if "blocked" in fail_on and summary["blocked"]:
+        failed.append(f"{summary['blocked']:,} blocked")
+    if "tie" in fail_on and view["overrides"]["ties"]:
+        failed.append(f"{len(view['overrides']['ties']):,} overrides are decided by a tie")
+    for reason in failed:
+        flags.say(f"failed: {reason}")
+    return 1 if failed or (exit_code and (view["changes"] or summary["unknown"])) else 0

@@ -1,0 +1,167 @@
+"""fleetform explain"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fleetform.app.explain import explain, find_option, find_plugin
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.text import Painter, count, cut, place_text, table, value_text
+from fleetform.engine.paths import get_in, normal_form, parse_path, text_of
+from fleetform.model.results.decisions import ABSENT, Steps
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fleetform explain cert-manager -c eu-prod-1              all options at a glance
+  fleetform explain cert-manager -c eu-prod-1 replicas     one option, the whole derivation
+  fleetform explain cert-manager-eu-prod-1 -o json
+  fleetform explain -c eu-prod-1 --definition cert-manager replicas
+"""
+)
+@click.argument("name", required=False, metavar="PLUGIN|PRESET")
+@click.argument("option", required=False)
+@click.option("--definition", metavar="NAME", help="The plugin of this definition on the cluster given with -c.")
+@shared_flags
+def command(flags: Flags, name: str | None, option: str | None, definition: str | None) -> int:
+    """Show what one plugin on one cluster gets, and why.
+
+    The winner comes first, then what it hid, from specific to generic, each with the place where it is written.
+    """
+    if definition is not None:
+        # With --definition the one word is the option.
+        name, option = None, option or name
+        if flags.cluster is None:
+            raise click.UsageError("--definition needs a cluster: give one with -c.")
+    elif name is None:
+        raise click.UsageError("Name a plugin, a preset with -c CLUSTER, or give --definition with -c CLUSTER.")
+    output = flags.only("table", "wide", "json", "yaml", "name")
+    fleet = flags.fleet()
+    plugin = find_plugin(fleet, flags.scope(fleet), name, definition)
+    if option is not None and output in ("table", "wide"):
+        find_option(plugin, option)
+    view = explain(fleet, plugin, option)
+    if output in ("json", "yaml"):
+        flags.print_data(view)
+    elif output == "name":
+        click.echo(f"plugin/{view['plugin']}")
+    elif option is not None:
+        _print_option(view, option, plugin.target.wanted, Painter(flags.color))
+    else:
+        _print_plugin(flags, view, plugin.target.wanted)
+    return 0
+
+
+def _title(view: dict[str, Any], wanted: str | None) -> str:
+    version = view["target"]["version"] or "no version"
+    pinned = f" ({wanted})" if wanted is not None else ""
+    return f"{view['definition']} {version}{pinned} on {view['cluster']} · {view['organization']}"
+
+
+# ---- One option
+
+
+def _print_option(view: dict[str, Any], asked: str, wanted: str | None, paint: Painter) -> None:
+    option = view["options"][0]
+    inside = parse_path(asked)[len(parse_path(option["path"])) :]
+    shown = get_in(option["value"], inside) if inside else option["value"]
+    head = f"{asked} is not set" if shown is None or shown is ABSENT else f"{asked} = {value_text(shown)}"
+    title = paint(_title(view, wanted), dim=True)
+    click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{title}")
+    if inside:
+        click.echo(f"  {text_of(inside)} inside the option {option['path']}")
+    for line in _derivation(option, paint, "  "):
+        click.echo(line)
+    for part in option.get("parts", []):
+        if _touches(part["inside"], inside):
+            value = value_text(part["value"]) if part["value"] is not None else "removed"
+            click.echo(f"  {paint(part['path'], bold=True)} = {value}")
+            for line in _derivation(part, paint, "    "):
+                click.echo(line)
+    _print_blocked([each for each in view["blocked"] if option["path"] in each["message"]], paint)
+
+
+def _touches(part: str, asked: Steps) -> bool:
+    """Whether a part lies above or below what was asked for."""
+    one, other = normal_form(parse_path(part)), normal_form(asked)
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _derivation(option: dict[str, Any], paint: Painter, indent: str) -> list[str]:
+    rows = []
+    if option.get("removedBy"):
+        rows.append(_row("●", "removed", option["removedBy"]))
+    if option["winner"]:
+        mark = "○" if option.get("removedBy") else "●"
+        rows.append(_row(mark, value_text(option["value"], 40), option["winner"]))
+    rows += [_row("○", _hidden_text(each), each) for each in option["hidden"]]
+    lines = table((), rows, indent)
+    return [paint(line, bold=True) if "●" in line[:6] else paint(line, dim=True) for line in lines]
+
+
+def _hidden_text(hidden: dict[str, Any]) -> str:
+    return "removed" if hidden.get("strategy") == "Remove" else value_text(hidden["value"], 40)
+
+
+def _row(mark: str, value: str, speaker: dict[str, Any]) -> tuple[str, ...]:
+    tie = {"created": " (newer)", "name": " (tie, by name)"}.get(speaker.get("tie") or "", "")
+    scope = {"override": speaker.get("part", ""), "group": "group", "cluster": "per cluster"}.get(speaker["layer"], "")
+    return f"{mark} {value}", _speaker(speaker), scope + tie, place_text(speaker["object"].get("place"))
+
+
+def _speaker(speaker: dict[str, Any]) -> str:
+    layer, name = speaker["layer"], speaker["object"]["name"]
+    if layer == "default":
+        return f"default of {speaker.get('part')}"
+    if layer == "group":
+        return f"preset {name}/{speaker.get('part')}"
+    kind = {"instance": "plugin", "cluster": "preset"}.get(layer, layer)
+    return f"{kind} {name}"
+
+
+# ---- A whole plugin
+
+
+def _print_plugin(flags: Flags, view: dict[str, Any], wanted: str | None) -> None:
+    paint = Painter(flags.color)
+    click.echo(f"{paint(view['plugin'], bold=True)}  {paint(_title(view, wanted), dim=True)}")
+    _print_blocked(view["blocked"], paint)
+    applied = view["appliedOverrides"]
+    if applied:
+        names = ", ".join(each["name"] + ("" if each["won"] else " (hidden)") for each in applied)
+        order = ", in order of application" if len(applied) > 1 else ""
+        click.echo(f"  {count(len(applied), 'override')}{order}: {cut(names, 400)}")
+    rows = [_option_row(each) for each in view["options"]]
+    header = ("OPTION", "VALUE", "FROM", "WHERE")
+    for number, line in enumerate(table(header, rows, "  ")):
+        unset = number and rows[number - 1][1] == "-"
+        click.echo(paint(line, dim=True) if unset or not number else line)
+    if flags.output == "wide":
+        for skipped in view["skipped"]:
+            click.echo(f"  skipped {skipped['path']}: {_speaker(skipped)} ({skipped['reason']})")
+    if rows:
+        example = next((row[0] for row in rows if row[1] != "-"), rows[0][0]).rstrip(" *")
+        flags.say(
+            paint(f"\nthe whole derivation: fleetform explain {view['plugin']} {example}{flags.again()}", dim=True)
+        )
+
+
+def _option_row(option: dict[str, Any]) -> tuple[str, ...]:
+    winner = option.get("removedBy") or option["winner"]
+    parts = " *" if option.get("parts") else ""
+    value = value_text(option["value"], 48) if option["value"] is not None else "-"
+    if winner is None and not option.get("parts"):
+        return option["path"], value, "", ""
+    first = winner or option["parts"][0]["winner"]
+    return option["path"] + parts, value, _speaker(first), place_text(first["object"].get("place"))
+
+
+def _print_blocked(gates: list[dict[str, Any]], paint: Painter) -> None:
+    for gate in gates:
+        click.echo(f"  {paint('blocked', fg='red')} [{gate['gate']}] {gate['message']}")
+        if gate["do"]:
+            click.echo(f"    {paint(gate['do'], fg='green')}")

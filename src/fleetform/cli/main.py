@@ -1,0 +1,131 @@
+"""The command `fleetform`: finds the verb, turns failures into exit codes. Verbs are imported when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+import click
+
+VERBS = {
+    "completion": "Print a completion script for your shell.",
+    "convert": "Write native files from manifests of other systems.",
+    "diff": "What a change does, before it is made.",
+    "explain": "What one plugin gets, and why.",
+    "get": "List objects with what follows from them.",
+    "init": "Start a fleet in an empty folder.",
+    "validate": "Everything that is wrong with the input, at once.",
+    "version": "Print the version.",
+}
+
+EPILOG = """\b
+Examples:
+  fleetform validate -f fleet/
+  fleetform explain cert-manager -c eu-prod-1 replicas
+  fleetform diff git:main
+  fleetform get overrides -o wide
+
+\b
+Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 130 interrupted.
+"""
+
+
+class LazyVerbs(click.Group):
+    """Lists verbs without importing them, and suggests the nearest one for a typo."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"fleetform.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], VERBS, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(VERBS))}."
+            raise click.UsageError(f"No such command: {args[0]}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from fleetform import __version__
+
+        click.echo(f"fleetform {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyVerbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+def cli() -> None:
+    """Decides and explains what every cluster of a fleet runs."""
+
+
+def main() -> NoReturn:
+    """Run the command line; never a traceback for what a user can cause."""
+    if hasattr(signal, "SIGPIPE"):
+        # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        result: Any = cli.main(prog_name="fleetform", standalone_mode=False)
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {name}{(error.strerror or str(error)).lower()}", err=True)
+        return 2
+    except Exception as error:
+        return _unexpected(error)
+    return result if isinstance(result, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    from fleetform.app.errors import AmbiguousError, NotFoundError
+    from fleetform.load.state import StateError
+
+    if isinstance(error, NotFoundError):
+        _say(error.message, error.hint)
+        return 1
+    if isinstance(error, AmbiguousError):
+        _say("\n  ".join([f"{error.message}:", *error.choices]), error.hint)
+        return 2
+    if isinstance(error, StateError):
+        _say(error.message, error.hint)
+        return 2
+    if os.environ.get("FLEETFORM_DEBUG"):
+        raise error
+    _say(f"internal error: {type(error).__name__}: {error}", "this is a bug; FLEETFORM_DEBUG=1 shows where it happened")
+    return 70
+
+
+def _say(message: str, hint: str) -> None:
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"  {hint}", err=True)

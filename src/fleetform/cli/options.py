@@ -1,0 +1,161 @@
+"""Flags that all verbs share, and what they make: a fleet, a scope, a way to print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+import click
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope, scope_of
+from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
+from fleetform.engine.times import parse_time
+from fleetform.wiring import open_fleet
+
+F = TypeVar("F", bound=Callable[..., Any])
+OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The shared flags, as given."""
+
+    filename: tuple[str, ...]
+    organization: str | None
+    everywhere: bool
+    selector: Requirements
+    cluster: str | None
+    output: str
+    at: str | None
+    state: str | None
+    strict: bool
+    quiet: bool
+    verbose: bool
+    color: bool
+
+    def fleet(self, sources: Sequence[str] = ()) -> Fleet:
+        """The fleet; invalid input ends the command with exit 2 and says why."""
+        fleet = self.read(sources)
+        if fleet.errors:
+            from fleetform.cli.findings import print_findings
+
+            print_findings(fleet, fleet.errors, self.color, to_stderr=True)
+            count = len(fleet.errors)
+            click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
+            raise click.exceptions.Exit(2)
+        if self.verbose:
+            from fleetform.cli.findings import print_findings
+
+            print_findings(fleet, fleet.object_findings, self.color, to_stderr=True)
+        return fleet
+
+    def read(self, sources: Sequence[str] = ()) -> Fleet:
+        """The fleet as it is, errors and all."""
+        return open_fleet(list(sources or self.filename or (".",)), self.organization, self.at, self.state, self.strict)
+
+    def scope(self, fleet: Fleet) -> Scope:
+        return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
+
+    def only(self, *outputs: str) -> str:
+        """The output format, if this verb has it."""
+        if self.output not in outputs:
+            raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
+        return self.output
+
+    def print_data(self, view: dict[str, Any]) -> None:
+        """An answer as one JSON or YAML document."""
+        if self.output == "json":
+            click.echo(json.dumps(view, indent=2, ensure_ascii=False))
+        else:
+            from fleetform.formats.yaml_out import write_yaml
+
+            click.echo(write_yaml(view), nl=False)
+
+    def again(self) -> str:
+        """The flags that a next command needs to speak of the same fleet."""
+        files = "".join(f" -f {each}" for each in self.filename)
+        return files + (f" -n {self.organization}" if self.organization else "")
+
+    def say(self, text: str) -> None:
+        """Prose, on stderr, unless it is to be quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+def shared_flags(function: F) -> Any:
+    """Give a verb the shared flags, and its function the Flags as its first argument."""
+
+    def wrapper(**given: Any) -> Any:
+        flags = Flags(
+            filename=given.pop("filename"),
+            organization=given.pop("organization"),
+            everywhere=given.pop("everywhere"),
+            selector=given.pop("selector"),
+            cluster=given.pop("cluster"),
+            output=given.pop("output"),
+            at=given.pop("at"),
+            state=given.pop("state"),
+            strict=given.pop("strict"),
+            quiet=given.pop("quiet"),
+            verbose=given.pop("verbose"),
+            color=_wants_color(given.pop("no_color")),
+        )
+        _refuse_server(given.pop("server"))
+        given.pop("as_user")
+        return function(flags, **given)
+
+    decorated: Any = update_wrapper(wrapper, function)
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def _wants_color(no_color: bool) -> bool:
+    import os
+
+    return not no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+
+def _refuse_server(server: str | None) -> None:
+    if server is not None:
+        raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
+
+
+def _selector(_: click.Context, __: click.Parameter, text: str | None) -> Requirements:
+    try:
+        return parse_selector(text or "")
+    except SelectorError as error:
+        raise click.BadParameter(error.message) from error
+
+
+def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    if text is not None:
+        try:
+            parse_time(text)
+        except ValueError as error:
+            raise click.BadParameter("write a time such as 2026-12-31 or 2026-12-31T22:00:00Z") from error
+    return text
+
+
+_WHERE = "Where to read: a file, a folder, a git revision, or - for stdin; repeatable. Default: the current folder."
+_OPTIONS = (
+    click.option("-f", "--filename", multiple=True, metavar="PATH|git:REF[:DIR]|-", help=_WHERE),
+    click.option("-n", "--organization", metavar="ORG", help="The organization (namespace) to look at."),
+    click.option("-A", "--all-organizations", "everywhere", is_flag=True, help="Look at all organizations."),
+    click.option("-l", "--selector", metavar="LABELS", callback=_selector, help="Only clusters with these labels."),
+    click.option("-c", "--cluster", metavar="NAME", help="Only this cluster."),
+    click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="The format."),
+    click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
+    click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
+    click.option("--server", metavar="URL", help="Ask a running control plane instead."),
+    click.option("--as", "as_user", metavar="USER", help="Act as this user."),
+    click.option("--strict", is_flag=True, help="Warnings are errors."),
+    click.option("-q", "--quiet", is_flag=True, help="No prose on stderr."),
+    click.option("-v", "--verbose", is_flag=True, help="Show warnings and notes, too."),
+    click.option("--no-color", is_flag=True, help="No colours, even on a terminal."),
+)

@@ -1,0 +1,70 @@
+"""Text for people: tables, values, colours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+MASK = {"secret": True}
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Columns as wide as their longest cell, two blanks apart; the last one is not padded."""
+    lines = [header, *rows] if header else list(rows)
+    widths = [max((len(line[column]) for line in lines), default=0) for column in range(len(lines[0]) if lines else 0)]
+    return [
+        indent + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def value_text(value: Any, limit: int = 60) -> str:
+    """A value on one line, cut where it is long; secrets by a word."""
+    if is_masked(value):
+        return "(secret)"
+    if isinstance(value, dict) and set(value) == {"expression"}:
+        return cut(f"= {value['expression']}", limit)
+    if isinstance(value, str):
+        plain = value and value.isprintable() and value == value.strip()
+        return cut(value if plain else json.dumps(value, ensure_ascii=False), limit)
+    return cut(json.dumps(without_masks(value), ensure_ascii=False), limit)
+
+
+def without_masks(value: Any) -> Any:
+    if is_masked(value):
+        return "(secret)"
+    if isinstance(value, dict):
+        return {key: without_masks(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [without_masks(each) for each in value]
+    return value
+
+
+def is_masked(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("secret") is True and "digest" in value
+
+
+def cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def place_text(place: dict[str, Any] | None) -> str:
+    return f"{place['file']}:{place['line']}" if place else ""
+
+
+def count(number: int, noun: str) -> str:
+    """`1 error`, `1,200 clusters`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+class Painter:
+    """Colours, where they are wanted."""
+
+    def __init__(self, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, text: str, **style: Any) -> str:
+        return click.style(text, **style) if self._color else text

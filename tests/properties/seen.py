@@ -1,0 +1,80 @@
+"""Decisions as plain data, to compare: who said it instead of which object it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fleetform.engine.paths import normal_form
+from fleetform.model.results.decisions import Decisions, Item, OptionDecision, PluginDecision, PluginKey
+from oracle import Form, Voice
+
+
+class SeenOption(NamedTuple):
+    """An option's decision."""
+
+    value: Any
+    winner: Voice | None
+    hidden: tuple[Voice, ...]
+    parts: tuple[tuple[Form, Any, Voice, tuple[Voice, ...], str | None], ...]
+    tie: str | None
+    removed_by: Voice | None
+    problem: str | None
+
+
+class SeenPlugin(NamedTuple):
+    """A plugin's decision."""
+
+    version: str | None
+    options: dict[str, SeenOption]
+    overrides: tuple[str, ...]
+    skipped: tuple[Voice, ...]
+    gates: tuple[tuple[str, str, str], ...]
+
+
+def voice(item: Item) -> Voice:
+    return Voice(item.layer.name, item.layer.object.ref.name, item.text)
+
+
+def _maybe(item: Item | None) -> Voice | None:
+    return voice(item) if item is not None else None
+
+
+def seen_option(decision: OptionDecision) -> SeenOption:
+    parts = tuple(
+        (normal_form(each.steps), each.value, voice(each.winner), tuple(map(voice, each.hidden)), each.tie)
+        for each in decision.parts
+    )
+    hidden = tuple(map(voice, decision.hidden))
+    removed_by = _maybe(decision.removed_by)
+    return SeenOption(
+        decision.value, _maybe(decision.winner), hidden, parts, decision.tie, removed_by, decision.problem
+    )
+
+
+def seen_plugin(plugin: PluginDecision) -> SeenPlugin:
+    return SeenPlugin(
+        plugin.version,
+        {name: seen_option(each) for name, each in plugin.options.items()},
+        tuple(each.ref.name for each in plugin.shared.overrides),
+        tuple(voice(each.item) for each in plugin.skipped),
+        tuple((gate.gate, gate.message, gate.option) for gate in plugin.gates),
+    )
+
+
+def seen(
+    decisions: Decisions, of: Callable[[PluginDecision], bool] = lambda _: True
+) -> dict[PluginKey, SeenPlugin]:
+    """Every plugin's decision, or those of some plugins."""
+    return {key: seen_plugin(plugin) for key, plugin in decisions.plugins.items() if of(plugin)}
+
+
+def seen_claims(decisions: Decisions) -> list[tuple[str, str, str, str]]:
+    """Releases that two objects want: the cluster, the release, who keeps it, who does not."""
+    return [(each.cluster.ref.name, each.release, str(each.keeps.ref), str(each.loses.ref)) for each in decisions.claims]
+
+
+def values(decisions: Decisions) -> dict[PluginKey, dict[str, Any]]:
+    return {
+        key: {name: each.value for name, each in plugin.options.items()} for key, plugin in decisions.plugins.items()
+    }
