@@ -60,7 +60,8 @@ class OptionAnswer:
     """What becomes of one option.
 
     hidden goes from specific to generic. parts holds who decides which path inside the value. plain says that nobody
-    did anything but replace the whole value, stumbled that something that counts could not be applied.
+    did anything but replace the whole value, stumbled that something that counts could not be applied, and rough that
+    something could not, whether a later value hid it or not.
     """
 
     value: Any = ABSENT
@@ -70,6 +71,7 @@ class OptionAnswer:
     removed_by: Voice | None = None
     plain: bool = True
     stumbled: bool = False
+    rough: bool = False
 
 
 @dataclass
@@ -399,12 +401,15 @@ def leaves(below: Any, above: Any, form: Form) -> Iterator[Form]:
 def answer(type_: str | None, entries: list[tuple[Said, Steps]], context: tuple[Cluster, str, str]) -> OptionAnswer:
     """Everything said about an option, said again one after the other onto a copy."""
     replay = Replay(lambda said: value_said(said, context))
+    rough = False
     for said, inside in entries:
         try:
             replay.hear(said, inside)
         except ValueError:
             replay.stumble(said, inside)
+            rough = True
     result = replay.result
+    result.rough = rough
     result.plain = not any(inside or said.strategy != "Replace" for said, inside in entries)
     if type_ == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
@@ -449,7 +454,7 @@ class Replay:
         self._heard.append(said)
 
     def _change(self, said: Said, inside: Steps, value: Any, changed: list[Form]) -> None:
-        self.result.value = put(deepcopy(self.result.value), inside, value)
+        self.result.value = put(copied(self.result.value), inside, value)
         self._claim(said, changed)
 
     def _claim(self, said: Said, changed: list[Form]) -> None:
@@ -463,7 +468,7 @@ class Replay:
 
     def _remove(self, said: Said, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
-        default = deepcopy(self._default.written.value) if self._default is not None else ABSENT
+        default = copied(self._default.written.value) if self._default is not None else ABSENT
         if not inside:
             heard = [each.voice for each in reversed(self._heard) if each is not self._default]
             winner = self._default.voice if self._default is not None else None
@@ -472,7 +477,7 @@ class Replay:
             return
         remaining = found_at(default, inside)
         if remaining is ABSENT:
-            self.result.value = drop(deepcopy(self.result.value), inside)
+            self.result.value = drop(copied(self.result.value), inside)
             self._claim(said, [texts(inside)])
         else:
             self._change(said, inside, remaining, [texts(inside)])
@@ -482,6 +487,10 @@ class Replay:
         if not inside:
             self._replace(said, ABSENT)
         self.result.stumbled = True
+
+
+def copied(tree: Any) -> Any:
+    return ABSENT if tree is ABSENT else deepcopy(tree)
 
 
 def texts(steps: Steps) -> Form:

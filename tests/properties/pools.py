@@ -126,8 +126,7 @@ def label_selectors() -> list[LabelSelector]:
     equal = [LabelSelector(match_labels=labels) for labels in label_sets() if len(labels) in (1, 2)]
     listed = [LabelSelector(match_expressions=[each]) for each in _requirements()]
     both = [
-        LabelSelector(one.match_labels, other.match_expressions)
-        for one, other in zip(equal[::2], listed, strict=False)
+        LabelSelector(one.match_labels, other.match_expressions) for one, other in zip(equal[::2], listed, strict=False)
     ]
     return [*equal, *listed, *both]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fleetform.engine.paths import normal_form
-from fleetform.model.results.decisions import Decisions, Item, OptionDecision, PluginDecision, PluginKey
+from fleetform.model.results.decisions import ABSENT, Decisions, Item, OptionDecision, PluginDecision, PluginKey
 from oracle import Form, Voice
 
 
@@ -32,6 +32,17 @@ class SeenPlugin(NamedTuple):
     gates: tuple[tuple[str, str, str], ...]
 
 
+def exact(value: Any) -> Any:
+    """A value in a form that does not take true for 1, nor a map's order for a difference."""
+    if value is ABSENT:
+        return "absent"
+    if isinstance(value, dict):
+        return {key: exact(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [exact(each) for each in value]
+    return (type(value).__name__, value)
+
+
 def voice(item: Item) -> Voice:
     return Voice(item.layer.name, item.layer.object.ref.name, item.text)
 
@@ -42,13 +53,13 @@ def _maybe(item: Item | None) -> Voice | None:
 
 def seen_option(decision: OptionDecision) -> SeenOption:
     parts = tuple(
-        (normal_form(each.steps), each.value, voice(each.winner), tuple(map(voice, each.hidden)), each.tie)
+        (normal_form(each.steps), exact(each.value), voice(each.winner), tuple(map(voice, each.hidden)), each.tie)
         for each in decision.parts
     )
     hidden = tuple(map(voice, decision.hidden))
     removed_by = _maybe(decision.removed_by)
     return SeenOption(
-        decision.value, _maybe(decision.winner), hidden, parts, decision.tie, removed_by, decision.problem
+        exact(decision.value), _maybe(decision.winner), hidden, parts, decision.tie, removed_by, decision.problem
     )
 
 
@@ -57,24 +68,25 @@ def seen_plugin(plugin: PluginDecision) -> SeenPlugin:
         plugin.version,
         {name: seen_option(each) for name, each in plugin.options.items()},
         tuple(each.ref.name for each in plugin.shared.overrides),
-        tuple(voice(each.item) for each in plugin.skipped),
+        tuple(sorted(voice(each.item) for each in plugin.skipped)),
         tuple((gate.gate, gate.message, gate.option) for gate in plugin.gates),
     )
 
 
-def seen(
-    decisions: Decisions, of: Callable[[PluginDecision], bool] = lambda _: True
-) -> dict[PluginKey, SeenPlugin]:
+def seen(decisions: Decisions, of: Callable[[PluginDecision], bool] = lambda _: True) -> dict[PluginKey, SeenPlugin]:
     """Every plugin's decision, or those of some plugins."""
     return {key: seen_plugin(plugin) for key, plugin in decisions.plugins.items() if of(plugin)}
 
 
 def seen_claims(decisions: Decisions) -> list[tuple[str, str, str, str]]:
     """Releases that two objects want: the cluster, the release, who keeps it, who does not."""
-    return [(each.cluster.ref.name, each.release, str(each.keeps.ref), str(each.loses.ref)) for each in decisions.claims]
+    return [
+        (each.cluster.ref.name, each.release, str(each.keeps.ref), str(each.loses.ref)) for each in decisions.claims
+    ]
 
 
 def values(decisions: Decisions) -> dict[PluginKey, dict[str, Any]]:
     return {
-        key: {name: each.value for name, each in plugin.options.items()} for key, plugin in decisions.plugins.items()
+        key: {name: exact(each.value) for name, each in plugin.options.items()}
+        for key, plugin in decisions.plugins.items()
     }

@@ -55,25 +55,28 @@ SAYINGS = st.sampled_from(sayings())
 OVERRIDE_SAYINGS = st.sampled_from(override_sayings())
 OPTIONS = st.lists(st.sampled_from(declarations()), min_size=3, max_size=8, unique_by=lambda each: each.name)
 VERSIONS = st.sampled_from(["1.0.0", "v1.1", "2.0.0", "3.0.0-rc.1"])
-STAMPS = st.sampled_from(
-    [None, *map(parse_time, ("2026-01-01", "2026-02-01T10:00:00+02:00", "2026-02-01T08:00:00Z"))]
-)
+STAMPS = st.sampled_from([None, *map(parse_time, ("2026-01-01", "2026-02-01T10:00:00+02:00", "2026-02-01T08:00:00Z"))])
 EXPIRIES = st.sampled_from([None, None, None, None, None, "2026-10-31", "2026-12-31"])
 DEFINITION_NAMES = st.sampled_from([None, [], ["d0"], ["d1"], ["d0", "d1"], ["unknown"]])
 FEW = st.sampled_from([0, 0, 1, 2])
 
 
-def _different_options(said: Sequence[Saying]) -> list[OptionValue]:
+def _first_step(saying: tuple[Any, ...]) -> str:
+    option: str = saying[0]
+    return option.split(".")[0]
+
+
+def _as_list(said: Sequence[Saying]) -> list[OptionValue]:
     return [each.as_value() for each in said]
 
 
-# One object must not contradict itself (R0-6), so it speaks of every option once.
-LISTED_VALUES = st.lists(SAYINGS, max_size=4, unique_by=lambda each: each.option).map(_different_options)
-MAPPED_VALUES = st.lists(SAYINGS, max_size=4, unique_by=lambda each: each.option).map(
+# One object must not contradict itself (R0-6, R0-7), so it speaks of everything below one first step once.
+LISTED_VALUES = st.lists(SAYINGS, max_size=4, unique_by=_first_step).map(_as_list)
+MAPPED_VALUES = st.lists(SAYINGS, max_size=4, unique_by=_first_step).map(
     lambda said: {each.path: each.said["value"] for each in said if "value" in each.said}
 )
 OPTION_VALUES = st.one_of(LISTED_VALUES, LISTED_VALUES, LISTED_VALUES, MAPPED_VALUES)
-OVERRIDE_ITEMS = st.lists(OVERRIDE_SAYINGS, min_size=1, max_size=3, unique_by=lambda each: each[0]).map(
+OVERRIDE_ITEMS = st.lists(OVERRIDE_SAYINGS, min_size=1, max_size=3, unique_by=_first_step).map(
     lambda said: [item for _, item in said]
 )
 OVERRIDE_SPECS = st.builds(

@@ -10,13 +10,13 @@ import msgspec
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.app.views import diagnostics_view, gate_view, has_secret, item_value, masked, object_ref, ref_view
-from fleetform.engine.effects import Effects
+from fleetform.engine.effects import Effects, hidden_items, winning_items
 from fleetform.engine.hashing import CHANGE_ID, content_hash
 from fleetform.engine.resolve import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.objects import Object, Ref
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, PluginKey, Secret
+from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, PluginKey, Secret
 
 View = dict[str, Any]
 _NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")
@@ -216,28 +216,30 @@ def _shown(decision: OptionDecision | None) -> Any:
 
 def _cause(before: Fleet, after: Fleet, change: OptionChange) -> View | None:
     """The object whose coming, going or edit made the difference."""
-    new = _speaker(change.after)
-    old = _speaker(change.before)
-    if new is not None and (old is None or not _same_speaker(new, old)):
+    new, old = _speaker(change.after), _speaker(change.before)
+    if new is not None and not any(_same_speaker(new, item) for item in _all_speakers(change.before)):
         return ref_view(new.layer.object.ref, new.at, after.input.locator)
     if old is not None:
         return ref_view(old.layer.object.ref, old.at, before.input.locator)
     return None
 
 
-def _speaker(decision: OptionDecision | None) -> Any:
+def _speaker(decision: OptionDecision | None) -> Item | None:
+    """The most specific of those that made the value."""
     if decision is None:
         return None
-    if decision.removed_by is not None:
-        return decision.removed_by
-    winners = [*(part.winner for part in decision.parts), *([decision.winner] if decision.winner is not None else [])]
-    return max(winners, key=lambda item: item.layer.rank, default=None)
+    return max(winning_items(decision), key=lambda item: item.layer.rank, default=None)
 
 
-def _same_speaker(one: Any, other: Any) -> bool:
+def _all_speakers(decision: OptionDecision | None) -> list[Item]:
+    return [] if decision is None else [*winning_items(decision), *hidden_items(decision)]
+
+
+def _same_speaker(one: Item, other: Item) -> bool:
     """Two items that say the same in the same object of both sides made no difference themselves."""
     same_object = one.layer.object.ref == other.layer.object.ref and one.layer.name == other.layer.name
-    return bool(same_object and same_value(item_value(one, False), item_value(other, False)))
+    says_the_same = one.secret == other.secret and one.strategy == other.strategy
+    return same_object and says_the_same and same_value(item_value(one, False), item_value(other, False))
 
 
 def _summary(changes: list[PluginChange], unknown: int) -> View:

@@ -55,7 +55,11 @@ class Fleet:
     @cached_property
     def findings(self) -> tuple[Diagnostic, ...]:
         """Everything there is to say, in file order."""
-        return self._in_order([*self.reading, *lint_objects(self.snapshot), *lint_effects(self.decisions)])
+        of_objects = [*self.reading, *lint_objects(self.snapshot)]
+        # A value that is wrong wherever it goes was said to be so where it stands.
+        said = {At(at.origin, at.path[:-1]) for at in map(_wrong_value_at, of_objects) if at is not None}
+        effects = [each for each in lint_effects(self.decisions) if _wrong_value_at(each) not in said]
+        return self._in_order([*of_objects, *effects])
 
     def _in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         # Under --strict a tie that only names decide, and every other warning, is an error.
@@ -83,6 +87,10 @@ class Fleet:
             (ref for ref, _ in self.snapshot.definitions),
         )
         return sorted({ref.organization for refs in kinds for ref in refs} - {PLATFORM_NAMESPACE})
+
+
+def _wrong_value_at(diagnostic: Diagnostic) -> At | None:
+    return diagnostic.at if diagnostic.code == "wrong-type" and isinstance(diagnostic.at, At) else None
 
 
 def read_fleet(

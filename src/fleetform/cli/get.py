@@ -19,8 +19,8 @@ _SINGULAR = {
     "cluster": "clusters", "definition": "definitions", "override": "overrides", "plugin": "plugins",
     "preset": "presets", "revision": "revisions", "catalog": "catalogs", "organization": "organizations",
     "placement": "placements", "policy": "policies", "rollout": "rollouts", "window": "windows",
-    "plugindefinitions": "definitions",    "plugindefinition": "definitions", "pluginpresets": "presets", "pluginpreset": "presets",
-    "pluginoverrides": "overrides", "pluginoverride": "overrides",
+    "plugindefinition": "definitions", "plugindefinitions": "definitions", "pluginoverride": "overrides",
+    "pluginoverrides": "overrides", "pluginpreset": "presets", "pluginpresets": "presets",
 }  # fmt: skip
 
 

@@ -82,10 +82,11 @@ def main() -> NoReturn:
     if hasattr(signal, "SIGPIPE"):
         # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(_run())
+    sys.exit(run())
 
 
-def _run() -> int:
+def run() -> int:
+    """Run the command line and return its exit code."""
     try:
         result: Any = cli.main(prog_name="fleetform", standalone_mode=False)
     except click.exceptions.Exit as request:

@@ -1,0 +1,353 @@
+"""The command line as a contract: verbs, exit codes, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Runner
+from fleetform.formats.yaml_in import read_one
+from fleets import BASE, documents, override
+
+
+def test_validate_says_yes_with_counts(run: Runner) -> None:
+    result = run("validate", "-o", "json")
+    assert (result.code, result.json["kind"], result.json["valid"]) == (0, "ValidateResult", True)
+    assert result.json["counts"] == {"files": 3, "objects": 5, "errors": 0, "warnings": 0}
+
+
+def test_validate_exits_1_on_errors_and_prints_what_where_and_the_way_out(run: Runner) -> None:
+    run.write(override=override("o", "[{path: replicas, value: many}]", "pluginDefinitionNames: [web]"))
+    result = run("validate")
+    assert result.code == 1
+    assert "error[wrong-type]: replicas is an int option" in result.out
+    assert "--> override.yaml:4:" in result.out
+    assert result.out.rstrip().endswith("4 files, 6 objects: 1 error, 0 warnings")
+
+
+def test_a_diagnostic_has_all_its_fields(run: Runner) -> None:
+    run.write(override=override("o", "[{path: replicas, value: many}]", "pluginDefinitionNames: [web]"))
+    (found,) = run("validate", "-o", "json").json["diagnostics"]
+    assert set(found) == {"code", "severity", "message", "hint", "object", "path", "place", "related"}
+    assert (found["object"], found["path"]) == ("PluginOverride/acme/o", "spec.overrides[0].value")
+    assert found["place"] == {"file": "override.yaml", "line": 4, "column": 36}
+
+
+def test_strict_turns_warnings_into_errors(run: Runner) -> None:
+    run.write(override=override("o", "[{path: replicas, value: 3}]", "expires: 2020-01-01"))
+    assert run("validate").code == 0
+    assert run("validate", "--strict").code == 1
+
+
+@pytest.mark.parametrize("verb", [("get", "plugins"), ("explain", "web-eu-1"), ("diff", ".")])
+def test_every_verb_but_validate_exits_2_on_invalid_input_and_says_why(run: Runner, verb: tuple[str, ...]) -> None:
+    run.write(broken="a: [1\n")
+    result = run(*verb)
+    assert (result.code, result.out) == (2, "")
+    assert "error[bad-yaml]" in result.err
+
+
+@pytest.mark.rule("S8")
+@pytest.mark.parametrize(
+    "question",
+    [("web-eu-1",), ("web", "-c", "eu-1"), ("-c", "eu-1", "--definition", "web")],
+)
+def test_a_plugin_is_found_by_its_name_its_preset_or_its_definition(run: Runner, question: tuple[str, ...]) -> None:
+    result = run("explain", *question, "-o", "json")
+    assert (result.code, result.json["plugin"], result.json["cluster"]) == (0, "web-eu-1", "eu-1")
+
+
+@pytest.mark.rule("S8")
+def test_several_matches_exit_2_and_are_listed(run: Runner) -> None:
+    result = run("explain", "web")
+    assert result.code == 2
+    assert all(f"web-{cluster}" in result.err for cluster in ("eu-1", "eu-2", "us-1"))
+
+
+@pytest.mark.rule("S8")
+def test_releases_default_to_the_definitions_name(run: Runner) -> None:
+    spec = run("get", "plugins", "web-eu-1", "-o", "json").json["items"][0]["spec"]
+    assert (spec["releaseName"], spec["releaseNamespace"]) == ("web", "web")
+
+
+def test_explain_has_the_promised_fields_and_agrees_with_get(run: Runner) -> None:
+    run.write(override=override("o", "[{path: replicas, value: 5}, {path: labels.team, value: x}]"))
+    view = run("explain", "web-eu-1", "-o", "json").json
+    assert {"plugin", "cluster", "definition", "target", "admitted", "appliedOverrides", "values", "options"} <= set(
+        view
+    )
+    assert {"configs", "configsHidden", "bindings", "diagnostics"} <= set(view)
+    replicas = next(option for option in view["options"] if option["path"] == "replicas")
+    assert set(replicas) >= {"path", "type", "value", "winner", "hidden", "migratedFrom", "mentions"}
+    assert replicas["winner"]["layer"] == "override"
+    assert replicas["winner"]["rank"] == 1
+    assert replicas["winner"]["tie"] is None
+    assert replicas["winner"]["object"]["place"]["file"] == "override.yaml"
+    assert [hidden["value"] for hidden in replicas["hidden"]] == [2, 1]
+    item = run("get", "plugins", "web-eu-1", "-o", "json").json["items"][0]
+    assert item["status"]["values"] == view["values"] == {"replicas": 5, "labels": {"team": "x"}, "args": ["a", "b"]}
+
+
+@pytest.mark.rule("S20")
+def test_explain_has_one_entry_per_declared_option_with_parts_inside(run: Runner) -> None:
+    run.write(override=override("o", "[{path: labels.team, value: x}]"))
+    options = run("explain", "web-eu-1", "-o", "json").json["options"]
+    assert [option["path"] for option in options] == ["args", "host", "labels", "replicas", "token"]
+    (part,) = options[2]["parts"]
+    assert (part["path"], part["inside"], part["value"]) == ("labels.team", "team", "x")
+    assert [hidden["value"] for hidden in part["hidden"]] == ["none"]
+
+
+@pytest.mark.rule("R0-8")
+def test_explain_of_a_path_inside_an_option_shows_the_split(run: Runner) -> None:
+    run.write(override=override("o", "[{path: labels.team, value: x}]"))
+    result = run("explain", "web-eu-1", "/labels/team")
+    assert result.out.startswith("/labels/team = x")
+    assert "team inside the option labels" in result.out
+
+
+def test_explain_prints_the_winner_first_with_its_place(example: Runner) -> None:
+    result = example("explain", "cert-manager", "-n", "acme", "-c", "eu-prod-1", "replicaCount")
+    lines = result.out.splitlines()
+    assert lines[0].startswith("replicaCount = 6 ")
+    assert lines[0].endswith("cert-manager 1.14.2 on eu-prod-1 · acme")
+    marks = [line.split()[0] for line in lines[1:]]
+    assert marks == ["●", "○", "○", "○", "○", "○"]
+    assert lines[1].endswith("overrides/acme-incidents.yaml:16")
+    assert "default of 1.14.2" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("explain", "wep-eu-1"), 1, "did you mean web-eu-1?"),
+        (("explain", "web-eu-1", "replica"), 1, "did you mean replicas?"),
+        (("explain", "web", "-c", "eu-9"), 1, "there is no cluster eu-9"),
+        (("get", "plugins", "nope"), 1, "not among the plugins"),
+        (("get", "plugns"), 2, "Did you mean plugins?"),
+        (("explian", "x"), 2, "Did you mean explain?"),
+        (("validate", "--stric"), 2, "--strict"),
+        (("get", "plugins", "-o", "xml"), 2, "xml"),
+        (("get", "plugins", "-o", "markdown"), 2, "-o markdown is not available here"),
+        (("get", "plugins", "-l", "a=="), 0, "no plugins here"),
+        (("get", "plugins", "-l", "a in b"), 2, "expected ("),
+        (("get", "plugins", "--at", "soon"), 2, "2026-12-31"),
+        (("get", "plugins", "-n", "acmee"), 1, "did you mean acme?"),
+        (("get", "plugins", "--server", "http://x"), 2, "--server"),
+        (("explain",), 2, "Name a plugin"),
+        (("explain", "--definition", "web"), 2, "-c"),
+        (("validate", "--state", "none.json"), 2, "none.json"),
+        (("diff",), 2, "FROM"),
+        (("diff", ".", "--fail-on", "nothing"), 2, "nothing"),
+    ],
+)
+def test_what_a_user_gets_wrong_gets_an_exit_code_and_a_word(
+    run: Runner, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run(*arguments)
+    assert (result.code, said in result.err, "Traceback" in result.err) == (code, True, False)
+
+
+def test_an_empty_folder_is_a_warning_not_an_error(run: Runner) -> None:
+    for file in run.folder.iterdir():
+        file.unlink()
+    result = run("validate")
+    assert (result.code, "fleetform init" in result.out) == (0, True)
+
+
+def test_selectors_narrow_what_is_listed(run: Runner) -> None:
+    names = run("get", "plugins", "-l", "tier=gold,region!=us", "-o", "name").out.split()
+    assert names == ["plugin/web-eu-1"]
+    assert run("get", "clusters", "-c", "us-1", "-o", "name").out == "cluster/us-1\n"
+
+
+def test_two_organizations_without_a_flag_print_nothing_and_say_what_to_do(example: Runner) -> None:
+    result = example("get", "plugins")
+    assert (result.code, result.out) == (0, "")
+    assert "acme, globex" in result.err
+
+
+@pytest.mark.parametrize(
+    "kind", ["clusters", "definitions", "revisions", "presets", "overrides", "policies", "windows", "organizations"]
+)
+def test_every_kind_is_listed_as_a_table_and_as_data(example: Runner, kind: str) -> None:
+    table = example("get", kind, "-A", "-o", "wide")
+    assert table.code == 0
+    assert table.out.startswith("ORGANIZATION")
+    view = example("get", kind, "-A", "-o", "json").json
+    assert view["kind"] == "List"
+    assert len(view["items"]) == len(table.out.splitlines()) - 1
+    assert read_one(example("get", kind, "-A", "-o", "yaml").out) == view
+
+
+def test_kinds_that_are_not_in_the_input_are_empty_lists(run: Runner) -> None:
+    assert run("get", "rollouts", "-o", "json").json["items"] == []
+
+
+def test_diff_of_two_folders_groups_clusters_and_sets_exit_codes(run: Runner, tmp_path: Path) -> None:
+    run.write(after__base=documents(*BASE.values()), after__override=override("o", "[{path: replicas, value: 9}]"))
+    run.write(before__base=documents(*BASE.values()))
+    result = run("diff", "before", "after")
+    assert result.code == 0
+    assert "3 clusters · 3 plugins changed · nothing deleted" in result.out
+    assert "3 clusters (eu-1, eu-2, us-1)" in result.out
+    assert "replicas 2 → 9   (after/override.yaml:4)" in result.out
+    assert run("diff", "before", "after", "--exit-code").code == 1
+    assert run("diff", "before", "before", "--exit-code").code == 0
+    assert run("diff", "before", "after", "--max-clusters", "2").code == 1
+    assert run("diff", "before", "after", "--max-clusters", "3").code == 0
+    assert run("diff", "before", "after", "--fail-on", "delete,blocked").code == 0
+
+
+def test_diff_fails_on_deletes_blocked_and_ties_when_asked(run: Runner) -> None:
+    required = BASE["definition.yaml"].replace(
+        "{name: host, type: string}", "{name: host, type: string, required: true}"
+    )
+    ties = documents(*(override(name, f"[{{path: replicas, value: {value}}}]") for name, value in (("a", 1), ("b", 2))))
+    run.write(before__base=documents(*BASE.values()))
+    run.write(deleted__base=documents(BASE["clusters.yaml"], BASE["definition.yaml"]))
+    run.write(blocked__base=documents(BASE["clusters.yaml"], required.replace("1.0.0", "1.1.0"), BASE["preset.yaml"]))
+    run.write(tied__base=documents(*BASE.values(), ties))
+    for folder, what in (("deleted", "delete"), ("blocked", "blocked"), ("tied", "tie")):
+        assert run("diff", "before", folder).code == 0
+        assert run("diff", "before", folder, "--fail-on", what).code == 1
+
+
+def test_diff_as_json_has_the_promised_fields(run: Runner) -> None:
+    run.write(after__base=documents(*BASE.values()), after__override=override("o", "[{path: replicas, value: 9}]"))
+    run.write(before__base=documents(*BASE.values()))
+    view = run("diff", "before", "after", "-o", "json").json
+    assert {"kind", "from", "to", "changeId", "summary", "changes", "groups", "changelog", "overrides"} <= set(view)
+    assert set(view["summary"]) == {
+        "clusters", "plugins", "options", "installs", "upgrades", "downgrades", "deletes", "blocked", "unknown",
+    }  # fmt: skip
+    assert {"cluster", "plugin", "action", "version", "breaking", "options", "configs", "manifests", "blocked"} <= set(
+        view["changes"][0]
+    )
+
+
+def test_a_markdown_comment_fits_however_large_the_change(run: Runner) -> None:
+    clusters = documents(
+        *(
+            f"apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: c{number}, namespace: acme}}\n"
+            for number in range(900)
+        )
+    )
+    blocks = "".join(
+        f"  - {{clusterName: c{number}, overrides: [{{name: host, value: host-{number}-{'x' * 200}}}]}}\n"
+        for number in range(900)
+    )
+    run.write(before__base=documents(clusters, BASE["definition.yaml"], BASE["preset.yaml"]))
+    run.write(
+        after__base=documents(
+            clusters, BASE["definition.yaml"], BASE["preset.yaml"] + "  clusterOptionOverrides:\n" + blocks
+        )
+    )
+    text = run("diff", "before", "after", "-o", "markdown").out
+    assert len(text.encode()) <= 60_000
+    assert "groups of changes more" in text
+
+
+def test_convert_writes_native_files_that_mean_the_same(run: Runner) -> None:
+    run.write(
+        old__preset="""
+        apiVersion: greenhouse.sap/v1alpha1
+        kind: PluginPreset
+        metadata: {name: web, namespace: acme}
+        spec:
+          clusterSelector: {matchLabels: {region: eu}}
+          plugin:
+            displayName: Web
+            pluginDefinitionRef: {name: web, kind: ClusterPluginDefinition}
+            optionValues: [{name: replicas, value: 4}]
+        """
+    )
+    (run.folder / "preset.yaml").unlink()
+    before = run("get", "plugins", "-o", "json").json["items"]
+    result = run("convert", "old", "-n", "acme", "--output-dir", "new")
+    assert result.code == 0
+    assert result.out.split() == ["new/acme/pluginpresets/web.yaml"]
+    assert "displayName" in result.err
+    (run.folder / "old" / "preset.yaml").unlink()
+    after = run("get", "plugins", "-o", "json").json["items"]
+    assert [item["status"]["values"] for item in after] == [item["status"]["values"] for item in before]
+    assert run("convert", "old", "new", "-n", "acme", "--check").code == 0
+
+
+def test_convert_check_exits_1_where_something_is_not_native(run: Runner) -> None:
+    run.write(old="kind: PluginOverride\nname: o\nspec: {overrides: [{path: replicas, value: 3}]}\n")
+    result = run("convert", "old.yaml", "-n", "acme", "--check")
+    assert (result.code, result.out) == (1, "acme/pluginoverrides/o.yaml\n")
+
+
+def test_convert_does_not_replace_files_unasked(run: Runner) -> None:
+    assert run("convert", "preset.yaml", "--output-dir", "new").code == 0
+    assert run("convert", "preset.yaml", "--output-dir", "new").code == 2
+    assert run("convert", "preset.yaml", "--output-dir", "new", "--dry-run").code == 0
+    assert run("convert", "preset.yaml", "--output-dir", "new", "--yes").code == 0
+
+
+def test_init_makes_a_fleet_that_validates_and_explains(run: Runner) -> None:
+    assert run("init", "new").code == 0
+    assert run("validate", "new", "--strict").code == 0
+    assert "Guten Tag" in run("explain", "hello", "-c", "eu-prod-1", "greeting", "-f", "new").out
+    assert run("init", "new").code == 2
+    assert run("init", "preset.yaml").code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_each_shell(run: Runner, shell: str) -> None:
+    result = run("completion", shell)
+    assert (result.code, "_FLEETFORM_COMPLETE" in result.out) == (0, True)
+
+
+def test_version_is_printed_in_both_ways(run: Runner) -> None:
+    assert run("--version").out == run("version").out
+    assert run("version", "-o", "json").json["kind"] == "Version"
+
+
+@pytest.mark.parametrize("verb", ["completion", "convert", "diff", "explain", "get", "init", "validate", "version"])
+def test_every_verb_has_help_with_an_example(run: Runner, verb: str) -> None:
+    result = run(verb, "-h")
+    assert (result.code, "Example" in result.out) == (0, True)
+
+
+def test_a_state_file_brings_stamps_that_settle_ties(run: Runner) -> None:
+    run.write(
+        overrides=documents(
+            override("a", "[{path: replicas, value: 3}]"),
+            override("b", "[{path: replicas, value: 4}]"),
+        )
+    )
+    stamps = [
+        {"kind": "PluginOverride", "organization": "acme", "name": name, "created": f"2026-0{month}-01T00:00:00Z"}
+        for name, month in (("a", 2), ("b", 1))
+    ]
+    (run.folder / "state.json").write_text(json.dumps({"kind": "State", "version": 1, "stamps": stamps, "plugins": []}))
+    files = [f"-f{name}.yaml" for name in ("overrides", "clusters", "definition", "preset")]
+    question = ["explain", "web-eu-1", "replicas", "-o", "json", *files]
+    assert run(*question).json["options"][0]["value"] == 4
+    with_state = run(*question, "--state", "state.json").json["options"][0]
+    assert (with_state["value"], with_state["winner"]["tie"]) == (3, "created")
+
+
+def test_time_can_be_moved(run: Runner) -> None:
+    run.write(override=override("o", "[{path: replicas, value: 9}]", "expires: 2026-06-01"))
+    values = [
+        run("explain", "web-eu-1", "replicas", "-o", "json", "--at", at).json["options"][0]["value"]
+        for at in ("2026-05-31", "2026-06-01")
+    ]
+    assert values == [9, 2]
+
+
+def test_findings_never_show_lines_that_may_hold_secrets(run: Runner) -> None:
+    run.write(
+        broken='password: "hunter2\n',
+        secret='apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  plain: "hunter2\n',
+        override=override("o", "[{path: token, value: [hunter2]}]", "pluginDefinitionNames: [web]"),
+    )
+    result = run("validate", "-v")
+    assert result.code == 1
+    assert "hunter2" not in result.out

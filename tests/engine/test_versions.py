@@ -1,0 +1,65 @@
+"""Semantic versions: spelling, order, the newest one."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetform.engine.versions import VersionError, newest_stable, parse_version, same_version
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("1.2.0", "1.2.0"),
+        ("v1.2.0", "1.2.0"),
+        ("1.2", "1.2.0"),
+        ("v1", "1.0.0"),
+        ("1.2.3-rc.1+build.5", "1.2.3-rc.1+build.5"),
+    ],
+)
+def test_a_version_is_read(text: str, version: str) -> None:
+    assert str(parse_version(text)) == version
+
+
+@pytest.mark.parametrize("text", ["", "x", "vv1", "V1.2.0", "1.2.3.4", "01.2.3", "1.2.x", "^1.2.0", " 1.2.0", "1.2.0 "])
+def test_what_is_no_version_is_refused(text: str) -> None:
+    with pytest.raises(VersionError, match="is not a semantic version such as 1.4.0"):
+        parse_version(text)
+
+
+@pytest.mark.rule("R2-43")
+@pytest.mark.parametrize("other", ["v1.2.0", "1.2.0", "1.2", "v1.2"])
+def test_spellings_of_one_version_are_the_same(other: str) -> None:
+    assert same_version("1.2.0", other)
+
+
+@pytest.mark.parametrize("other", ["1.2.1", "1.2.0-rc.1", "2.2.0"])
+def test_other_versions_are_not_the_same(other: str) -> None:
+    assert not same_version("1.2.0", other)
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"),
+    [("1.9.0", "1.10.0"), ("1.0.0-rc.1", "1.0.0"), ("1.0.0-rc.2", "1.0.0-rc.10"), ("1.0.0-1", "1.0.0-a")],
+)
+def test_versions_are_ordered_by_number_not_by_text(lower: str, higher: str) -> None:
+    assert parse_version(lower) < parse_version(higher)
+
+
+def test_the_newest_stable_version_is_given_as_it_was_written() -> None:
+    assert newest_stable(["1.9.0", "v1.10.0", "1.2.0"]) == "v1.10.0"
+
+
+@pytest.mark.rule("R2-43")
+def test_a_pre_release_is_never_the_newest_stable_version() -> None:
+    assert newest_stable(["1.0.0", "2.0.0-rc.1"]) == "1.0.0"
+
+
+@pytest.mark.parametrize("versions", [[], ["1.0.0-rc.1"]])
+def test_without_a_stable_version_there_is_none(versions: list[str]) -> None:
+    assert newest_stable(versions) is None
+
+
+@pytest.mark.xfail(strict=True, reason="of versions that differ in build metadata alone the first given wins")
+def test_the_newest_stable_version_does_not_depend_on_the_order_given() -> None:
+    assert newest_stable(["1.0.0+a", "1.0.0+b"]) == newest_stable(["1.0.0+b", "1.0.0+a"])

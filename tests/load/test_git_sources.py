@@ -1,0 +1,141 @@
+"""Any commit of a git repository is an input, without a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fleetform.load.reader import load_input
+from fleetform.load.sources import SourceFile, read_sources
+from fleetform.model.results.diagnostics import Diagnostic
+
+
+def git(*arguments: str) -> str:
+    identity = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    plain = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        ["git", *arguments], check=True, capture_output=True, text=True, env={**os.environ, **identity, **plain}
+    )
+    return done.stdout
+
+
+def commit(files: dict[str, str], tag: str) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    git("add", "--all")
+    git("commit", "--quiet", "--message", tag)
+    git("tag", tag)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two commits, tagged one and two, and a change that is not committed."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    git("init", "--quiet")
+    commit({"a.yaml": "n: 1\n", "prod/b.yaml": "n: 1\n", "notes.txt": "n\n", ".ci/c.yaml": "n: 1\n"}, "one")
+    commit({"a.yaml": "n: 2\n", "web/Chart.yaml": "n: 2\n", "web/templates/x.yaml": "n: 2\n"}, "two")
+    (folder / "a.yaml").write_text("n: 3\n")
+    return folder
+
+
+def read(*inputs: str) -> dict[str, str]:
+    """The files that are read, by name, with their texts."""
+    return {found.name: found.content.decode() for found in read_sources(inputs) if isinstance(found, SourceFile)}
+
+
+def problem_of(name: str) -> Diagnostic:
+    (found,) = read_sources([name])
+    assert isinstance(found, Diagnostic)
+    return found
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_commit_is_read_as_it_was() -> None:
+    assert read("git:one") == {"git:one/a.yaml": "n: 1\n", "git:one/prod/b.yaml": "n: 1\n"}
+
+
+@pytest.mark.usefixtures("repository")
+def test_charts_and_hidden_folders_of_a_commit_are_left_alone() -> None:
+    assert read("git:two") == {"git:two/a.yaml": "n: 2\n", "git:two/prod/b.yaml": "n: 1\n"}
+
+
+@pytest.mark.usefixtures("repository")
+def test_no_revision_means_the_newest_commit() -> None:
+    assert read("git:")["git:HEAD/a.yaml"] == "n: 2\n"
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_folder_of_a_commit_is_read_alone() -> None:
+    assert list(read("git:one:prod").values()) == ["n: 1\n"]
+
+
+def test_the_folder_one_stands_in_counts(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository / "prod")
+    assert read("git:one") == {"git:one/b.yaml": "n: 1\n"}
+
+
+def test_reading_a_commit_touches_neither_files_nor_index(repository: Path) -> None:
+    before = (git("status", "--porcelain"), (repository / "a.yaml").read_text(), git("rev-parse", "HEAD"))
+    read("git:one")
+    after = (git("status", "--porcelain"), (repository / "a.yaml").read_text(), git("rev-parse", "HEAD"))
+    assert before == after == (" M a.yaml\n", "n: 3\n", git("rev-parse", "two"))
+
+
+@pytest.mark.usefixtures("repository")
+def test_documents_of_a_commit_have_their_place() -> None:
+    document = load_input(["git:one:prod"]).documents[0]
+    assert (document.origin.file, document.origin.first_line) == ("git:one/b.yaml", 1)
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("ref", ["nope", "--help", "one..two"])
+def test_an_unknown_revision_is_reported(ref: str) -> None:
+    problem = problem_of(f"git:{ref}")
+    assert problem.code == "cannot-read"
+    assert problem.message.startswith(f"cannot read git:{ref}: there is no git revision {ref}")
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_unknown_folder_is_reported() -> None:
+    assert problem_of("git:one:nope").message == "cannot read git:one:nope: one has no folder nope"
+
+
+def test_outside_a_repository_git_inputs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.chdir(tmp_path)
+    problem = problem_of("git:HEAD")
+    assert "not a git repository" in problem.message
+    assert problem.hint == "run it inside the repository, and check the name"
+
+
+def test_without_git_itself_the_problem_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert problem_of("git:HEAD").message == "cannot read git:HEAD: git is not installed"
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.xfail(strict=True, reason="names leave out the folder, and of two equal names the second is dropped")
+def test_two_folders_of_a_commit_are_both_read() -> None:
+    commit({"dev/b.yaml": "n: 9\n"}, "three")
+    assert sorted(read("git:three:prod", "git:three:dev").values()) == ["n: 1\n", "n: 9\n"]
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.xfail(strict=True, reason="only hidden folders are left out of a commit, not hidden files")
+def test_hidden_files_of_a_commit_are_left_alone() -> None:
+    commit({".x.yaml": "n: 9\n"}, "three")
+    assert "git:three/.x.yaml" not in read("git:three")
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.xfail(strict=True, reason="a commit is read by whole path, a folder name by name")
+def test_a_commit_is_read_in_the_order_of_the_folder() -> None:
+    commit({"prod.yaml": "n: 9\n", "prod-old.yaml": "n: 9\n"}, "three")
+    assert [name.removeprefix("git:three/") for name in read("git:three")] == list(read("."))

@@ -1,0 +1,193 @@
+"""From bytes to documents: YAML streams, JSON, lists of objects."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetform.engine.hashing import canonical_json
+from fleetform.load.places import FileLocator
+from fleetform.load.reader import read_file
+from fleetform.load.sources import SourceFile
+from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.ports import Document
+
+
+class Loaded:
+    """What came of one file."""
+
+    def __init__(self, name: str, content: str | bytes) -> None:
+        self.locator = FileLocator()
+        source = SourceFile(name, content if isinstance(content, bytes) else content.encode())
+        found = list(read_file(source, self.locator))
+        self.documents = [each for each in found if isinstance(each, Document)]
+        self.diagnostics = [each for each in found if isinstance(each, Diagnostic)]
+
+    @property
+    def trees(self) -> list[object]:
+        return [document.tree for document in self.documents]
+
+    @property
+    def codes(self) -> list[str]:
+        return [each.code for each in self.diagnostics]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        found = [self.locator.place(each.at) for each in self.diagnostics if each.at is not None]
+        return [(place.line, place.column) for place in found]
+
+
+def yaml(content: str | bytes) -> Loaded:
+    return Loaded("a.yaml", content)
+
+
+def json(content: str | bytes) -> Loaded:
+    return Loaded("a.json", content)
+
+
+# ---- YAML
+
+
+def test_every_document_of_a_stream_is_read_and_empty_ones_are_not() -> None:
+    assert yaml("a: 1\n---\n---\n# nothing\n---\nb: 2\n").trees == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.rule("R1-21")
+def test_a_missing_separator_has_a_code_of_its_own() -> None:
+    loaded = yaml("kind: A\nmetadata: {}\nkind: B\n")
+    assert (loaded.codes, loaded.places) == (["missing-separator"], [(3, 1)])
+
+
+def test_a_broken_document_hides_no_other() -> None:
+    loaded = yaml("a: 1\n---\nb: @\n---\nc: 3\n")
+    assert (loaded.trees, loaded.codes, loaded.places) == ([{"a": 1}, {"c": 3}], ["bad-yaml"], [(3, 4)])
+
+
+def test_a_key_that_reads_as_a_boolean_warns() -> None:
+    loaded = yaml("spec:\n  on: 1\n")
+    (warning,) = loaded.diagnostics
+    assert (warning.code, warning.severity, warning.at) == ("odd-key", "warning", Place("a.yaml", 2, 3))
+    assert loaded.trees == [{"spec": {"true": 1}}]
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize("text", ["hello\n", "- 1\n- 2\n", "42\n"], ids=["text", "list", "number"])
+def test_a_document_that_is_no_map_is_an_error_at_its_place(text: str) -> None:
+    loaded = yaml(f"a: 1\n---\n# about\n{text}---\nb: 2\n")
+    assert loaded.trees == [{"a": 1}, {"b": 2}]
+    assert (loaded.codes, loaded.places) == (["bad-value"], [(4, 1)])
+
+
+# ---- Encodings
+
+
+def test_a_byte_order_mark_is_ignored() -> None:
+    assert yaml(b"\xef\xbb\xbfa: 1\n").trees == [{"a": 1}]
+    assert json(b'\xef\xbb\xbf{"a": 1}').trees == [{"a": 1}]
+
+
+def test_utf_16_with_a_byte_order_mark_is_read() -> None:
+    assert yaml("a: größer\n".encode("utf-16")).trees == [{"a": "größer"}]
+
+
+def test_a_file_that_is_not_utf_8_is_an_error_with_the_line() -> None:
+    loaded = yaml(b"a: 1\nb: gr\xf6\xdfer\n")
+    assert loaded.diagnostics == [
+        Diagnostic(
+            "bad-yaml", "a.yaml is not UTF-8: byte 0xf6 at line 2", "save the file as UTF-8", at=Place("a.yaml", 2)
+        )
+    ]
+
+
+# ---- JSON
+
+
+def test_a_json_file_is_one_document() -> None:
+    loaded = json('{\n\t"a": {"b": [1, true, null, "x"]}\n}\n')
+    assert loaded.trees == [{"a": {"b": [1, True, None, "x"]}}]
+    assert (loaded.documents[0].origin.first_line, loaded.documents[0].origin.last_line) == (1, 4)
+
+
+def test_broken_json_is_an_error_at_its_place() -> None:
+    loaded = json('{"a": 1,\n "b" 2}')
+    assert (loaded.codes, loaded.places) == (["bad-yaml"], [(2, 6)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": 2, "a": 3}', "not valid JSON: duplicate key a"),
+        ('{"s": {"a": 1, "a": 1}}', "not valid JSON: duplicate key a"),
+        ('{"a": NaN}', "not valid JSON: NaN is not a JSON number"),
+        ('{"a": -Infinity}', "not valid JSON: -Infinity is not a JSON number"),
+        ("[" * 100_000, "not valid JSON: nested too deep"),
+    ],
+    ids=["duplicate", "duplicate-inside", "nan", "infinity", "deep"],
+)
+def test_json_that_is_refused(text: str, message: str) -> None:
+    assert [each.message for each in json(text).diagnostics] == [message]
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize("text", ["[1]", "null", '"x"'])
+def test_json_that_is_no_map_is_an_error(text: str) -> None:
+    assert json(text).codes == ["bad-value"]
+
+
+@pytest.mark.xfail(strict=True, reason="a number beyond all floats is read from JSON as infinity")
+def test_a_json_number_that_no_float_can_hold_is_refused() -> None:
+    assert json('{"a": 1e400}').codes == ["bad-yaml"]
+
+
+@pytest.mark.xfail(strict=True, reason="half a surrogate pair is read from JSON, and cannot be written or hashed")
+def test_half_a_surrogate_pair_is_refused() -> None:
+    assert json('{"a": "\\ud800"}').codes == ["bad-yaml"]
+
+
+@pytest.mark.xfail(strict=True, reason="JSON files keep 5.0 a float and integers beyond 64 bits exact; YAML does not")
+@pytest.mark.parametrize("number", ["5.0", "1e3", "-0.0", "1000000000000000000000000000000"])
+def test_a_number_means_the_same_in_json_and_in_yaml(number: str) -> None:
+    from_json, from_yaml = json(f'{{"a": {number}}}').trees, yaml(f'{{"a": {number}}}').trees
+    assert canonical_json(from_json) == canonical_json(from_yaml)
+    assert repr(from_json) == repr(from_yaml)
+
+
+@pytest.mark.xfail(strict=True, reason="a duplicate key in JSON is reported at line 1")
+@pytest.mark.rule("S12")
+def test_a_duplicate_json_key_is_reported_at_its_place() -> None:
+    assert json('{\n"a": 1,\n"a": 2}').places == [(3, 1)]
+
+
+@pytest.mark.xfail(strict=True, reason="only YAML is held to 200 levels")
+def test_json_is_held_to_the_same_depth_as_yaml() -> None:
+    assert json('{"a": ' * 201 + "1" + "}" * 201).codes == ["bad-yaml"]
+
+
+# ---- Lists of objects
+
+
+def test_a_list_kind_is_read_as_its_items() -> None:
+    loaded = yaml("kind: List\nitems:\n- kind: A\n- kind: B\n")
+    assert loaded.trees == [{"kind": "A"}, {"kind": "B"}]
+    assert [document.origin.base for document in loaded.documents] == [("items", 0), ("items", 1)]
+
+
+def test_lists_inside_lists_are_read_too() -> None:
+    loaded = yaml("kind: List\nitems:\n- kind: PluginPresetList\n  items: [{kind: A}]\n")
+    assert loaded.trees == [{"kind": "A"}]
+    assert loaded.documents[0].origin.base == ("items", 0, "items", 0)
+
+
+@pytest.mark.rule("S10")
+def test_a_list_item_that_is_no_map_is_an_error_at_its_place() -> None:
+    loaded = yaml("kind: List\nitems:\n- kind: A\n- oops\n")
+    assert (loaded.trees, loaded.codes, loaded.places) == ([{"kind": "A"}], ["bad-value"], [(4, 3)])
+
+
+@pytest.mark.parametrize("text", ["kind: List\n", "kind: List\nitems: {}\n", "kind: Allowlist\nitems: [1]\n"])
+def test_what_only_looks_like_a_list_is_a_document(text: str) -> None:
+    assert len(yaml(text).documents) == 1
+
+
+def test_an_empty_list_holds_nothing() -> None:
+    loaded = yaml("kind: List\nitems: []\n")
+    assert (loaded.documents, loaded.diagnostics) == ([], [])

@@ -1,0 +1,138 @@
+"""Which files an input names, and in which order."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from fleetform.load.reader import load_input
+from fleetform.load.sources import SourceFile, read_sources
+from fleetform.model.results.diagnostics import Diagnostic, Place
+
+
+def write(folder: Path, *names: str, text: str = "kind: A\n") -> None:
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+def names_of(*inputs: str) -> list[str]:
+    """The files that are read, by name."""
+    return [found.name for found in read_sources(inputs) if isinstance(found, SourceFile)]
+
+
+def problems_of(*inputs: str) -> list[Diagnostic]:
+    return [found for found in read_sources(inputs) if isinstance(found, Diagnostic)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.rule("S10")
+def test_yaml_yml_and_json_files_load_and_others_do_not(folder: Path) -> None:
+    write(folder, "a.yaml", "b.yml", "c.json", "d.txt", "e.yaml.bak", "yaml", "README.md")
+    assert names_of(".") == ["a.yaml", "b.yml", "c.json"]
+
+
+def test_folders_are_read_in_the_order_of_names(folder: Path) -> None:
+    write(folder, "b.yaml", "a/z.yaml", "a/b/c.yaml", "c/a.yaml", "A.yaml")
+    assert names_of(".") == ["A.yaml", "a/b/c.yaml", "a/z.yaml", "b.yaml", "c/a.yaml"]
+
+
+def test_inputs_are_read_in_the_order_given(folder: Path) -> None:
+    write(folder, "a/x.yaml", "b/x.yaml")
+    assert names_of("b", "a") == ["b/x.yaml", "a/x.yaml"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(folder: Path) -> None:
+    write(folder, "a/x.yaml")
+    assert names_of("a", "./a/x.yaml", "a/../a") == ["a/x.yaml"]
+
+
+def test_hidden_files_and_folders_are_left_alone(folder: Path) -> None:
+    write(folder, ".git/x.yaml", "a/.hidden/x.yaml", ".x.yaml", "a/y.yaml")
+    assert names_of(".") == ["a/y.yaml"]
+
+
+def test_a_helm_chart_and_all_below_it_is_left_alone(folder: Path) -> None:
+    write(folder, "charts/web/Chart.yaml", "charts/web/values.yaml", "charts/web/templates/x.yaml", "charts/y.yaml")
+    assert names_of(".") == ["charts/y.yaml"]
+
+
+def test_a_link_that_leads_back_up_ends(folder: Path) -> None:
+    write(folder, "a/x.yaml")
+    (folder / "a" / "back").symlink_to(folder)
+    assert names_of(".") == ["a/x.yaml"]
+
+
+def test_a_linked_folder_is_read(folder: Path) -> None:
+    write(folder, "a/x.yaml")
+    (folder / "b").symlink_to(folder / "a")
+    assert names_of("b") == ["b/x.yaml"]
+
+
+def test_a_missing_path_is_reported(folder: Path) -> None:
+    (problem,) = problems_of("nope")
+    assert problem.code == "cannot-read"
+    assert problem.message == "cannot read nope: there is no such file or folder"
+    assert problem.at == Place("nope")
+
+
+def test_a_file_that_cannot_be_opened_is_reported_and_hides_no_other(folder: Path) -> None:
+    write(folder, "a.yaml", "c.yaml")
+    (folder / "b.yaml").symlink_to(folder / "gone.yaml")
+    assert names_of(".") == ["a.yaml", "c.yaml"]
+    assert [each.message for each in problems_of(".")] == ["cannot read b.yaml: no such file or directory"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("name", ["locked.yaml", "locked"])
+def test_what_permissions_forbid_is_reported(folder: Path, name: str) -> None:
+    write(folder, "a.yaml", "locked.yaml", "locked/x.yaml")
+    (folder / name).chmod(0)
+    try:
+        assert [each.message for each in problems_of(".")] == [f"cannot read {name}: permission denied"]
+    finally:
+        (folder / name).chmod(0o755)
+
+
+def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: A\n")))
+    assert list(read_sources(["-"])) == [SourceFile("stdin", b"kind: A\n")]
+
+
+def test_stdin_mixes_with_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "a.yaml")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: B\n")))
+    assert [document.tree for document in load_input(["a.yaml", "-"]).documents] == [{"kind": "A"}, {"kind": "B"}]
+
+
+def test_an_empty_folder_holds_nothing() -> None:
+    read = load_input(["."])
+    assert (read.documents, read.diagnostics, read.files) == ([], [], 0)
+
+
+def test_every_broken_file_is_reported_and_every_sound_one_is_read(folder: Path) -> None:
+    write(folder, "a.yaml", text="kind: [\n")
+    write(folder, "b.yaml", text="kind: B\n")
+    (folder / "c.yaml").write_bytes(b"kind: \xff\n")
+    write(folder, "d.json", text="{")
+    write(folder, "e.json", text='{"kind": "E"}')
+    read = load_input([".", "nope"])
+    assert [document.tree["kind"] for document in read.documents] == ["B", "E"]
+    assert [read.locator.place(each.at).file for each in read.diagnostics if each.at is not None] == [
+        "a.yaml",
+        "c.yaml",
+        "d.json",
+        "nope",
+    ]
+    assert read.files == 5

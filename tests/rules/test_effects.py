@@ -1,0 +1,141 @@
+"""Both directions: what a plugin takes, what an override reaches, and what has no effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get
+from fleetform.app.scope import Scope
+from fleetform.engine.effects import applied_overrides
+from fleets import BASE, codes, documents, fleet_with, override, plugin_on
+
+ACME = Scope("acme")
+EU = "clusterSelector: {matchLabels: {region: eu}}"
+
+
+def items(fleet: Fleet, kind: str) -> dict[str, dict[str, Any]]:
+    return {item["metadata"]["name"]: item for item in get(fleet, ACME, kind)["items"]}
+
+
+OVERRIDES = documents(
+    override("all", "[{path: replicas, value: 5}, {path: host, value: all}]", created="2026-01-01"),
+    override("eu", "[{path: replicas, value: 6}]", EU, created="2026-01-01"),
+    override("web", "[{path: replicas, value: 7}]", f"{EU}, pluginDefinitionNames: [web]", created="2026-01-01"),
+)
+
+
+@pytest.mark.rule("R0-18")
+def test_applied_overrides_stand_in_order_with_what_each_won_and_lost() -> None:
+    fleet = fleet_with(overrides=OVERRIDES)
+    applied = applied_overrides(plugin_on(fleet, "eu-1"))
+    assert [(each.override.ref.name, each.rank, each.won, each.lost) for each in applied] == [
+        ("all", 1, ("host",), ("replicas",)),
+        ("eu", 2, (), ("replicas",)),
+        ("web", 3, ("replicas",), ()),
+    ]
+
+
+@pytest.mark.rule("R0-18", "S9")
+def test_a_plugins_status_names_its_overrides() -> None:
+    status = items(fleet_with(overrides=OVERRIDES), "plugins")["web-us-1"]["status"]
+    assert status["appliedOverrides"] == [{"name": "all", "rank": 1, "won": ["host", "replicas"], "lost": []}]
+
+
+@pytest.mark.rule("R0-23", "S21")
+def test_an_overrides_status_names_the_plugins_it_reaches() -> None:
+    status = items(fleet_with(overrides=OVERRIDES), "overrides")["eu"]["status"]
+    assert [plugin["name"] for plugin in status["plugins"]] == ["web-eu-1", "web-eu-2"]
+    assert status["rank"] == 2
+
+
+@pytest.mark.rule("R0-23", "S21")
+def test_dead_shadowed_tied_and_expired_overrides_are_reported() -> None:
+    overrides = documents(
+        override("dead", "[{path: host, value: a}]", "clusterSelector: {matchLabels: {region: moon}}"),
+        override("expired", "[{path: host, value: a}]", "expires: 2026-01-01"),
+        override("loser", "[{path: replicas, value: 3}]", created="2026-01-01"),
+        override("winner", "[{path: replicas, value: 4}]", created="2026-02-01"),
+    )
+    fleet = fleet_with(overrides=overrides)
+    found = {
+        name: sorted(each["finding"] for each in item["status"]["findings"])
+        for name, item in items(fleet, "overrides").items()
+    }
+    assert found == {"dead": ["dead"], "expired": ["expired"], "loser": ["shadowed", "tie"], "winner": ["tie"]}
+    assert {"dead-override", "expired-override", "shadowed-override", "tie"} <= set(codes(fleet))
+
+
+@pytest.mark.rule("R0-23")
+def test_overrides_of_one_rank_that_agree_are_no_tie() -> None:
+    same = documents(*(override(name, "[{path: replicas, value: 3}]") for name in ("a", "b")))
+    assert "tie" not in " ".join(codes(fleet_with(overrides=same)))
+
+
+@pytest.mark.rule("S9")
+def test_get_plugins_gives_the_native_shape_for_every_dialect() -> None:
+    greenhouse = """
+    apiVersion: greenhouse.sap/v1alpha1
+    kind: Plugin
+    metadata: {name: mine, namespace: acme}
+    spec:
+      pluginDefinitionRef: {name: web}
+      clusterName: eu-1
+      releaseName: mine
+    """
+    item = items(fleet_with(plugin=greenhouse), "plugins")["mine"]
+    assert (item["apiVersion"], item["kind"]) == ("fleetform.dev/v1alpha1", "Plugin")
+    assert (item["spec"]["clusterName"], item["spec"]["pluginDefinition"]["name"]) == ("eu-1", "web")
+    assert {"appliedOverrides", "configReferences", "conditions"} <= set(item["status"])
+
+
+@pytest.mark.rule("B4")
+def test_a_plugin_beside_a_preset_may_hold_values_and_configs_only() -> None:
+    instance = """
+    apiVersion: fleetform.dev/v1alpha1
+    kind: Plugin
+    metadata: {name: web-eu-1, namespace: acme}
+    spec:
+      presetRef: {name: web}
+      releaseName: other
+      optionValues: [{name: replicas, value: 6}]
+    """
+    fleet = fleet_with(instance=instance)
+    assert [(each.code, each.path) for each in fleet.errors] == [("two-owners", "spec.releaseName")]
+
+
+@pytest.mark.rule("B4")
+def test_a_plugin_that_claims_a_presets_release_without_saying_so_has_two_owners() -> None:
+    plugin = """
+    apiVersion: fleetform.dev/v1alpha1
+    kind: Plugin
+    metadata: {name: mine, namespace: acme}
+    spec: {pluginDefinition: {name: web}, clusterName: eu-1}
+    """
+    fleet = fleet_with(plugin=plugin)
+    (found,) = fleet.errors
+    assert (found.code, "presetRef" in found.hint) == ("two-owners", True)
+    assert ("acme", "eu-1", "mine") not in fleet.decisions.plugins
+
+
+@pytest.mark.rule("B4")
+def test_a_plugin_beside_a_preset_bears_the_generated_name() -> None:
+    instance = """
+    apiVersion: fleetform.dev/v1alpha1
+    kind: Plugin
+    metadata: {name: mine, namespace: acme}
+    spec: {presetRef: {name: web}, clusterName: eu-1, optionValues: [{name: replicas, value: 6}]}
+    """
+    (found,) = fleet_with(instance=instance).errors
+    assert (found.code, found.hint) == ("bad-name", "name it web-eu-1")
+
+
+def test_two_presets_that_claim_one_release_are_told_apart_by_age() -> None:
+    second = BASE["preset.yaml"].replace(
+        "name: web, namespace: acme", "name: second, namespace: acme, creationTimestamp: '2026-01-01'"
+    )
+    fleet = fleet_with(second=second)
+    assert {plugin.target.owner.ref.name for plugin in fleet.decisions.plugins.values()} == {"second"}
+    assert {each.code for each in fleet.errors} == {"two-owners"}

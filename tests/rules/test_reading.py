@@ -1,0 +1,132 @@
+"""From manifests to objects: organizations, places, foreign kinds, sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import scope_of
+from fleetform.model.objects import Ref
+from fleetform.model.results.diagnostics import Diagnostic
+from fleets import BASE, codes, fleet_of, fleet_with, override
+
+
+def only_error(fleet: Fleet) -> tuple[Diagnostic, int, int]:
+    (found,) = fleet.errors
+    assert found.at is not None
+    place = fleet.input.locator.place(found.at)
+    return found, place.line, place.column
+
+
+@pytest.mark.rule("S7")
+def test_an_object_without_a_namespace_belongs_to_default_and_that_is_the_only_organization() -> None:
+    fleet = fleet_of({name: text.replace(", namespace: acme", "") for name, text in BASE.items()})
+    assert fleet.organizations == ["default"]
+    assert scope_of(fleet, None, False).organization == "default"
+
+
+@pytest.mark.rule("S7")
+def test_the_only_organization_is_taken_without_a_flag_and_default_where_there_are_several() -> None:
+    assert scope_of(fleet_with(), None, False).organization == "acme"
+    other = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: x, namespace: globex}\n"
+    assert scope_of(fleet_with(other=other), None, False).organization == "default"
+    assert scope_of(fleet_with(other=other), None, True).organization is None
+
+
+@pytest.mark.rule("S10")
+def test_a_document_that_is_no_mapping_is_an_error_with_its_place() -> None:
+    found, line, _ = only_error(fleet_of(f"{BASE['clusters.yaml']}---\n- a\n- b\n"))
+    assert (found.code, line) == ("bad-value", 14)
+
+
+@pytest.mark.rule("S12")
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column"),
+    [
+        ("overrides: [{path: replicas, value: 1}]\n  resaon: x", "unknown-field", 6, 3),
+        ("overrides:\n  - path: replicas\n    value: many", "wrong-type", 7, 5),
+        ("overrides:\n  - {path: replicas, value: 1}\n  - {value: 1}", "missing-field", 7, 5),
+        ("reason: x", "missing-field", 4, 1),
+    ],
+)
+def test_a_place_is_the_offending_key_or_the_parent_of_a_missing_one(
+    text: str, code: str, line: int, column: int
+) -> None:
+    manifest = (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: PluginOverride\nmetadata: {name: o, namespace: acme}\n"
+        f"spec:\n  {text}\n"
+    )
+    found, *place = only_error(fleet_of({**BASE, "override.yaml": manifest}))
+    assert (found.code, place) == (code, [line, column])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        ("kind: PluginPrest", "unknown-kind", "did you mean PluginPreset?"),
+        ("kind: Cluster\nspce: {}", "unknown-field", "did you mean spec?"),
+        ("kind: Cluster\nspec: {timezone: x}", "unknown-field", "did you mean timeZone?"),
+        ("kind: Cluster\nspec: {timeZone: Europe/Berln}", "bad-value", "write a name such as Europe/Berlin"),
+        (
+            "kind: UpdateWindow\nspec: {type: Alow, schedule: '0 22 * * *'}",
+            "bad-value",
+            "did you mean Allow?",
+        ),
+        ("kind: LifecyclePolicy\nspec: {notice: 2 days}", "bad-value", "write a duration such as 90s, 30m, 24h or 14d"),
+    ],
+)
+def test_typos_get_the_nearest_word(text: str, code: str, hint: str) -> None:
+    manifest = f"apiVersion: fleetform.dev/v1alpha1\nmetadata: {{name: default, namespace: acme}}\n{text}\n"
+    found, _, _ = only_error(fleet_of(manifest))
+    assert (found.code, found.hint) == (code, hint)
+
+
+def test_a_misspelt_api_group_is_not_taken_for_a_foreign_kind() -> None:
+    found, line, _ = only_error(fleet_of("apiVersion: fleetfrom.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\n"))
+    assert (found.code, found.hint, line) == ("unsupported-version", "did you mean fleetform.dev/v1alpha1?", 1)
+
+
+def test_all_errors_of_all_files_come_at_once_in_file_order() -> None:
+    fleet = fleet_of(
+        {
+            "b.yaml": "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {x: 1, hold: 5}\n",
+            "a.yaml": "a: [1\n",
+            "c.yaml": "apiVersion: fleetform.dev/v1alpha1\nkind: Nothing\nmetadata: {name: a}\n",
+        }
+    )
+    assert codes(fleet) == ["bad-yaml", "unknown-field", "bad-value", "unknown-kind"]
+
+
+def test_foreign_kinds_are_kept_as_plain_objects() -> None:
+    fleet = fleet_with(
+        foreign="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: zone, namespace: acme}\ndata: {a: b}\n"
+    )
+    assert codes(fleet) == []
+    assert fleet.snapshot.others[Ref("ConfigMap.v1", "acme", "zone")].content["data"] == {"a": "b"}
+
+
+def test_one_object_written_twice_is_an_error_and_the_same_one_twice_a_warning() -> None:
+    first = override("o", "[{path: replicas, value: 3}]")
+    assert codes(fleet_with(one=first, two=override("o", "[{path: replicas, value: 4}]"))) == ["duplicate-object"]
+    assert [each.severity for each in fleet_with(one=first, two=first).findings] == ["warning"]
+
+
+@pytest.mark.rule("S35")
+def test_a_folder_that_a_definition_renders_is_no_input() -> None:
+    definition = BASE["definition.yaml"].replace("./manifests", "./rendered")
+    files = {
+        **BASE,
+        "catalog/definition.yaml": definition.replace("name: web", "name: more"),
+        "catalog/rendered/broken.yaml": "a: [1\n",
+        "catalog/rendered/deployment.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
+    }
+    fleet = fleet_of(files)
+    assert codes(fleet) == []
+    assert not fleet.snapshot.others
+
+
+@pytest.mark.rule("S35")
+def test_any_kubernetes_object_in_the_input_can_be_referred_to_within_its_namespace() -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: acme}\nstringData: {k: hunter2}\n"
+    fleet = fleet_with(secret=secret)
+    assert list(fleet.snapshot.others) == [Ref("Secret.v1", "acme", "s")]

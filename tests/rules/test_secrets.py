@@ -1,0 +1,115 @@
+"""Secrets are never printed, in any answer or message."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fleetform.app.diff import diff
+from fleetform.app.explain import explain
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get, kinds
+from fleetform.app.scope import Scope
+from fleetform.app.validate import validate
+from fleets import BASE, NOW, documents, fleet_with, override, plugin_on
+
+CANARY = "hunter2-canary"
+PLAIN = documents(
+    override("plain", f"[{{path: token, value: {CANARY}}}]"),
+    override("named", f"[{{path: token, value: {CANARY}-2}}]", "pluginDefinitionNames: [web]"),
+)
+ACME = Scope("acme")
+
+
+def with_secrets() -> Fleet:
+    definition = BASE["definition.yaml"].replace(
+        "{name: token, type: secret}", f"{{name: token, type: secret, default: {CANARY}-0}}"
+    )
+    preset = BASE["preset.yaml"] + (
+        f"    - {{name: token, value: {CANARY}-1}}\n"
+        f"  clusterOptionOverrides: [{{clusterName: eu-1, overrides: [{{name: token, value: {CANARY}-3}}]}}]\n"
+    )
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: acme}}\nstringData: {{k: {CANARY}}}\n"
+    return fleet_with(definition=definition, preset=preset, overrides=PLAIN, secret=secret)
+
+
+@pytest.mark.rule("S5", "B18")
+def test_no_answer_holds_a_plain_secret() -> None:
+    fleet = with_secrets()
+    answers = [get(fleet, ACME, kind) for kind in kinds()]
+    answers += [explain(fleet, plugin_on(fleet, "eu-1")), validate(fleet), diff(fleet_with(), fleet, ACME)]
+    assert CANARY not in json.dumps(answers)
+    assert "plain-secret" in json.dumps(answers)
+
+
+@pytest.mark.rule("S5")
+def test_explain_masks_secrets_in_values_winners_and_what_they_hid() -> None:
+    fleet = with_secrets()
+    view = explain(fleet, plugin_on(fleet, "eu-1"), "token")
+    mask = {"secret": True, "digest": "unknown"}
+    assert view["values"]["token"] == mask
+    (option,) = view["options"]
+    assert option["value"] == mask
+    assert [hidden["value"] for hidden in option["hidden"]] == [mask] * 4
+
+
+@pytest.mark.rule("B18")
+def test_a_plugin_with_a_secret_of_unknown_content_has_no_input_hash() -> None:
+    fleet = fleet_with(
+        override=override(
+            "o", "[{path: token, valueFrom: {secret: {name: s, key: k}}}]", "clusterSelector: {clusterNames: [eu-1]}"
+        )
+    )
+    hashes = [explain(fleet, plugin_on(fleet, cluster))["target"]["inputHash"] for cluster in ("eu-1", "eu-2")]
+    assert hashes[0] is None
+    assert hashes[1].startswith("h1:")
+
+
+def test_a_misfit_of_a_secret_option_does_not_show_its_value() -> None:
+    fleet = fleet_with(override=override("o", f"[{{path: token, value: [{CANARY}]}}]", "pluginDefinitionNames: [web]"))
+    assert [each.code for each in fleet.errors] == ["wrong-type"]
+    assert CANARY not in json.dumps(validate(fleet))
+
+
+def secret_fleet(content: str | None) -> Fleet:
+    reference = override(
+        "o", "[{path: token, valueFrom: {secret: {name: s, key: k}}}]", "clusterSelector: {clusterNames: [eu-1]}"
+    )
+    files = {"override": reference}
+    if content is not None:
+        files["secret"] = (
+            f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: acme}}\nstringData: {{k: {content}}}\n"
+        )
+    return fleet_with(**files)
+
+
+@pytest.mark.rule("B30")
+def test_a_preview_counts_what_it_cannot_compare_and_never_calls_it_no_change() -> None:
+    unknown = diff(secret_fleet(None), secret_fleet(None), ACME)
+    assert (unknown["changes"], unknown["summary"]["unknown"]) == ([], 1)
+    half = diff(secret_fleet("a"), secret_fleet(None), ACME)
+    assert half["summary"]["unknown"] == 1
+
+
+@pytest.mark.rule("B30")
+def test_secrets_that_are_in_both_inputs_are_compared_and_masked() -> None:
+    same = diff(secret_fleet("a"), secret_fleet("a"), ACME)
+    assert (same["changes"], same["summary"]["unknown"]) == ([], 0)
+    (change,) = diff(secret_fleet("a"), secret_fleet(CANARY), ACME)["changes"]
+    assert [option["path"] for option in change["options"]] == ["token"]
+    assert CANARY not in json.dumps(change)
+
+
+@pytest.mark.rule("B30")
+def test_a_state_brings_what_runs(tmp_path: object) -> None:
+    from fleetform.ports import KnownState
+
+    admitted = {"version": "1.0.0", "inputHash": "h1:abc"}
+    fleet = fleet_with()
+    known = Fleet(
+        fleet.input, fleet.snapshot, KnownState(admitted={("acme", "eu-1", "web-eu-1"): admitted}), fleet.reading
+    )
+    assert explain(known, plugin_on(known, "eu-1"))["admitted"] == admitted
+    assert explain(known, plugin_on(known, "eu-2"))["admitted"] is None
+    assert known.snapshot.at == NOW

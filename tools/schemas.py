@@ -1,0 +1,145 @@
+"""Writes what is made from the records: JSON Schemas for editors, and the reference pages of kinds and codes.
+
+With --check nothing is written; it fails where a file is out of step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from fleetform.model.kinds import API_VERSION, KINDS, Kind
+from fleetform.model.kinds.base import Metadata
+from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES
+
+ROOT = Path(__file__).parent.parent
+
+
+def files() -> dict[Path, str]:
+    """Every file that is made, and its text."""
+    made = {ROOT / "schemas" / f"{kind.name.lower()}.json": _json(schema_of(kind)) for kind in KINDS.values()}
+    made[ROOT / "schemas" / "all.json"] = _json(_any_kind())
+    made[ROOT / "docs" / "reference" / "kinds.md"] = "".join(_kinds_page())
+    made[ROOT / "docs" / "reference" / "codes.md"] = "".join(_codes_page())
+    return made
+
+
+def _json(tree: dict[str, Any]) -> str:
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+
+
+def schema_of(kind: Kind) -> dict[str, Any]:
+    """The JSON Schema of one kind's manifests."""
+    (metadata, spec), definitions = msgspec.json.schema_components([Metadata, kind.spec], ref_template="#/$defs/{name}")
+    required = ["apiVersion", "kind", "metadata", *(["spec"] if kind.spec_required else [])]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.name,
+        "description": (kind.spec.__doc__ or "").strip(),
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": API_VERSION},
+            "kind": {"const": kind.name},
+            "metadata": metadata,
+            "spec": spec,
+            "status": {"type": "object"},
+        },
+        "required": required,
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def _any_kind() -> dict[str, Any]:
+    """One schema for folders that hold several kinds: picked by the kind."""
+    branches = [
+        {
+            "if": {"properties": {"kind": {"const": kind.name}}, "required": ["kind"]},
+            "then": {"$ref": f"{kind.name.lower()}.json"},
+        }
+        for kind in KINDS.values()
+    ]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Fleetform", "allOf": branches}
+
+
+def _kinds_page() -> Iterator[str]:
+    yield "# Kinds, field by field\n\nMade from the records by `make schemas`; do not edit.\n\n"
+    yield f"Every object has `apiVersion: {API_VERSION}`, `kind`, `metadata` and `spec`. A namespace is an organization.\n"
+    seen: set[str] = set()
+    for kind in KINDS.values():
+        written = " Written by Fleetform." if kind.written_by_fleetform else ""
+        yield f"\n## {kind.name}\n\n{(kind.spec.__doc__ or '').strip()}{written}\n"
+        yield from _record(inspect.type_info(kind.spec), "spec", seen)
+    yield "\n## Parts\n"
+    while pending := sorted(set(_parts) - seen):
+        for name in pending:
+            seen.add(name)
+            yield f"\n### {name}\n\n{(_parts[name].cls.__doc__ or '').strip()}\n"
+            yield from _record(_parts[name], name, seen)
+
+
+_parts: dict[str, inspect.StructType] = {}
+
+
+def _record(record: inspect.Type, title: str, seen: set[str]) -> Iterator[str]:
+    assert isinstance(record, inspect.StructType)
+    yield "\n| field | type | |\n|---|---|---|\n"
+    for field in record.fields:
+        text = ""
+        type_ = field.type
+        if isinstance(type_, inspect.Metadata):
+            text = (type_.extra_json_schema or {}).get("description", "")
+        required = " (required)" if field.required else ""
+        yield f"| `{field.encode_name}` | {_type(type_)} | {text}{required} |\n"
+
+
+def _type(type_: inspect.Type) -> str:
+    if isinstance(type_, inspect.Metadata):
+        return _type(type_.type)
+    if isinstance(type_, inspect.UnionType):
+        return " or ".join(_type(each) for each in type_.types if not isinstance(each, inspect.NoneType))
+    if isinstance(type_, inspect.ListType):
+        return f"list of {_type(type_.item_type)}"
+    if isinstance(type_, inspect.DictType):
+        return f"map of {_type(type_.value_type)}"
+    if isinstance(type_, inspect.StructType):
+        name = type_.cls.__name__
+        _parts[name] = type_
+        return f"[{name}](#{name.lower()})"
+    if isinstance(type_, inspect.LiteralType):
+        return ", ".join(f"`{value}`" for value in type_.values)
+    names = {"StrType": "text", "IntType": "whole number", "FloatType": "number", "BoolType": "true or false"}
+    return names.get(type(type_).__name__, "anything")
+
+
+def _codes_page() -> Iterator[str]:
+    yield "# Codes\n\nMade from the code by `make schemas`; do not edit.\n\n"
+    yield "## Findings\n\nWhat `validate` and others report, by code.\n\n| code | what it means |\n|---|---|\n"
+    for code, text in sorted(DIAGNOSTICS.items()):
+        yield f"| `{code}` | {text} |\n"
+    yield "\n## Gates\n\nWhat can keep a plugin from its target: a closed list.\n\n"
+    yield f"- validity: {', '.join(f'`{gate}`' for gate in sorted(VALIDITY_GATES))}\n"
+    yield f"- timing: {', '.join(f'`{gate}`' for gate in sorted(TIMING_GATES))}\n"
+
+
+def main() -> int:
+    stale = [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of step with the records: run `make schemas`")
+        return 1 if stale else 0
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files()[path], encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
