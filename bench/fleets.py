@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from typing import Any
 
 from fleetform.engine.times import parse_time
 from fleetform.model.kinds.base import ClusterSelector, Metadata, OptionValue
@@ -21,7 +22,7 @@ from fleetform.model.kinds.preset import (
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.snapshot import Snapshot
 
-NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 ORGANIZATION = "acme"
 ENVIRONMENTS = ("prod", "dev", "qa")
 REGIONS = 20
@@ -55,8 +56,16 @@ def make_fleet(size: Size) -> Snapshot:
     )
 
 
-def _origin(kind: str, number: int) -> Origin:
-    return Origin(f"{kind}/{number}.yaml", 1, 100)
+def made(
+    kind: str,
+    name: str,
+    spec: Any,
+    labels: dict[str, str] | None = None,
+    created: datetime | None = None,
+) -> Object[Any]:
+    """An object as if it had been read from a file of its own."""
+    metadata = Metadata(name=name, namespace=ORGANIZATION, labels=labels)
+    return Object(Ref(kind, ORGANIZATION, name), metadata, spec, Origin(f"{kind}/{name}.yaml", 1, 100), created=created)
 
 
 def _cluster(number: int) -> Object[ClusterSpec]:
@@ -67,18 +76,12 @@ def _cluster(number: int) -> Object[ClusterSpec]:
         "cloud": "x",
         "host": f"h{number}",
     }
-    name = f"c{number}"
-    metadata = Metadata(name=name, namespace=ORGANIZATION, labels=labels)
-    return Object(Ref("Cluster", ORGANIZATION, name), metadata, ClusterSpec(), _origin("clusters", number))
+    return made("Cluster", f"c{number}", ClusterSpec(), labels)
 
 
 def _definition(number: int, size: Size) -> Object[PluginDefinitionSpec]:
-    name = f"d{number}"
-    options = [Option(f"group{each % 8}.option{each}", "int", default=each) for each in range(size.options)]
-    spec = PluginDefinitionSpec("1.0.0", options=options)
-    return Object(
-        Ref("PluginDefinition", ORGANIZATION, name), Metadata(name=name), spec, _origin("definitions", number)
-    )
+    options = [Option(option_name(each), "int", default=each) for each in range(size.options)]
+    return made("PluginDefinition", f"d{number}", PluginDefinitionSpec("1.0.0", options=options))
 
 
 def option_name(number: int) -> str:
@@ -86,7 +89,6 @@ def option_name(number: int) -> str:
 
 
 def _preset(number: int, size: Size) -> Object[PluginPresetSpec]:
-    name = f"p{number}"
     differing = range(int(size.options * size.differing))
     blocks = [
         ClusterOptionOverride(
@@ -97,7 +99,7 @@ def _preset(number: int, size: Size) -> Object[PluginPresetSpec]:
     values = [OptionValue(option_name(each), value=each + 1000) for each in range(0, size.options, 4)]
     template = PluginTemplate(DefinitionRef(f"d{number}"), option_values=values)
     spec = PluginPresetSpec(plugin=template, cluster_selector=ClusterSelector(), cluster_option_overrides=blocks)
-    return Object(Ref("PluginPreset", ORGANIZATION, name), Metadata(name=name), spec, _origin("presets", number))
+    return made("PluginPreset", f"p{number}", spec)
 
 
 def make_override(number: int, size: Size, rng: random.Random) -> Object[PluginOverrideSpec]:
@@ -114,13 +116,9 @@ def make_override(number: int, size: Size, rng: random.Random) -> Object[PluginO
         OverrideItem(option_name(each), value=number * 10 + each)
         for each in sorted(rng.sample(range(size.options), min(2, size.options)))
     ]
-    name = f"o{number:04}"
     spec = PluginOverrideSpec(items, definitions, selector)
     created = parse_time(f"2026-{1 + number % 12:02}-{1 + number % 28:02}")
-    metadata = Metadata(name=name)
-    return Object(
-        Ref("PluginOverride", ORGANIZATION, name), metadata, spec, _origin("overrides", number), created=created
-    )
+    return made("PluginOverride", f"o{number:04}", spec, created=created)
 
 
 def with_edited_override(snapshot: Snapshot, ref: Ref, value: int) -> Snapshot:

@@ -32,7 +32,7 @@ def test_a_diagnostic_has_all_its_fields(run: Runner) -> None:
     (found,) = run("validate", "-o", "json").json["diagnostics"]
     assert set(found) == {"code", "severity", "message", "hint", "object", "path", "place", "related"}
     assert (found["object"], found["path"]) == ("PluginOverride/acme/o", "spec.overrides[0].value")
-    assert found["place"] == {"file": "override.yaml", "line": 4, "column": 36}
+    assert found["place"] == {"file": "override.yaml", "line": 4, "column": 37}
 
 
 def test_strict_turns_warnings_into_errors(run: Runner) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from data.oracles.tables import Row, rows_named, rows_of
-from fleets import PRESET, fleet_with
 
+from data.oracles.tables import Row, rows_named, rows_of
 from fleetform.engine.selectors import (
     SelectorError,
     any_matches,
@@ -18,6 +17,7 @@ from fleetform.engine.selectors import (
 )
 from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector
 from fleetform.model.shape import read_record
+from fleets import PRESET, fleet_with
 
 # Whether an absent selector selects everything or nothing is for the kind to say, not for the selector.
 ABSENT = [f"labelselector-00{number}" for number in range(1, 9)]

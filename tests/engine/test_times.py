@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_a_time_is_read_and_written_in_utc(text: str, utc: str) -> None:
 
 
 def test_a_date_is_its_first_instant_in_utc() -> None:
-    assert parse_time("2026-11-01") == datetime(2026, 11, 1, tzinfo=timezone.utc)
+    assert parse_time("2026-11-01") == datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-02-30", "2026-13-01", "12:00", "2026-11-01T25:00:00Z"])
@@ -34,14 +34,12 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         parse_time(text)
 
 
-@pytest.mark.xfail(strict=True, raises=OverflowError, reason="not a ValueError, and so an unexpected error to users")
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
 def test_a_time_outside_the_calendar_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_time(text)
 
 
-@pytest.mark.xfail(strict=True, reason="all of ISO 8601 is read, also weeks and dates without dashes")
 @pytest.mark.parametrize("text", ["2026-W10", "20261101", "2026-11-01T12"])
 def test_only_rfc_3339_and_dates_are_times(text: str) -> None:
     with pytest.raises(ValueError):
@@ -74,7 +72,6 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         parse_duration(text)
 
 
-@pytest.mark.xfail(strict=True, raises=OverflowError, reason="not a ValueError, and so an unexpected error to users")
 def test_a_duration_of_ages_is_refused() -> None:
     with pytest.raises(ValueError):
         parse_duration("9999999999999d")

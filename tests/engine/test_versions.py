@@ -23,7 +23,7 @@ def test_a_version_is_read(text: str, version: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "vv1", "V1.2.0", "1.2.3.4", "01.2.3", "1.2.x", "^1.2.0", " 1.2.0", "1.2.0 "])
 def test_what_is_no_version_is_refused(text: str) -> None:
-    with pytest.raises(VersionError, match="is not a semantic version such as 1.4.0"):
+    with pytest.raises(VersionError, match=r"is not a semantic version such as 1\.4\.0"):
         parse_version(text)
 
 
@@ -60,6 +60,5 @@ def test_without_a_stable_version_there_is_none(versions: list[str]) -> None:
     assert newest_stable(versions) is None
 
 
-@pytest.mark.xfail(strict=True, reason="of versions that differ in build metadata alone the first given wins")
 def test_the_newest_stable_version_does_not_depend_on_the_order_given() -> None:
     assert newest_stable(["1.0.0+a", "1.0.0+b"]) == newest_stable(["1.0.0+b", "1.0.0+a"])

@@ -6,9 +6,9 @@ import json
 
 import pytest
 import yaml
-from data.oracles.tables import Row, number_forms, rows_named, rows_of, table
 from yaml.events import ScalarEvent
 
+from data.oracles.tables import Row, number_forms, rows_named, rows_of, table
 from fleetform.engine.hashing import canonical_json
 from fleetform.formats.yaml_in import read_one
 from fleetform.formats.yaml_out import write_yaml

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from data.oracles.tables import Row, number_forms, rows_named, rows_of
 
+from data.oracles.tables import Row, number_forms, rows_named, rows_of
 from fleetform.engine.hashing import canonical_json
 from fleetform.formats.yaml_in import YamlError, read_one
 

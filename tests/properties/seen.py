@@ -10,13 +10,23 @@ from fleetform.model.results.decisions import ABSENT, Decisions, Item, OptionDec
 from oracle import Form, Voice
 
 
+class SeenPart(NamedTuple):
+    """A path inside an option's value that somebody decides."""
+
+    form: Form
+    value: Any
+    winner: Voice
+    hidden: tuple[Voice, ...]
+    tie: str | None
+
+
 class SeenOption(NamedTuple):
     """An option's decision."""
 
     value: Any
     winner: Voice | None
     hidden: tuple[Voice, ...]
-    parts: tuple[tuple[Form, Any, Voice, tuple[Voice, ...], str | None], ...]
+    parts: tuple[SeenPart, ...]
     tie: str | None
     removed_by: Voice | None
     problem: str | None
@@ -53,7 +63,9 @@ def _maybe(item: Item | None) -> Voice | None:
 
 def seen_option(decision: OptionDecision) -> SeenOption:
     parts = tuple(
-        (normal_form(each.steps), exact(each.value), voice(each.winner), tuple(map(voice, each.hidden)), each.tie)
+        SeenPart(
+            normal_form(each.steps), exact(each.value), voice(each.winner), tuple(map(voice, each.hidden)), each.tie
+        )
         for each in decision.parts
     )
     hidden = tuple(map(voice, decision.hidden))

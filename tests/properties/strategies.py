@@ -63,7 +63,7 @@ FEW = st.sampled_from([0, 0, 1, 2])
 
 def _first_step(saying: tuple[Any, ...]) -> str:
     option: str = saying[0]
-    return option.split(".")[0]
+    return option.split(".", maxsplit=1)[0]
 
 
 def _as_list(said: Sequence[Saying]) -> list[OptionValue]:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.engine.pipeline import decide
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
-from oracle import selects
-from properties.edits import KINDS_OF_EDITS, Edit, override_edits, put, taken
+from properties.edits import KINDS_OF_EDITS, Edit, changed_on_cluster, override_edits, put, taken
 from properties.seen import seen, seen_claims
 from properties.strategies import examples, fleets, overrides
 
@@ -35,15 +34,6 @@ def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, dat
         _assert_same_answer(decisions, decide(snapshot))
 
 
-def _changed_overrides_on(plugin: PluginDecision, before: Snapshot, after: Snapshot) -> list[bool]:
-    """For every changed override that selects the plugin's cluster: does it also name the plugin's definition?"""
-    changed = set(before.overrides.values()) ^ set(after.overrides.values())
-    names = [
-        each.spec.plugin_definition_names for each in changed if selects(each.spec.cluster_selector, plugin.cluster)
-    ]
-    return [not each or plugin.target.definition in each for each in names]
-
-
 @pytest.mark.rule("R0-14")
 @examples(200)
 @given(fleets(), st.data())
@@ -52,7 +42,7 @@ def test_an_override_edit_leaves_plugins_on_other_clusters_untouched(snapshot: S
     edit: Edit = data.draw(override_edits(snapshot))
     after = decide(edit.after, before)
     for key, plugin in after.plugins.items():
-        if not before.claims and not _changed_overrides_on(plugin, snapshot, edit.after):
+        if not before.claims and not changed_on_cluster(plugin, snapshot, edit.after):
             assert plugin is before.plugins[key]
 
 

@@ -132,6 +132,7 @@ def test_a_plugin_beside_a_preset_bears_the_generated_name() -> None:
     assert (found.code, found.hint) == ("bad-name", "name it web-eu-1")
 
 
+@pytest.mark.rule("B23")
 def test_two_presets_that_claim_one_release_are_told_apart_by_age() -> None:
     second = BASE["preset.yaml"].replace(
         "name: web, namespace: acme", "name: second, namespace: acme, creationTimestamp: '2026-01-01'"

@@ -12,14 +12,15 @@ from typing import Any
 
 from fleetform.formats.yaml_in import YamlError, read_one
 
-_LABEL = r"cluster.labels['metadata.greenhouse.sap/\1']"
-_NAMES = (
-    (re.compile(r"\bglobal\.greenhouse\.clusterName\b"), "cluster.name"),
-    (re.compile(r"\bglobal\.greenhouse\.organizationName\b"), "organization.name"),
-    (re.compile(r"\bglobal\.greenhouse\.metadata\.([A-Za-z0-9_]+)"), _LABEL),
-    (re.compile(r"\bglobal\.greenhouse\.metadata\[['\"]([^'\"]+)['\"]\]"), _LABEL),
+_NAME = re.compile(
+    r"""(?P<literal>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
+    r"""|\bglobal\.greenhouse\.metadata(?:\.(?P<label>\w+)|\[(?P<quote>['"])(?P<key>[^'"]+)(?P=quote)\])"""
+    r"""|\bglobal\.greenhouse\.(?P<name>\w+)"""
 )
+_NAMES = {"clusterName": "cluster.name", "organizationName": "organization.name"}
 _MARK = "\ue000{}\ue001"
+_MARK_CHARACTERS = re.compile("[\ue000\ue001]")
+_LITERALS = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")
 _MARKS = re.compile("\ue000([0-9]+)\ue001")
 
 
@@ -29,6 +30,8 @@ class UnreadableExpressionError(ValueError):
 
 def as_cel(text: str) -> str:
     """The native expression with the same meaning."""
+    if _MARK_CHARACTERS.search(text):
+        raise UnreadableExpressionError("it holds a character of the private use area")
     marked, expressions, quoted = _mark_placeholders(text)
     try:
         tree = read_one(marked)
@@ -54,29 +57,34 @@ def _mark_placeholders(text: str) -> tuple[str, list[str], set[int]]:
 
 def _closing_brace(text: str, position: int) -> int:
     depth = 1
-    quote = ""
-    for index in range(position, len(text)):
-        character = text[index]
-        if quote:
-            quote = "" if character == quote and text[index - 1] != "\\" else quote
-        elif character in "'\"":
-            quote = character
-        elif character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if depth == 0:
-                return index
+    while position < len(text):
+        literal = _LITERALS.match(text, position)
+        if literal:
+            position = literal.end()
+            continue
+        if text[position] in "'\"":
+            break
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+        position += 1
     raise UnreadableExpressionError("a ${ is not closed")
 
 
 def _native_names(expression: str) -> str:
-    for pattern, native in _NAMES:
-        expression = pattern.sub(native, expression)
-    left = re.search(r"\bglobal\.greenhouse\.\w+", expression)
-    if left:
-        raise UnreadableExpressionError(f"{left.group()} is not known here")
-    return expression
+    """The expression with native names; what stands in text literals is left alone."""
+    return _NAME.sub(_native_name, expression)
+
+
+def _native_name(match: re.Match[str]) -> str:
+    label = match.group("label") or match.group("key")
+    if label:
+        return f"cluster.labels['metadata.greenhouse.sap/{label}']"
+    if match.group("literal"):
+        return match.group()
+    if match.group("name") not in _NAMES:
+        raise UnreadableExpressionError(f"{match.group()} is not known here")
+    return _NAMES[match.group("name")]
 
 
 def _literal(tree: Any, expressions: list[str], quoted: set[int]) -> str:
@@ -87,6 +95,8 @@ def _literal(tree: Any, expressions: list[str], quoted: set[int]) -> str:
         return "[" + ", ".join(_literal(item, expressions, quoted) for item in tree) + "]"
     if isinstance(tree, str):
         return _text(tree, expressions, quoted)
+    if isinstance(tree, int) and not isinstance(tree, bool) and tree >= 2**63:
+        return f"{tree}u"
     return json.dumps(tree)
 
 
@@ -100,5 +110,5 @@ def _text(text: str, expressions: list[str], quoted: set[int]) -> str:
         if index % 2:
             pieces.append(f"string({expressions[int(part)]})")
         elif part or len(parts) == 1:
-            pieces.append(json.dumps(part))
+            pieces.append(json.dumps(part, ensure_ascii=False))
     return " + ".join(pieces)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import Any
 
+from fleetform.engine.expressions import ExpressionError, matches
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Secret
 from fleetform.model.shape import describe
@@ -56,18 +55,12 @@ def _breaks_limits(option: Option, value: Any) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except re.error:
-        return None
-
-
 def _matches(pattern: str, value: str) -> bool:
-    compiled = _compiled(pattern)
-    # A pattern that cannot be read is reported at the definition, not at every value.
-    return compiled is None or compiled.search(value) is not None
+    try:
+        return matches(pattern, value)
+    except ExpressionError:
+        # A pattern that cannot be read is reported at the definition, not at every value.
+        return True
 
 
 def _article(kind: str) -> str:

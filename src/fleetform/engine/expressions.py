@@ -1,8 +1,10 @@
-"""CEL expressions over cluster, organization and definition."""
+"""CEL: expressions over cluster, organization and definition, and RE2 patterns, which come with it."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -14,6 +16,7 @@ class ExpressionError(ValueError):
 
 
 VARIABLES = ("cluster", "organization", "definition")
+_STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.(map|filter)\(""")
 
 
 @lru_cache(maxsize=1)
@@ -22,16 +25,45 @@ def _environment() -> Any:
     from cel_expr_python import cel
 
     tree = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
-    return cel.NewEnv(variables=dict.fromkeys(VARIABLES, tree))
+    anything = cel.Type.List(cel.Type.DYN)
+    overloads = [
+        cel.Overload(f"ordered_{name}", return_type=anything, parameters=[type_], is_member=True, impl=_ordered)
+        for name, type_ in (("map", cel.Type.MAP), ("list", cel.Type.LIST))
+    ]
+    texts = dict.fromkeys(("text", "pattern"), cel.Type.STRING)
+    return cel.NewEnv(
+        variables={**dict.fromkeys(VARIABLES, tree), **texts}, functions=[cel.FunctionDecl("ordered", overloads)]
+    )
+
+
+def _ordered(value: Any) -> Any:
+    return sorted(value) if isinstance(value, dict) else value
 
 
 @lru_cache(maxsize=16_384)
 def compile_expression(text: str) -> Any:
     """The compiled expression; ExpressionError says where it is wrong."""
     try:
-        return _environment().compile(text)
+        compiled = _environment().compile(text)
+        in_order = _STRING_OR_MACRO.sub(_in_order, text)
+        return compiled if in_order == text else _environment().compile(in_order)
     except RuntimeError as error:
         raise ExpressionError(_compile_message(str(error))) from error
+
+
+def _in_order(match: re.Match[str]) -> str:
+    """CEL goes through a map in an order that differs from run to run; lists made from one must not."""
+    return match.group(1) or f".ordered().{match.group(2)}("
+
+
+@lru_cache(maxsize=65_536)
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text matches an RE2 pattern, as Go's regexp decides; ExpressionError where the pattern is none."""
+    context = {**{name: {} for name in VARIABLES}, "text": text, "pattern": pattern}
+    result = compile_expression("text.matches(pattern)").eval(data=context)
+    if str(result.type()) == "ERROR":
+        raise ExpressionError(str(result.value()).partition("invalid regular expression: ")[2] or "it cannot be read")
+    return bool(result.value())
 
 
 def _compile_message(text: str) -> str:
@@ -64,7 +96,10 @@ def context_of(cluster: Object[ClusterSpec], definition: str, version: str | Non
 
 def evaluate(text: str, context: dict[str, Any]) -> Any:
     """The expression's value as a tree; ExpressionError where it has none."""
-    result = compile_expression(text).eval(data=context)
+    try:
+        result = compile_expression(text).eval(data=context)
+    except RuntimeError as error:
+        raise ExpressionError(_run_message(str(error))) from error
     if str(result.type()) == "ERROR":
         raise ExpressionError(_run_message(str(result.value())))
     return _as_tree(result.plain_value())
@@ -77,11 +112,14 @@ def _run_message(text: str) -> str:
 
 
 def _as_tree(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        raise ExpressionError(f"it gives {value}, which is not a value that YAML can hold")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, list):
         return [_as_tree(item) for item in value]
     if isinstance(value, dict):
         # CEL's maps have no order; ours must not depend on the run.
-        return {str(key): _as_tree(value[key]) for key in sorted(value, key=str)}
+        named = {(str(key).lower() if isinstance(key, bool) else str(key)): each for key, each in value.items()}
+        return {key: _as_tree(named[key]) for key in sorted(named)}
     raise ExpressionError(f"it gives a {type(value).__name__}, which is not a value that YAML can hold")

@@ -59,8 +59,8 @@ def _escaped(step: str) -> str:
 def _parse_pointer(text: str) -> Steps:
     steps: list[str | int] = []
     for part in text[1:].split("/"):
-        if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
-            steps.append(_index(int(part), 1))
+        if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0") and int(part) <= MAX_INDEX:
+            steps.append(int(part))
         else:
             steps.append(part.replace("~1", "/").replace("~0", "~"))
     return tuple(steps)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?([Zz]|[-+][0-9]{2}:[0-9]{2}))?\Z"
+)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_time(text: str) -> datetime:
     """An RFC 3339 time, or a date (its first instant, UTC). ValueError where it is neither."""
+    if not isinstance(text, str) or not _TIME.match(text.strip()):
+        raise ValueError(f"{text!r} is not a time")
     parsed = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
-    return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    try:
+        return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text} is out of range") from error
 
 
 def parse_duration(text: str) -> timedelta:
@@ -19,7 +28,10 @@ def parse_duration(text: str) -> timedelta:
     parts = re.findall(r"([0-9]+)([smhd])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{text!r} is not a duration")
-    return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))
+    try:
+        return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))
+    except OverflowError as error:
+        raise ValueError(f"{text} is out of range") from error
 
 
 def time_text(time: datetime) -> str:

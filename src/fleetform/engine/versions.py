@@ -27,4 +27,5 @@ def same_version(left: str, right: str) -> bool:
 def newest_stable(versions: Iterable[str]) -> str | None:
     """The highest version that is no pre-release."""
     stable = [version for version in versions if not parse_version(version).prerelease]
-    return max(stable, key=parse_version, default=None)
+    # Build metadata does not order versions; the text does, so that the answer never depends on the input's order.
+    return max(stable, key=lambda version: (parse_version(version), version), default=None)

@@ -43,6 +43,8 @@ _NOT_JSON = frozenset(
     (*(sign + dot for sign in ("", "+", "-") for dot in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN")
 )
 _MAY_BE_NUMBER = frozenset("+-.0123456789")
+_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _INTEGERS = (
     (re.compile(r"[-+]?0[xX][0-9a-fA-F]+\Z"), 16),
@@ -84,24 +86,60 @@ def read_stream(text: str) -> Iterator[YamlDocument | YamlError]:
     """Every document of the text; after a broken one, reading goes on at the next `---`."""
     lines_before = 0
     while True:
+        readable, forbidden = _before_forbidden(text)
         try:
-            yield from _Reader(text, lines_before).documents()
-            return
-        except YamlError as error:
-            yield error
-            rest = _after_next_separator(text, error.line - lines_before)
-            if rest is None:
+            yield from _Reader(readable, lines_before).documents()
+            if forbidden is None:
                 return
-            skipped, text = rest
-            lines_before += skipped
+            error = forbidden
+        except YamlError as found:
+            error = YamlError(found.message, found.line - lines_before, found.column, found.hint)
+        yield YamlError(error.message, error.line + lines_before, error.column, error.hint)
+        rest = _after_next_separator(text, error.line)
+        if rest is None:
+            return
+        skipped, text = rest
+        lines_before += skipped
+
+
+def _before_forbidden(text: str) -> tuple[str, YamlError | None]:
+    """The documents before one that holds a character YAML forbids, which libyaml would refuse the whole text for."""
+    match = _FORBIDDEN.search(text)
+    if match is None:
+        return text, None
+    before = text[: match.start()]
+    line, column = before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1
+    hint = "remove it, or write it as an escape inside double quotes"
+    error = YamlError("control characters are not allowed", line, column, hint)
+    start = max((found.start() for found in _SEPARATOR.finditer(before)), default=0)
+    return text[:start], error
 
 
 def read_one(text: str) -> Any:
     """The tree of a text that holds one document (or none: None)."""
+    _, forbidden = _before_forbidden(text)
+    if forbidden is not None:
+        raise forbidden
     documents = list(_Reader(text, 0).documents())
     if len(documents) > 1:
         raise YamlError("more than one document where one is expected", documents[1].first_line, 1)
     return documents[0].tree if documents else None
+
+
+def is_too_deep(tree: Any) -> bool:
+    """Whether a tree is nested deeper than YAML may be here."""
+    level = [tree]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return False
+    return True
+
+
+def _children(node: Any) -> list[Any]:
+    if isinstance(node, dict):
+        return list(node.values())
+    return node if isinstance(node, list) else []
 
 
 def resolve_plain(text: str) -> Any:
@@ -119,6 +157,9 @@ def _number(text: str) -> Any:
     if text[0] == ".":
         return _float(text, text)
     plain = text.replace("_", "")
+    if len(plain) > 400:
+        # Beyond every number that a float or 64 bits can hold; Python refuses to read it, Go takes it for text.
+        return text
     for pattern, base in _INTEGERS:
         if pattern.match(plain):
             integer = int(plain.replace("o", "").replace("O", ""), base) if base == 8 else int(plain, base)
@@ -139,10 +180,11 @@ def _float(plain: str, text: str) -> Any:
 
 
 def _after_next_separator(text: str, line: int) -> tuple[int, str] | None:
-    lines = text.splitlines(keepends=True)
-    for number in range(line, len(lines)):
-        if lines[number].startswith("---"):
-            return number, "".join(lines[number:])
+    """The lines before the first `---` at or after a line (but not the text's own first), and what follows."""
+    for match in _SEPARATOR.finditer(text):
+        before = text.count("\n", 0, match.start())
+        if before >= max(line - 1, 1):
+            return before, text[match.start() :]
     return None
 
 

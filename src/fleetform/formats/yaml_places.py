@@ -22,7 +22,7 @@ def marks_of(text: str) -> dict[Path, Mark]:
     try:
         for path, mark in _walk(text):
             marks.setdefault(path, mark)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         # What stands before the break has its place; the break itself was reported by the reader.
         pass
     return marks
@@ -41,6 +41,8 @@ def _walk(text: str) -> Iterator[tuple[Path, Mark]]:
     next_event = CParser(text).get_event
     next_event(), next_event()
     root = next_event()
+    if root is None or not hasattr(root, "anchor"):
+        return
     yield (), _mark(root)
     yield from _inside(next_event, root, ())
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.formats.yaml_in import YamlError, read_stream
+from fleetform.formats.yaml_in import YamlError, is_too_deep, read_stream, resolve_plain
 from fleetform.load.places import FileLocator
 from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.objects import At, Origin, Path
@@ -70,15 +70,37 @@ def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
     try:
-        tree = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        tree = json.loads(
+            text, object_pairs_hook=_no_duplicates, parse_float=_number, parse_int=_number, parse_constant=_number
+        )
+        json.dumps(tree, ensure_ascii=False).encode()
+        if is_too_deep(tree):
+            raise RecursionError
     except json.JSONDecodeError as error:
         yield Diagnostic("bad-yaml", f"not valid JSON: {error.msg}", "", at=Place(name, error.lineno, error.colno))
-        return
-    except (ValueError, RecursionError) as error:
-        message = str(error) if isinstance(error, ValueError) else "nested too deep"
-        yield Diagnostic("bad-yaml", f"not valid JSON: {message}", "keep one of them", at=Place(name))
-        return
-    yield Document(tree, Origin(name, 1, text.count("\n") + 1))
+    except UnicodeEncodeError:
+        yield Diagnostic("bad-yaml", "not valid JSON: half of a surrogate pair", "write the whole pair", at=Place(name))
+    except RecursionError:
+        yield Diagnostic("bad-yaml", "not valid JSON: nested too deep", "flatten the document", at=Place(name))
+    except ValueError as error:
+        hint = "keep one of them" if "duplicate" in str(error) else ""
+        yield Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=_where(name, text))
+    else:
+        yield Document(tree, Origin(name, 1, text.count("\n") + 1))
+
+
+def _number(text: str) -> Any:
+    """Numbers as YAML has them, so that a manifest means the same in both."""
+    number = resolve_plain(text)
+    if isinstance(number, str):
+        raise ValueError(f"{text} is not a JSON number")
+    return number
+
+
+def _where(name: str, text: str) -> Place:
+    """JSON is YAML, too: the other reader knows the line of what this one refuses."""
+    found = next((each for each in read_stream(text) if isinstance(each, YamlError)), None)
+    return Place(name, found.line, found.column) if found is not None else Place(name)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -87,10 +109,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)}")
     return mapping
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
 
 
 def _objects_of(document: Document) -> Iterator[Document | Diagnostic]:

@@ -47,17 +47,17 @@ def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
 
 def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
-    prefix = f"git:{ref or 'HEAD'}"
+    prefix = os.path.normpath(f"git:{ref or 'HEAD'}/{folder}")
     try:
-        found = sorted(files_at(ref or "HEAD", folder, (*ENDINGS, "/Chart.yaml")))
+        found = sorted(files_at(ref or "HEAD", folder, ENDINGS), key=lambda file: file[0].split("/"))
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return
     charts = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] == "Chart.yaml"}
     for path, content in found:
-        folders = path.split("/")[:-1]
-        hidden = any(folder.startswith(".") for folder in folders)
-        if not hidden and not any("/".join(folders[:depth]) in charts for depth in range(len(folders) + 1)):
+        steps = path.split("/")
+        hidden = any(step.startswith(".") for step in steps)
+        if not hidden and not any("/".join(steps[:depth]) in charts for depth in range(len(steps))):
             yield SourceFile(f"{prefix}/{path}", content)
 
 

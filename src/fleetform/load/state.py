@@ -43,6 +43,6 @@ def _read(name: str, tree: Any) -> KnownState:
             for each in tree.get("plugins", [])
             if each.get("admitted") is not None
         }
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise StateError(f"{name} is damaged: {error}", "export it anew") from error
     return KnownState(stamps, admitted)

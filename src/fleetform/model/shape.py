@@ -66,7 +66,8 @@ def _misfits(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     elif isinstance(shape, inspect.AnyType):
         return
     elif not _same_kind(tree, shape):
-        yield Misfit("bad-value", path, f"{_named(path)} must be {_wanted(shape)}, not {describe(tree)}", "")
+        message = f"{_named(path)} must be {_wanted(shape)}, not {describe(tree)}"
+        yield Misfit("bad-value", path, message, _quote_hint(tree, [shape]))
     elif isinstance(shape, inspect.StructType):
         yield from _misfits_of_struct(tree, shape, path)
     elif isinstance(shape, inspect.ListType):
@@ -85,7 +86,8 @@ def _misfits_of_union(tree: Any, shape: inspect.UnionType, path: Path) -> Iterat
     fitting = [branch for branch in branches if _same_kind(tree, branch)]
     if not fitting:
         wanted = " or ".join(_wanted(branch) for branch in branches if not isinstance(branch, inspect.NoneType))
-        yield Misfit("bad-value", path, f"{_named(path)} must be {wanted}, not {describe(tree)}", "")
+        message = f"{_named(path)} must be {wanted}, not {describe(tree)}"
+        yield Misfit("bad-value", path, message, _quote_hint(tree, branches))
         return
     yield from _misfits(tree, fitting[0], path)
 
@@ -160,6 +162,12 @@ def _same_kind(tree: Any, shape: inspect.Type) -> bool:
         if isinstance(shape, kind):
             return isinstance(tree, types) and (not isinstance(tree, bool) or bool in types)
     return True
+
+
+def _quote_hint(tree: Any, shapes: list[inspect.Type]) -> str:
+    """YAML reads n, 1.10 and 12e3 as something else than text."""
+    wants_text = any(isinstance(shape, (inspect.StrType, inspect.LiteralType)) for shape in shapes)
+    return "quote it to make it text" if wants_text and isinstance(tree, (bool, int, float)) else ""
 
 
 def _wanted(shape: inspect.Type) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import UNSET
 
 from fleetform.engine.checks import breaks_rules
+from fleetform.engine.expressions import ExpressionError, matches
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.versions import VersionError, parse_version
@@ -57,9 +56,10 @@ def _lint_option(report: Report, option: Option, names: list[str], index: int) -
     path = ("spec", "options", index)
     if option.regex is not None:
         try:
-            re.compile(option.regex)
-        except re.error as error:
-            report.error("bad-regex", f"the regex of {option.name} cannot be read: {error}", "", *path, "regex")
+            matches(option.regex, "")
+        except ExpressionError as error:
+            message = f"the regex of {option.name} cannot be read: {error}"
+            report.error("bad-regex", message, "write it as Go's regexp (RE2) takes it", *path, "regex")
     if option.default is not UNSET and option.default is not None:
         _lint_default(report, option, index)
     for position, choice in enumerate(option.enum or []):

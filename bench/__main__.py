@@ -1,0 +1,30 @@
+"""Prints every measurement with its goal: `python -m bench [decide|peers|edit|start|load …]`. Nothing is asserted."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import measure_decide, measure_edit, measure_load, measure_peers, measure_start
+from bench.table import print_table
+
+MEASUREMENTS = {
+    "decide": measure_decide,
+    "peers": measure_peers,
+    "edit": measure_edit,
+    "start": measure_start,
+    "load": measure_load,
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in MEASUREMENTS]
+    if unknown:
+        print(f"there is no measurement {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}", file=sys.stderr)
+        return 2
+    for name in names or MEASUREMENTS:
+        print_table(MEASUREMENTS[name].TITLE, MEASUREMENTS[name].rows())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
