@@ -15,7 +15,7 @@ class OnlyImportsContract(Contract):
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         strays = [
             (importer, imported)
-            for source in self.source_modules
+            for source in self.source_modules  # type: ignore[attr-defined]
             for importer in sorted({source.name} | graph.find_descendants(source.name))
             for imported in sorted(graph.find_modules_directly_imported_by(importer))
             if not self._may_import(source.name, imported)
@@ -23,8 +23,8 @@ class OnlyImportsContract(Contract):
         return ContractCheck(kept=not strays, metadata={"strays": strays})
 
     def _may_import(self, source: str, imported: str) -> bool:
-        root = imported.split(".")[0]
-        return root == source.split(".")[0] or root in self.allowed_modules
+        root = imported.split(".", maxsplit=1)[0]
+        return root == source.split(".", maxsplit=1)[0] or root in self.allowed_modules  # type: ignore[operator]
 
     def render_broken_contract(self, check: ContractCheck) -> None:
         for importer, imported in check.metadata["strays"]:

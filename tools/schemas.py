@@ -60,7 +60,10 @@ def _any_kind() -> dict[str, Any]:
     """One schema for folders that hold several kinds: picked by the kind."""
     branches = [
         {
-            "if": {"properties": {"kind": {"const": kind.name}}, "required": ["kind"]},
+            "if": {
+                "properties": {"apiVersion": {"const": API_VERSION}, "kind": {"const": kind.name}},
+                "required": ["apiVersion", "kind"],
+            },
             "then": {"$ref": f"{kind.name.lower()}.json"},
         }
         for kind in KINDS.values()
@@ -70,7 +73,7 @@ def _any_kind() -> dict[str, Any]:
 
 def _kinds_page() -> Iterator[str]:
     yield "# Kinds, field by field\n\nMade from the records by `make schemas`; do not edit.\n\n"
-    yield f"Every object has `apiVersion: {API_VERSION}`, `kind`, `metadata` and `spec`. A namespace is an organization.\n"
+    yield f"Every object has `apiVersion: {API_VERSION}`, `kind`, `metadata` and `spec`.\n"
     seen: set[str] = set()
     for kind in KINDS.values():
         written = " Written by Fleetform." if kind.written_by_fleetform else ""

@@ -131,7 +131,7 @@ def test_explain_prints_the_winner_first_with_its_place(example: Runner) -> None
         (("validate", "--stric"), 2, "--strict"),
         (("get", "plugins", "-o", "xml"), 2, "xml"),
         (("get", "plugins", "-o", "markdown"), 2, "-o markdown is not available here"),
-        (("get", "plugins", "-l", "a=="), 0, "no plugins here"),
+        (("get", "plugins", "-l", "a=="), 0, "no plugins in acme"),
         (("get", "plugins", "-l", "a in b"), 2, "expected ("),
         (("get", "plugins", "--at", "soon"), 2, "2026-12-31"),
         (("get", "plugins", "-n", "acmee"), 1, "did you mean acme?"),

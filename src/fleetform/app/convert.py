@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.scope import Scope
 from fleetform.formats.yaml_out import write_documents
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
@@ -26,20 +25,21 @@ class Converted:
     changed: bool
 
 
-def convert(fleet: Fleet, scope: Scope) -> list[Converted]:
+def convert(fleet: Fleet) -> list[Converted]:
     """One file per object; changed says that the object was not native, or not spelt as it should be."""
     respelt = {each.object for each in fleet.reading if each.code == "deprecated-field"}
     converted = [
         Converted(_path(each), write_documents([native_tree(each)]), each.dialect != "native" or each.ref in respelt)
         for each in fleet.snapshot.objects
-        if each.spec is not None and scope.offers(each.ref)
+        if each.spec is not None
     ]
     return sorted(converted, key=lambda each: each.path)
 
 
 def losses(fleet: Fleet) -> list[Diagnostic]:
-    """What the other system says and a native file cannot."""
-    return [each for each in fleet.reading if each.code in ("foreign-note", "unknown-field", "bad-expression")]
+    """What the other system says and a native file cannot, or may not."""
+    codes = ("foreign-note", "unknown-field", "bad-expression", "undeclared-option")
+    return [each for each in fleet.object_findings if each.code in codes]
 
 
 def native_tree(object_: Object[Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fleetform.dialects.greenhouse import is_greenhouse, read_greenhouse
+from fleetform.dialects.greenhouse import is_greenhouse, read_greenhouse, unread_greenhouse
 from fleetform.dialects.native import is_native, looks_misspelt, read_native
 from fleetform.dialects.reading import Reading
 from fleetform.engine.lint import lint_objects
@@ -30,6 +30,7 @@ from fleetform.model.snapshot import Snapshot
 from fleetform.ports import Document, Input, KnownState
 
 CREATED = "fleetform.dev/created"
+_WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ class Fleet:
         # A value that is wrong wherever it goes was said to be so where it stands.
         said = {At(at.origin, at.path[:-1]) for at in map(_wrong_value_at, of_objects) if at is not None}
         effects = [each for each in lint_effects(self.decisions) if _wrong_value_at(each) not in said]
+        # What an error keeps from being decided only seems to be without effect.
+        unsure = {each.object.organization for each in of_objects if each.severity == "error" and each.object}
+        odd = {each.object for each in of_objects if each.code == "undeclared-option"}
+        effects = [
+            each
+            for each in effects
+            if each.code not in _WITHOUT_EFFECT
+            or (each.object is not None and each.object.organization not in unsure and each.object not in odd)
+        ]
         return self._in_order([*of_objects, *effects])
 
     def _in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -73,7 +83,8 @@ class Fleet:
 
     @cached_property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(each for each in self.object_findings if each.severity == "error")
+        found = self.findings if self.strict else self.object_findings
+        return tuple(each for each in found if each.severity == "error")
 
     @cached_property
     def organizations(self) -> list[str]:
@@ -120,6 +131,9 @@ def _read(document: Document, organization: str) -> Reading:
         return read_native(tree, origin, organization)
     if is_greenhouse(tree):
         return read_greenhouse(tree, origin, organization)
+    note = unread_greenhouse(tree, origin)
+    if note is not None:
+        return Reading(None, (note,))
     return _read_foreign(tree, origin, organization)
 
 

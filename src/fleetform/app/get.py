@@ -40,7 +40,8 @@ def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> V
     if wanted:
         _check_names(plural, wanted, [item["metadata"]["name"] for item in items])
         items = [item for item in items if item["metadata"]["name"] in wanted]
-    return {"kind": "List", "items": items, "diagnostics": diagnostics_view(fleet.object_findings, fleet.input.locator)}
+    found = [each for each in fleet.object_findings if each.object is None or scope.offers(each.object)]
+    return {"kind": "List", "items": items, "diagnostics": diagnostics_view(found, fleet.input.locator)}
 
 
 def kinds() -> list[str]:
@@ -211,7 +212,8 @@ def _overrides(fleet: Fleet, scope: Scope) -> Iterator[View]:
             ],
             "findings": findings,
         }
-        yield object_view(override, status, known)
+        if status["plugins"] or not scope.narrowed:
+            yield object_view(override, status, known)
 
 
 def _plain(*names: str) -> Callable[[Fleet, Scope], Iterator[View]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fleetform.app.errors import NotFoundError
@@ -20,6 +21,11 @@ class Scope:
     organization: str | None
     cluster: str | None = None
     labels: Requirements = ()
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it is about some clusters only."""
+        return self.cluster is not None or bool(self.labels)
 
     def holds(self, ref: Ref) -> bool:
         return self.organization in (None, ref.organization)
@@ -43,17 +49,32 @@ def scope_of(
     fleet: Fleet, organization: str | None, everywhere: bool, cluster: str | None = None, labels: Requirements = ()
 ) -> Scope:
     """The scope that flags name. Without any: the only organization in the input, else `default` (S7)."""
-    found = fleet.organizations
-    if everywhere:
-        organization = None
-    elif organization is None:
-        organization = found[0] if len(found) == 1 else "default"
-    elif organization not in found and found:
+    if organization is None and not everywhere:
+        found = fleet.organizations
+        return scope_over([fleet], found[0] if len(found) == 1 else "default", cluster, labels, must_exist=False)
+    return scope_over([fleet], None if everywhere else organization, cluster, labels)
+
+
+def scope_over(
+    fleets: Sequence[Fleet],
+    organization: str | None,
+    cluster: str | None = None,
+    labels: Requirements = (),
+    must_exist: bool = True,
+) -> Scope:
+    """A scope over several fleets; what it names must be in one of them."""
+    found = sorted({name for fleet in fleets for name in fleet.organizations})
+    platform = any(ref.organization == organization == PLATFORM_NAMESPACE for each in fleets for ref in _refs(each))
+    if must_exist and organization is not None and found and organization not in found and not platform:
         hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
         raise NotFoundError(f"there is no organization {organization} in the input", hint)
     if cluster is not None:
-        _check_cluster(fleet, organization, cluster)
+        _check_cluster(fleets, organization, cluster)
     return Scope(organization, cluster, labels)
+
+
+def _refs(fleet: Fleet) -> Iterator[Ref]:
+    return (each.ref for each in fleet.snapshot.objects)
 
 
 def elsewhere(fleet: Fleet, scope: Scope) -> str:
@@ -63,10 +84,11 @@ def elsewhere(fleet: Fleet, scope: Scope) -> str:
     return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"
 
 
-def _check_cluster(fleet: Fleet, organization: str | None, cluster: str) -> None:
-    names = {ref.name for ref in fleet.snapshot.clusters if organization in (None, ref.organization)}
+def _check_cluster(fleets: Sequence[Fleet], organization: str | None, cluster: str) -> None:
+    refs = {ref for fleet in fleets for ref in fleet.snapshot.clusters}
+    names = {ref.name for ref in refs if organization in (None, ref.organization)}
     if cluster not in names:
-        other = elsewhere(fleet, Scope(organization))
+        other = elsewhere(fleets[-1], Scope(organization))
         hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
         where = f" in {organization}" if organization else ""
         raise NotFoundError(f"there is no cluster {cluster}{where}", hint)

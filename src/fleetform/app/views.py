@@ -132,6 +132,8 @@ def speaker_view(item: Item, locator: Locator) -> dict[str, Any]:
     }
     if item.layer.part:
         view["part"] = item.layer.part
+    if item.expression is not None:
+        view["expression"] = item.expression
     return view
 
 

@@ -33,7 +33,7 @@ def command(flags: Flags, paths: tuple[str, ...], output_dir: str | None, check:
     Values stand in what is written as they stand in the input, plain secrets included.
     """
     fleet = flags.fleet((*flags.filename, *paths))
-    converted = convert(fleet, flags.scope(fleet))
+    converted = convert(fleet)
     lost = losses(fleet)
     if not flags.quiet and lost:
         print_findings(fleet, lost, flags.color, to_stderr=True)

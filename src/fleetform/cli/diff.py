@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fleetform.app.diff import diff
+from fleetform.app.scope import scope_over
 from fleetform.cli.changes import change_lines, markdown
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter
@@ -55,7 +56,9 @@ def command(
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
     before, after = flags.fleet([_same_folder(from_side, to_side, flags)]), flags.fleet([to_side] if to_side else ())
-    view = diff(before, after, flags.scope(after))
+    # All organizations unless one is named: a preview that leaves something out is none.
+    organization = None if flags.everywhere else flags.organization
+    view = diff(before, after, scope_over([before, after], organization, flags.cluster, flags.selector))
     if output in ("json", "yaml"):
         flags.print_data(view)
     elif output == "markdown":
@@ -67,9 +70,10 @@ def command(
 
 
 def _same_folder(side: str, other: str | None, flags: Flags) -> str:
-    """`diff git:main -f fleet/` means that folder in main, too."""
-    if side.startswith("git:") and ":" not in side.removeprefix("git:") and other is None and len(flags.filename) == 1:
-        folder = flags.filename[0]
+    """`diff git:main fleet/` and `diff git:main -f fleet/` mean that folder in main, too."""
+    folders = [other] if other else list(flags.filename)
+    if side.startswith("git:") and ":" not in side.removeprefix("git:") and len(folders) == 1:
+        folder = folders[0]
         if os.path.isdir(folder) and not os.path.isabs(folder) and os.path.normpath(folder) != ".":
             return f"{side}:{os.path.normpath(folder)}"
     return side
@@ -86,8 +90,9 @@ def _verdict(
         failed.append(f"{summary['deletes']:,} deleted")
     if "blocked" in fail_on and summary["blocked"]:
         failed.append(f"{summary['blocked']:,} blocked")
-    if "tie" in fail_on and view["overrides"]["ties"]:
-        failed.append(f"{len(view['overrides']['ties']):,} overrides are decided by a tie")
+    ties = [each for each in view["overrides"]["ties"] if each["new"]]
+    if "tie" in fail_on and ties:
+        failed.append(f"{len(ties):,} overrides are newly decided by a tie")
     for reason in failed:
         flags.say(f"failed: {reason}")
     return 1 if failed or (exit_code and (view["changes"] or summary["unknown"])) else 0

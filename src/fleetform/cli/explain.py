@@ -8,7 +8,7 @@ import click
 
 from fleetform.app.explain import explain, find_option, find_plugin
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, cut, place_text, table, value_text
+from fleetform.cli.text import Painter, count, cut, is_masked, place_text, table, value_text
 from fleetform.engine.paths import get_in, normal_form, parse_path, text_of
 from fleetform.model.results.decisions import ABSENT, Steps
 
@@ -49,7 +49,7 @@ def command(flags: Flags, name: str | None, option: str | None, definition: str 
     elif output == "name":
         click.echo(f"plugin/{view['plugin']}")
     elif option is not None:
-        _print_option(view, option, plugin.target.wanted, Painter(flags.color))
+        _print_option(flags, view, option, plugin.target.wanted)
     else:
         _print_plugin(flags, view, plugin.target.wanted)
     return 0
@@ -64,24 +64,33 @@ def _title(view: dict[str, Any], wanted: str | None) -> str:
 # ---- One option
 
 
-def _print_option(view: dict[str, Any], asked: str, wanted: str | None, paint: Painter) -> None:
-    option = view["options"][0]
+def _print_option(flags: Flags, view: dict[str, Any], asked: str, wanted: str | None) -> None:
+    paint, option = Painter(flags.color), view["options"][0]
     inside = parse_path(asked)[len(parse_path(option["path"])) :]
     shown = get_in(option["value"], inside) if inside else option["value"]
-    head = f"{asked} is not set" if shown is None or shown is ABSENT else f"{asked} = {value_text(shown)}"
+    limit = _limit(flags)
+    head = f"{asked} is not set" if shown is None or shown is ABSENT else f"{asked} = {value_text(shown, limit)}"
     title = paint(_title(view, wanted), dim=True)
     click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{title}")
     if inside:
         click.echo(f"  {text_of(inside)} inside the option {option['path']}")
-    for line in _derivation(option, paint, "  "):
-        click.echo(line)
-    for part in option.get("parts", []):
-        if _touches(part["inside"], inside):
-            value = value_text(part["value"]) if part["value"] is not None else "removed"
+    parts = [part for part in option.get("parts", []) if _touches(part["inside"], inside)]
+    covered = any(len(parse_path(part["inside"])) <= len(inside) for part in parts)
+    if not covered:
+        for line in _derivation(option, paint, "  ", limit, inside):
+            click.echo(line)
+    for part in parts:
+        if not covered:
+            value = value_text(part["value"], limit) if part["value"] is not None else "removed"
             click.echo(f"  {paint(part['path'], bold=True)} = {value}")
-            for line in _derivation(part, paint, "    "):
-                click.echo(line)
+        for line in _derivation(part, paint, "  " if covered else "    ", limit):
+            click.echo(line)
     _print_blocked([each for each in view["blocked"] if option["path"] in each["message"]], paint)
+
+
+def _limit(flags: Flags) -> int:
+    """How much of a value is shown."""
+    return 100_000 if flags.output == "wide" else 60
 
 
 def _touches(part: str, asked: Steps) -> bool:
@@ -91,26 +100,32 @@ def _touches(part: str, asked: Steps) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _derivation(option: dict[str, Any], paint: Painter, indent: str) -> list[str]:
+def _derivation(option: dict[str, Any], paint: Painter, indent: str, limit: int, inside: Steps = ()) -> list[str]:
+    """Who says what, the winner first; of a path inside the option, what each says there."""
     rows = []
     if option.get("removedBy"):
         rows.append(_row("●", "removed", option["removedBy"]))
     if option["winner"]:
         mark = "○" if option.get("removedBy") else "●"
-        rows.append(_row(mark, value_text(option["value"], 40), option["winner"]))
-    rows += [_row("○", _hidden_text(each), each) for each in option["hidden"]]
+        rows.append(_row(mark, _shown(option["value"], limit, inside), option["winner"]))
+    for each in option["hidden"]:
+        removed = each.get("strategy") == "Remove"
+        rows.append(_row("○", "removed" if removed else _shown(each["value"], limit, inside), each))
     lines = table((), rows, indent)
     return [paint(line, bold=True) if "●" in line[:6] else paint(line, dim=True) for line in lines]
 
 
-def _hidden_text(hidden: dict[str, Any]) -> str:
-    return "removed" if hidden.get("strategy") == "Remove" else value_text(hidden["value"], 40)
+def _shown(value: Any, limit: int, inside: Steps) -> str:
+    if inside and isinstance(value, dict | list) and not is_masked(value):
+        value = get_in(value, inside)
+    return "-" if value is ABSENT or value is None else value_text(value, min(limit, 40) if limit < 1000 else limit)
 
 
 def _row(mark: str, value: str, speaker: dict[str, Any]) -> tuple[str, ...]:
     tie = {"created": " (newer)", "name": " (tie, by name)"}.get(speaker.get("tie") or "", "")
     scope = {"override": speaker.get("part", ""), "group": "group", "cluster": "per cluster"}.get(speaker["layer"], "")
-    return f"{mark} {value}", _speaker(speaker), scope + tie, place_text(speaker["object"].get("place"))
+    by = f" = {cut(speaker['expression'], 40)}" if mark == "●" and "expression" in speaker else ""
+    return f"{mark} {value}", _speaker(speaker) + by, scope + tie, place_text(speaker["object"].get("place"))
 
 
 def _speaker(speaker: dict[str, Any]) -> str:

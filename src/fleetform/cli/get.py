@@ -58,8 +58,9 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
     elif view["items"]:
         _print_table(view["items"], _columns(plural, output == "wide", flags.everywhere))
     else:
-        where = elsewhere(fleet, scope)
-        flags.say(f"no {plural} in {scope.organization}; {where}" if where else f"no {plural} here")
+        flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
+    if where := elsewhere(fleet, scope):
+        flags.say(where)
     return 0
 
 
@@ -142,6 +143,11 @@ def _taken(item: Item) -> str:
     return ", ".join(each["name"] + ("" if each["won"] else " (hidden)") for each in applied) or "-"
 
 
+def _selected_by(item: Item) -> str:
+    placement = item["spec"].get("placement")
+    return f"placement {placement['name']}" if placement else selector_text(item["spec"].get("clusterSelector"))
+
+
 def _versions(item: Item) -> str:
     return ", ".join(f"{version}: {number:,}" for version, number in item["status"]["versions"].items()) or "-"
 
@@ -188,7 +194,7 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
 _WIDE: dict[str, tuple[Column, ...]] = {
     "definitions": (("SOURCE", _source),),
     "presets": (
-        ("CLUSTERS", lambda item: selector_text(item["spec"].get("clusterSelector"))),
+        ("CLUSTERS", _selected_by),
         ("VERSIONS", _versions),
     ),
     "plugins": (

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
@@ -18,6 +19,7 @@ from fleetform.engine.times import parse_time
 from fleetform.wiring import open_fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
+_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "validate": "ValidateResult"}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
@@ -41,6 +43,11 @@ class Flags:
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet; invalid input ends the command with exit 2 and says why."""
         fleet = self.read(sources)
+        if fleet.errors and self.output in ("json", "yaml"):
+            from fleetform.app.views import diagnostics_view
+
+            self.print_failure(diagnostics_view(fleet.errors, fleet.input.locator))
+            raise click.exceptions.Exit(2)
         if fleet.errors:
             from fleetform.cli.findings import print_findings
 
@@ -76,6 +83,11 @@ class Flags:
 
             click.echo(write_yaml(view), nl=False)
 
+    def print_failure(self, diagnostics: list[dict[str, Any]]) -> None:
+        """No answer, as the one document that every answer is."""
+        kind = _ANSWERS.get(click.get_current_context().info_name or "", "Failure")
+        self.print_data({"kind": kind, "diagnostics": diagnostics})
+
     def again(self) -> str:
         """The flags that a next command needs to speak of the same fleet."""
         files = "".join(f" -f {each}" for each in self.filename)
@@ -107,12 +119,24 @@ def shared_flags(function: F) -> Any:
         )
         _refuse_server(given.pop("server"))
         given.pop("as_user")
-        return function(flags, **given)
+        try:
+            return function(flags, **given)
+        except (NotFoundError, AmbiguousError) as error:
+            if flags.output in ("json", "yaml"):
+                flags.print_failure([_not_found(error)])
+            raise
 
     decorated: Any = update_wrapper(wrapper, function)
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
     return decorated
+
+
+def _not_found(error: NotFoundError | AmbiguousError) -> dict[str, Any]:
+    choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
+    code = "ambiguous" if choices else "not-found"
+    place: dict[str, Any] = {"object": None, "path": "", "place": None, "related": []}
+    return {"code": code, "severity": "error", "message": error.message + choices, "hint": error.hint, **place}
 
 
 def _wants_color(no_color: bool) -> bool:

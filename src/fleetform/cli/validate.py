@@ -15,7 +15,7 @@ from fleetform.cli.text import Painter, count
 Examples:
   fleetform validate                     the current folder
   fleetform validate fleet/ --strict     warnings are errors
-  git diff --name-only | xargs fleetform validate -o json
+  fleetform validate -o json | jq '.diagnostics[] | select(.severity == "error")'
 """
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from fleetform.dialects.greenhouse_expressions import UnreadableExpressionError, as_cel
@@ -38,8 +39,10 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import At, Object, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import nearest
 
 API_VERSION = "greenhouse.sap/v1alpha1"
+_UNREAD = ("Catalog", "ClusterKubeconfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
 Moved = tuple[tuple[Path, Path], ...]
 
 
@@ -88,6 +91,18 @@ def read_greenhouse(tree: dict[str, Any], origin: Origin, organization: str) -> 
     native = translation.translate(spec, notes)
     object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved)
     return Reading(object_, (*diagnostics, *notes.found))
+
+
+def unread_greenhouse(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
+    """What to say about Greenhouse's other kinds: a slip of the finger, or something that is not read here."""
+    if tree.get("apiVersion") != API_VERSION:
+        return None
+    kind = str(tree.get("kind"))
+    at = At(origin, (*origin.base, "kind"))
+    meant = None if kind in _UNREAD else nearest(kind, [*_TRANSLATIONS, "PluginOverride"])
+    if meant is not None:
+        return Diagnostic("unknown-kind", f"Greenhouse has no kind {kind}", f"did you mean {meant}?", at=at)
+    return Diagnostic("foreign-note", f"Greenhouse's {kind} is not read here", "", "info", at=at)
 
 
 def _name(tree: dict[str, Any]) -> str:
@@ -237,12 +252,14 @@ def _cluster(spec: GreenhouseClusterSpec, notes: _Notes) -> ClusterSpec:
         notes.lost(
             "accessMode has no counterpart here", "say how the cluster is reached in spec.access", "spec", "accessMode"
         )
+    if spec.kube_config is not None:
+        notes.lost("kubeConfig has no counterpart here", "", "spec", "kubeConfig")
     return ClusterSpec()
 
 
 def _organization_spec(spec: GreenhouseOrganizationSpec, notes: _Notes) -> OrganizationSpec:
-    if spec.authentication is not None:
-        notes.lost("authentication has no counterpart here", "", "spec", "authentication")
+    for field in msgspec.to_builtins(spec):
+        notes.lost(f"{field} of an Organization has no counterpart here", "", "spec", field)
     return OrganizationSpec()
 
 

@@ -111,7 +111,7 @@ def _read_spec(
             )
             return None
         written = {}
-    read = read_record(written, kind.spec)
+    read = read_record(written, kind.spec, "spec")
     if isinstance(read, list):
         diagnostics += misfit_diagnostics(read, origin, ref, ("spec",))
         return None

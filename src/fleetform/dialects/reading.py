@@ -29,7 +29,7 @@ class Envelope(NamedTuple):
 
 def read_metadata(tree: dict[str, Any], origin: Origin, ref: Ref) -> Envelope:
     written = tree.get("metadata")
-    read = read_record(written if written is not None else {}, Metadata)
+    read = read_record(written if written is not None else {}, Metadata, "metadata")
     if isinstance(read, Metadata):
         return Envelope(read, [])
     return Envelope(None, list(misfit_diagnostics(read, origin, ref, ("metadata",))))
@@ -40,15 +40,12 @@ def misfit_diagnostics(
 ) -> Iterable[Diagnostic]:
     for misfit in misfits:
         path = origin.base + below + misfit.path
-        message = (
-            misfit.message.replace("it ", f"{'.'.join(map(str, below))} ", 1) if not misfit.path else misfit.message
-        )
-        yield Diagnostic(misfit.code, message, misfit.hint, severity, ref, At(origin, path))
+        yield Diagnostic(misfit.code, misfit.message, misfit.hint, severity, ref, At(origin, path))
 
 
 def read_tolerantly(tree: Any, record: type[R]) -> tuple[R | None, list[Misfit], list[Misfit]]:
     """The record, what makes it impossible, and the unknown fields, which are left out."""
-    read = read_record(tree, record)
+    read = read_record(tree, record, "spec")
     if isinstance(read, record):
         return read, [], []
     assert isinstance(read, list)
@@ -56,7 +53,7 @@ def read_tolerantly(tree: Any, record: type[R]) -> tuple[R | None, list[Misfit],
     others = [misfit for misfit in read if misfit.code != "unknown-field"]
     if others:
         return None, others, unknown
-    again = read_record(_without(tree, [misfit.path for misfit in unknown]), record)
+    again = read_record(_without(tree, [misfit.path for misfit in unknown]), record, "spec")
     return (again, [], unknown) if isinstance(again, record) else (None, again, unknown)  # type: ignore[return-value]
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Decisions, Item, OptionDecision, PluginDecision, Shared
+from fleetform.model.results.decisions import (
+    Decisions,
+    Item,
+    OptionDecision,
+    PluginDecision,
+    Shared,
+    TieBreak,
+    how_settled,
+)
 
 
 class Applied(NamedTuple):
@@ -22,8 +30,11 @@ class Tie(NamedTuple):
 
     winner: Item
     loser: Item
-    by: Literal["created", "name"]
     plugins: int
+
+    @property
+    def by(self) -> TieBreak | None:
+        return how_settled(self.winner, self.loser)
 
     @property
     def undecided(self) -> bool:
@@ -77,7 +88,7 @@ class Effects:
     def __init__(self, decisions: Decisions) -> None:
         self._plugins: dict[Object[Any], list[PluginDecision]] = {}
         self._winners: set[Object[Any]] = set()
-        self._ties: dict[tuple[Item, Item], tuple[Literal["created", "name"], int]] = {}
+        self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
         speakers: dict[Shared, set[Object[Any]]] = {}
         for plugin in decisions.plugins.values():
@@ -98,14 +109,10 @@ class Effects:
         for item in winning_items(decision):
             if item.layer.rank:
                 self._winners.add(item.layer.object)
-        if decision.tie is not None and decision.winner is not None:
-            self._count(decision.winner, decision.hidden[0], decision.tie, plugins)
-        for part in decision.parts:
-            if part.tie is not None:
-                self._count(part.winner, part.hidden[0], part.tie, plugins)
-
-    def _count(self, winner: Item, loser: Item, by: Literal["created", "name"], plugins: int) -> None:
-        self._ties[winner, loser] = (by, self._ties.get((winner, loser), (by, 0))[1] + plugins)
+        ties = {(part.winner, part.tied_with) for part in decision.parts} | {(decision.decider, decision.tied_with)}
+        for winner, loser in ties:
+            if winner is not None and loser is not None:
+                self._ties[winner, loser] = self._ties.get((winner, loser), 0) + plugins
 
     def plugins(self, override: Object[Any]) -> list[PluginDecision]:
         """The plugins an override says something about."""
@@ -115,5 +122,5 @@ class Effects:
         return override in self._plugins and override not in self._winners
 
     def ties(self) -> list[Tie]:
-        found = [Tie(winner, loser, by, count) for (winner, loser), (by, count) in self._ties.items()]
+        found = [Tie(winner, loser, plugins) for (winner, loser), plugins in self._ties.items()]
         return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))

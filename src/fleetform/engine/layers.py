@@ -99,7 +99,8 @@ def values_items(layer: Layer, values: OptionValues | None, collection: Path) ->
     """The items of an optionValues field, as a list or as a map."""
     items: list[Item] = []
     if isinstance(values, dict):
-        for name, value in values.items():
+        # By name: the order of a map's keys must not decide anything.
+        for name, value in sorted(values.items()):
             items += _item(layer, name, OptionValue(name, value), collection, name)
     else:
         for index, each in enumerate(values or ()):
@@ -214,7 +215,7 @@ def revision_of(object_: Object[PluginDefinitionSpec]) -> Revision:
             continue
     version = str(parse_version(object_.spec.version))
     layer = Layer("default", 0, object_, version)
-    return Revision(object_, version, options, layer, max(map(len, options), default=0))
+    return Revision(object_, version, options, layer)
 
 
 def default_items(revision: Revision) -> dict[Steps, Item]:

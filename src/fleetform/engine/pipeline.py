@@ -13,6 +13,7 @@ from typing import Any
 from fleetform.engine.expressions import context_of, evaluate
 from fleetform.engine.layers import Group, Override, Owner, block_items, instance_items
 from fleetform.engine.names import generated_name
+from fleetform.engine.paths import text_of
 from fleetform.engine.prepare import Cluster, Prepared, differing
 from fleetform.engine.resolve import ValueOf, all_plain, decide_option, decide_with_own, written_value
 from fleetform.engine.select import Reach
@@ -45,7 +46,8 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
         if again is not None:
             return again
     prepared = Prepared(snapshot)
-    found = _decide_plugins(prepared, prepared.owners.values(), prepared.clusters)
+    deciding = _Deciding(prepared)
+    found = [pair for owner in prepared.owners.values() for pair in deciding.plugins_of(owner)]
     kept, claims = _settle_claims(found)
     return Decisions({key: kept[key] for key in sorted(kept)}, claims, prepared)
 
@@ -54,36 +56,43 @@ def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
     """The decisions, with only those made anew that a change can reach; None where all must be looked at."""
     before: Prepared = previous.memory
     owners = _changed_owners(prepared, before)
-    relabelled: set[Cluster] = differing(prepared.snapshot.clusters, before.snapshot.clusters)
-    clusters = relabelled | _clusters_of_changed_overrides(prepared, before)
-    found = _decide_changed(prepared, owners, clusters)
-    if not owners and not relabelled:
+    clusters: set[Cluster] = differing(prepared.snapshot.clusters, before.snapshot.clusters)
+    found = _decide_changed(prepared, before, owners, clusters)
+    fresh = dict(found)
+    if not owners and not clusters:
         # Overrides change what plugins get, never which plugins there are.
-        return Decisions({**previous.plugins, **found}, (), prepared)
+        return Decisions({**previous.plugins, **fresh}, (), prepared)
     plugins = {
         key: plugin
         for key, plugin in previous.plugins.items()
         if plugin.cluster not in clusters and plugin.target.owner not in owners
     }
-    plugins.update(found)
-    if len({_release(each) for each in plugins.values()}) < len(plugins):
+    foreign = any(key in plugins and plugins[key].target.owner is not each.target.owner for key, each in found)
+    plugins.update(fresh)
+    if foreign or len(fresh) < len(found) or len({_release(each) for each in plugins.values()}) < len(plugins):
         return None
     return Decisions({key: plugins[key] for key in sorted(plugins)}, (), prepared)
 
 
 def _decide_changed(
-    prepared: Prepared, owners: set[Object[Any]], clusters: set[Cluster]
-) -> dict[PluginKey, PluginDecision]:
-    """All plugins of changed owners, and those of the others on changed clusters."""
-    present: dict[str, list[Cluster]] = {}
-    for cluster in clusters:
-        if prepared.snapshot.clusters.get(cluster.ref) is cluster:
-            present.setdefault(cluster.ref.organization, []).append(cluster)
-    steady = [each for each in prepared.owners.values() if each.object not in owners]
-    changed = [each for each in prepared.owners.values() if each.object in owners]
-    found = dict(_decide_plugins(prepared, steady, present))
-    if changed:
-        found.update(_decide_plugins(prepared, changed, prepared.clusters))
+    prepared: Prepared, before: Prepared, owners: set[Object[Any]], clusters: set[Cluster]
+) -> list[tuple[PluginKey, PluginDecision]]:
+    """All plugins of changed owners; those of the others on changed clusters, and where a changed override reaches."""
+    everywhere, by_definition = _reached_by_changed_overrides(prepared, before)
+    deciding = _Deciding(prepared)
+    found: list[tuple[PluginKey, PluginDecision]] = []
+    for owner in prepared.owners.values():
+        if owner.object in owners:
+            found += deciding.plugins_of(owner)
+            continue
+        touched = clusters | everywhere | by_definition.get(owner.definition, set())
+        organization = owner.object.ref.organization
+        present = [
+            each
+            for each in touched
+            if each.ref.organization == organization and prepared.snapshot.clusters.get(each.ref) is each
+        ]
+        found += deciding.plugins_of(owner, present)
     return found
 
 
@@ -103,29 +112,35 @@ def _changed_owners(prepared: Prepared, before: Prepared) -> set[Object[Any]]:
     return changed
 
 
-def _clusters_of_changed_overrides(prepared: Prepared, before: Prepared) -> set[Cluster]:
-    """Clusters that an override reaches which changed, came, went or expired."""
-    changed: set[Cluster] = set()
+def _reached_by_changed_overrides(prepared: Prepared, before: Prepared) -> tuple[set[Cluster], dict[str, set[Cluster]]]:
+    """Clusters that overrides reach which changed, came, went or expired: for all definitions, and for some."""
+    everywhere: set[Cluster] = set()
+    by_definition: dict[str, set[Cluster]] = {}
     for object_ in prepared.overrides.keys() ^ before.overrides.keys():
         override = prepared.overrides.get(object_) or before.overrides[object_]
-        changed.update(prepared.clusters_reached(override))
-    return changed
+        clusters = prepared.clusters_reached(override)
+        if not override.definitions:
+            everywhere.update(clusters)
+        for name in override.definitions:
+            by_definition.setdefault(name, set()).update(clusters)
+    return everywhere, by_definition
 
 
 def _settle_claims(
     found: Iterable[tuple[PluginKey, PluginDecision]],
 ) -> tuple[dict[PluginKey, PluginDecision], tuple[Claim, ...]]:
-    """One release has one owner: the older one keeps it (B23). Owners come oldest first."""
+    """One release and one name have one owner: the older one keeps it (B23). Owners come oldest first."""
     holders: dict[tuple[Cluster, str, str], PluginDecision] = {}
     kept: dict[PluginKey, PluginDecision] = {}
     claims = []
     for key, plugin in found:
-        holder = holders.setdefault(_release(plugin), plugin)
-        if holder is plugin:
-            kept[key] = plugin
+        holder, claimed = holders.get(_release(plugin)), f"release {'/'.join(_release(plugin)[1:])}"
+        if holder is None and key in kept:
+            holder, claimed = kept[key], f"the name {plugin.name}"
+        if holder is None:
+            holders[_release(plugin)] = kept[key] = plugin
         else:
-            release = f"{plugin.target.release_namespace}/{plugin.target.release_name}"
-            claims.append(Claim(plugin.cluster, release, holder.target.owner, plugin.target.owner))
+            claims.append(Claim(plugin.cluster, claimed, holder.target.owner, plugin.target.owner))
     return kept, tuple(claims)
 
 
@@ -136,32 +151,38 @@ def _release(plugin: PluginDecision) -> tuple[Cluster, str, str]:
 # ---- Plugins
 
 
-def _decide_plugins(
-    prepared: Prepared, owners: Iterable[Owner], clusters: dict[str, list[Cluster]]
-) -> Iterator[tuple[PluginKey, PluginDecision]]:
-    reaches = {
-        cluster: prepared.indexes[organization].reach(cluster)
-        for organization, members in clusters.items()
-        for cluster in members
-    }
-    sharing = _Sharing(prepared)
-    for owner in owners:
+class _Deciding:
+    """Decides plugins of one prepared snapshot, and remembers what several of them share."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._sharing = _Sharing(prepared)
+        self._reaches: dict[Cluster, Reach] = {}
+
+    def plugins_of(
+        self, owner: Owner, clusters: Iterable[Cluster] | None = None
+    ) -> Iterator[tuple[PluginKey, PluginDecision]]:
+        """An owner's plugins, on all clusters of its organization or on some of them."""
         organization = owner.object.ref.organization
-        for cluster, name in _homes(owner, clusters.get(organization, [])):
-            plugin = _decide_plugin(prepared, sharing, owner, cluster, name, reaches[cluster])
+        if clusters is None:
+            clusters = self._prepared.clusters.get(organization, ())
+        for cluster, name in _homes(owner, clusters):
+            reach = self._reaches.get(cluster)
+            if reach is None:
+                reach = self._reaches[cluster] = self._prepared.indexes[organization].reach(cluster)
+            plugin = _decide_plugin(self._prepared, self._sharing, owner, cluster, name, reach)
             yield (organization, cluster.ref.name, name), plugin
 
 
-def _homes(owner: Owner, clusters: list[Cluster]) -> Iterator[tuple[Cluster, str]]:
+def _homes(owner: Owner, clusters: Iterable[Cluster]) -> Iterator[tuple[Cluster, str]]:
     """The clusters an owner wants its plugin on, and the plugin's name there."""
     object_ = owner.object
-    if object_.ref.kind == "Plugin":
-        for cluster in clusters:
+    by_hand = object_.ref.kind == "Plugin"
+    for cluster in clusters:
+        if by_hand:
             if cluster.ref.name == object_.spec.cluster_name:
                 yield cluster, object_.ref.name
-        return
-    for cluster in clusters:
-        if any_matches(owner.matchers, cluster.ref.name, cluster.labels):
+        elif any_matches(owner.matchers, cluster.ref.name, cluster.labels):
             yield cluster, generated_name(object_.ref.name, cluster.ref.name)
 
 
@@ -315,7 +336,7 @@ class _Sharing:
             if route is not None:
                 into.setdefault(route[0], []).append((item, route[1]))
             elif pass_undeclared:
-                into.setdefault(item.text, []).append((item, ()))
+                into.setdefault(text_of(item.steps), []).append((item, ()))
             else:
                 skipped.append(Skipped(item, "not-declared"))
         return skipped

@@ -15,6 +15,7 @@ from fleetform.engine.layers import (
     preset_owner,
     revision_of,
 )
+from fleetform.engine.paths import normal_form
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import choose, offered
@@ -26,6 +27,13 @@ from fleetform.model.snapshot import Snapshot
 
 Cluster = Object[ClusterSpec]
 Route = tuple[str, Steps] | None
+
+
+class _Unknown:
+    """Not looked for yet, which is not the same as not found."""
+
+
+_UNKNOWN = _Unknown()
 
 
 class Prepared:
@@ -43,6 +51,7 @@ class Prepared:
         # Memos of what follows from one revision alone.
         self._defaults: dict[Revision, dict[Steps, Item]] = before._defaults if before else {}
         self._slots: dict[Revision, dict[str, Slot]] = before._slots if before else {}
+        self._forms: dict[Revision, dict[tuple[str, ...], str]] = before._forms if before else {}
         self._routes: dict[Revision, dict[Steps, Route]] = before._routes if before else {}
 
     def _group_clusters(self, before: Prepared | None) -> dict[str, list[Cluster]]:
@@ -120,9 +129,21 @@ class Prepared:
     def route(self, revision: Revision, steps: Steps) -> Route:
         """The declared option a path belongs to, and the path inside it: the longest name wins (R0-8)."""
         routes = self._routes.setdefault(revision, {})
-        if steps not in routes:
-            routes[steps] = _route(revision, steps)
-        return routes[steps]
+        found = routes.get(steps, _UNKNOWN)
+        if isinstance(found, _Unknown):
+            found = routes[steps] = self._find_route(revision, normal_form(steps), steps)
+        return found
+
+    def _find_route(self, revision: Revision, form: tuple[str, ...], steps: Steps) -> Route:
+        forms = self._forms.get(revision)
+        if forms is None:
+            forms = {normal_form(each): option.name for each, option in revision.options.items()}
+            self._forms[revision] = forms
+        for length in range(len(form), 0, -1):
+            name = forms.get(form[:length])
+            if name is not None:
+                return name, steps[length:]
+        return None
 
     def clusters_reached(self, override: Override) -> list[Cluster]:
         candidates = self.clusters.get(override.object.ref.organization, ())
@@ -137,26 +158,6 @@ def _age(object_: Object[Any]) -> tuple[Any, ...]:
 def _target(owner: Owner, chosen: Revision | Gate) -> Target:
     revision = chosen if isinstance(chosen, Revision) else None
     return Target(owner.object, owner.definition, owner.wanted, revision, owner.release_namespace, owner.release_name)
-
-
-def _route(revision: Revision, steps: Steps) -> Route:
-    for length in range(min(len(steps), revision.longest), 0, -1):
-        option = revision.options.get(steps[:length])
-        if option is not None:
-            return option.name, steps[length:]
-    if any(isinstance(step, int) for step in steps):
-        # A pointer's number may be a key, where the option's name has one.
-        return _route_by_text(revision, steps)
-    return None
-
-
-def _route_by_text(revision: Revision, steps: Steps) -> Route:
-    by_text = {tuple(map(str, each)): option for each, option in revision.options.items()}
-    for length in range(min(len(steps), revision.longest), 0, -1):
-        option = by_text.get(tuple(map(str, steps[:length])))
-        if option is not None:
-            return option.name, steps[length:]
-    return None
 
 
 def differing(now: Mapping[Any, Object[Any]], then: Mapping[Any, Object[Any]]) -> set[Object[Any]]:

@@ -7,10 +7,12 @@ stays visible. An item that reaches inside an option's value (a path, or Merge) 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
+
+from msgspec import Struct
 
 from fleetform.engine.checks import breaks_rules
-from fleetform.engine.paths import get_in, normal_form, with_value, without
+from fleetform.engine.paths import PathError, get_in, normal_form, with_value, without
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import ABSENT, Entry, Item, OptionDecision, Part, Secret, Settled, Slot, Steps
 
@@ -27,14 +29,14 @@ def written_value(item: Item) -> Any:
 def decide_option(slot: Slot, entries: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
     """One option's decision from all that is said about it."""
     if not all_plain(entries):
-        return _decide_in_parts(slot, entries, value_of)
+        return _Folding(slot, value_of).fold(entries)
     if not entries:
         return OptionDecision(slot, ABSENT, None)
     winner = entries[-1][0]
     hidden = tuple([entry[0] for entry in entries[-2::-1]])
     value, problem = _valued(winner, slot.option, value_of)
-    tie = tie_between(winner, hidden[0]) if hidden and winner.layer.rank else None
-    return OptionDecision(slot, value, winner, hidden, (), tie, None, problem)
+    tied_with = _tied_with(winner, hidden) if hidden and winner.layer.rank else None
+    return OptionDecision(slot, value, winner, hidden, (), tied_with, None, problem)
 
 
 def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
@@ -47,7 +49,7 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
         # Above wins as it did without them: they only join what it hides.
         hidden = decision.hidden[: above - 1] + hidden + decision.hidden[above - 1 :]
         return OptionDecision(
-            settled.slot, decision.value, decision.winner, hidden, (), decision.tie, None, decision.problem
+            settled.slot, decision.value, decision.winner, hidden, (), decision.tied_with, None, decision.problem
         )
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
     value, problem = _valued(hidden[0], settled.slot.option, value_of)
@@ -63,8 +65,12 @@ def _valued(item: Item, option: Option | None, value_of: ValueOf) -> tuple[Any, 
     try:
         value = value_of(item)
     except ValueError as error:
-        return ABSENT, f"the expression gives no value: {error}"
+        return ABSENT, _no_value(error)
     return _as_secret(option, value), breaks_rules(option, value) if option is not None else None
+
+
+def _no_value(error: ValueError) -> str:
+    return f"the expression gives no value: {error}"
 
 
 def _as_secret(option: Option | None, value: Any) -> Any:
@@ -74,23 +80,24 @@ def _as_secret(option: Option | None, value: Any) -> Any:
     return value
 
 
-def tie_between(winner: Item, loser: Item) -> Literal["created", "name"] | None:
-    """How two overrides of one rank that disagree were told apart."""
-    if loser.layer.name != "override" or winner.layer.rank != loser.layer.rank or _says_the_same(winner, loser):
-        return None
-    return "created" if winner.layer.created != loser.layer.created else "name"
+# ---- Ties
+
+
+def _tied_with(winner: Item, hidden: Iterable[Item]) -> Item | None:
+    """The first of the hidden that has the winner's rank and says something else about the whole value."""
+    for item in hidden:
+        if item.layer.rank != winner.layer.rank:
+            return None
+        if not _says_the_same(winner, item):
+            return item
+    return None
 
 
 def _says_the_same(one: Item, other: Item) -> bool:
     return (
         one.layer is other.layer
-        or (one.strategy == "Remove" and other.strategy == "Remove")
-        or (
-            one.strategy == other.strategy
-            and one.expression == other.expression
-            and one.secret == other.secret
-            and same_value(one.value, other.value)
-        )
+        or one.value is other.value is not ABSENT
+        or (one.expression == other.expression and one.secret == other.secret and same_value(one.value, other.value))
     )
 
 
@@ -103,101 +110,153 @@ def same_value(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _decide_in_parts(slot: Slot, entries: Sequence[Entry], value_of: ValueOf) -> OptionDecision:
-    folding = _Folding(value_of)
-    problem = None
-    try:
-        for item, inside in entries:
-            folding.apply(item, inside)
-    except ValueError as error:
-        problem = str(error)
-    value, whole = folding.value, folding.whole
-    if problem is None and slot.option is not None and value is not ABSENT:
-        problem = breaks_rules(slot.option, value)
-    hidden = tuple(reversed(folding.hidden))
-    tie = tie_between(whole, hidden[0]) if whole is not None and hidden and whole.layer.rank else None
-    shown = _as_secret(slot.option, value)
-    return OptionDecision(slot, shown, whole, hidden, folding.made_parts(), tie, folding.removed_by, problem)
+# ---- Options of which parts are decided on their own
+
+
+class _Heard(Struct, frozen=True, eq=False):
+    """What an item said, while an option is folded: its path inside the option, and the value (ABSENT: removed)."""
+
+    item: Item
+    inside: Steps
+    value: Any
+
+    def at(self, path: Steps) -> Any:
+        """What it says at or below a path; nothing where it does not speak of it."""
+        form, own = normal_form(path), normal_form(self.inside)
+        if own[: len(form)] == form:
+            return self.value if self.item.strategy != "Remove" else ABSENT
+        if form[: len(own)] != own:
+            return _NOTHING
+        if self.item.strategy == "Remove":
+            return ABSENT
+        said = get_in(self.value, path[len(own) :])
+        return _NOTHING if said is ABSENT else said
+
+
+class _Nothing:
+    """Not spoken of, which is not the same as removed."""
+
+
+_NOTHING = _Nothing()
 
 
 class _Folding:
-    """The state of one option while its items are applied."""
+    """The state of one option while its items are applied, in order."""
 
-    def __init__(self, value_of: ValueOf) -> None:
+    def __init__(self, slot: Slot, value_of: ValueOf) -> None:
+        self._slot = slot
         self._value_of = value_of
-        self.value: Any = ABSENT
-        self.whole: Item | None = None
-        self.default: Item | None = None
-        self.hidden: list[Item] = []
-        self.removed_by: Item | None = None
+        self._value: Any = ABSENT
+        self._heard: list[_Heard] = []
+        self._winner: Item | None = None
+        self._default: Item | None = None
+        self._hidden: tuple[Item, ...] = ()
+        self._removed_by: Item | None = None
+        self._tied_with: Item | None = None
+        self._problem: str | None = None
         self._parts: dict[tuple[str, ...], Part] = {}
 
-    def apply(self, item: Item, inside: Steps) -> None:
+    def fold(self, entries: Sequence[Entry]) -> OptionDecision:
+        for item, inside in entries:
+            self._apply(item, inside)
+        option, value, problem = self._slot.option, self._value, self._problem
+        if problem is None and option is not None and value is not ABSENT:
+            problem = breaks_rules(option, value)
+        parts = tuple(self._parts[form] for form in sorted(self._parts))
+        shown = _as_secret(option, value)
+        return OptionDecision(
+            self._slot, shown, self._winner, self._hidden, parts, self._tied_with, self._removed_by, problem
+        )
+
+    def _apply(self, item: Item, inside: Steps) -> None:
+        """Apply one item. One that cannot be applied is a problem until a whole value hides it."""
         if item.layer.name == "default":
-            self.default = item
-        if item.strategy == "Remove":
-            self._remove(item, inside)
+            self._default = item
+        try:
+            value = ABSENT if item.strategy == "Remove" else self._value_of(item)
+        except ValueError as error:
+            if not inside:
+                self._set_whole(item, ABSENT)
+            self._problem = _no_value(error)
             return
         try:
-            value = self._value_of(item)
-        except ValueError as error:
-            raise ValueError(f"the expression gives no value: {error}") from error
-        target = get_in(self.value, inside) if inside else self.value
-        if item.strategy == "Merge" and isinstance(value, dict) and isinstance(target, dict):
-            for leaf, leaf_value in _leaves(value, target, inside):
-                self._set_part(item, leaf, leaf_value)
+            self._apply_value(item, inside, value)
+        except PathError as error:
+            self._problem = error.message
+
+    def _apply_value(self, item: Item, inside: Steps, value: Any) -> None:
+        target = get_in(self._value, inside)
+        if item.strategy == "Remove":
+            self._remove(item, inside)
+        elif item.strategy == "Merge" and isinstance(value, dict) and isinstance(target, dict):
+            self._set_parts(item, inside, value, list(_leaves(value, target, inside)))
         elif inside:
-            self._set_part(item, inside, value)
+            self._set_parts(item, inside, value, [(inside, value)])
         else:
             self._set_whole(item, value)
 
-    def _set_whole(self, item: Item | None, value: Any) -> None:
-        if self.whole is not None:
-            self.hidden.append(self.whole)
-        for part in self._parts.values():
-            self.hidden.extend(each for each in (*reversed(part.hidden), part.winner) if each not in self.hidden)
-        self._parts = {}
-        self.whole, self.value, self.removed_by = item, value, None
+    def _set_whole(self, item: Item, value: Any) -> None:
+        self._hidden = tuple(each.item for each in reversed(self._heard))
+        self._tied_with = self._find_tie(item, (), value)
+        self._value, self._winner, self._removed_by = value, item, None
+        self._parts, self._problem = {}, None
+        self._heard.append(_Heard(item, (), value))
 
-    def _set_part(self, item: Item, inside: Steps, value: Any) -> None:
-        self.value = with_value(self.value, inside, value)
-        self._claim_part(item, inside, value)
+    def _set_parts(self, item: Item, inside: Steps, value: Any, leaves: Sequence[tuple[Steps, Any]]) -> None:
+        changed = self._value
+        if changed is ABSENT and self._slot.option is not None:
+            # A number is a key in a map, an index in a list: the option says which this is.
+            changed = {"map": {}, "list": []}.get(self._slot.option.type, ABSENT)
+        for path, leaf in leaves:
+            changed = with_value(changed, path, leaf)
+        self._value = changed
+        for path, leaf in leaves:
+            self._claim(item, path, leaf)
+        if leaves:
+            self._heard.append(_Heard(item, inside, value))
 
-    def _claim_part(self, item: Item, inside: Steps, value: Any) -> None:
-        form = normal_form(inside)
-        hidden: list[Item] = []
-        for other in [each for each in self._parts if each[: len(form)] == form]:
-            part = self._parts.pop(other)
-            hidden += [each for each in (part.winner, *part.hidden) if each not in hidden and each is not item]
-        above = self._speaker_above(inside)
-        if above is not None and above not in hidden:
-            hidden.append(above)
-        tie = tie_between(item, hidden[0]) if hidden else None
-        self._parts[form] = Part(inside, value, item, tuple(hidden), tie)
-
-    def _speaker_above(self, inside: Steps) -> Item | None:
-        """The whole value's item, if it said something at this path."""
-        if self.whole is None or self.whole.expression is not None:
-            return None
-        return None if get_in(self.whole.value, inside) is ABSENT else self.whole
+    def _claim(self, item: Item, path: Steps, value: Any) -> None:
+        """The item decides the path from here on; what was said about it before is hidden."""
+        form = normal_form(path)
+        for below in [each for each in self._parts if each[: len(form)] == form]:
+            del self._parts[below]
+        hidden = [each.item for each in reversed(self._heard) if each.at(path) is not _NOTHING]
+        self._parts[form] = Part(path, value, item, tuple(hidden), self._find_tie(item, path, value))
 
     def _remove(self, item: Item, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
-        default = self.default.value if self.default is not None else ABSENT
+        default = self._default.value if self._default is not None else ABSENT
         if not inside:
-            self._set_whole(self.default, default)
-            self.hidden = [each for each in self.hidden if each is not self.default]
-            self.removed_by = item
-            return
-        remaining = get_in(default, inside)
-        if remaining is not ABSENT:
-            self.value = with_value(self.value, inside, remaining)
+            self._hidden = tuple(each.item for each in reversed(self._heard) if each.item is not self._default)
+            self._tied_with = self._find_tie(item, (), ABSENT)
+            self._value, self._winner, self._removed_by = default, self._default, item
+            self._parts, self._problem = {}, None
         else:
-            self.value = without(self.value, inside)
-        self._claim_part(item, inside, remaining)
+            remaining = get_in(default, inside)
+            if remaining is ABSENT:
+                self._value = without(self._value, inside)
+            else:
+                self._value = with_value(self._value, inside, remaining)
+            self._claim(item, inside, remaining)
+        self._heard.append(_Heard(item, inside, ABSENT))
 
-    def made_parts(self) -> tuple[Part, ...]:
-        return tuple(self._parts[form] for form in sorted(self._parts))
+    def _find_tie(self, item: Item, path: Steps, value: Any) -> Item | None:
+        """The latest of those of the item's rank that said something else about the path."""
+        for heard in reversed(self._heard):
+            if heard.item.layer.rank != item.layer.rank or not item.layer.rank:
+                return None
+            if heard.item.layer is not item.layer and self._disagrees(heard, item, path, value):
+                return heard.item
+        return None
+
+    def _disagrees(self, heard: _Heard, item: Item, path: Steps, value: Any) -> bool:
+        said = heard.at(path)
+        if isinstance(said, _Nothing):
+            return False
+        if item.strategy == "Remove" or said is ABSENT:
+            return (item.strategy == "Remove") != (said is ABSENT)
+        below = heard.inside[len(path) :] if len(heard.inside) > len(path) else ()
+        return not same_value(said, get_in(value, below))
 
 
 def _leaves(value: dict[str, Any], target: Any, inside: Steps) -> Iterator[tuple[Steps, Any]]:

@@ -352,8 +352,11 @@ class _Reader:
         return int(line) + 1 + self._lines_before
 
     def _translated(self, error: yaml.YAMLError) -> YamlError:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        if "unexpected end of stream" in problem:
+            # A quote that is never closed is found at the end; where it opens is what people look for.
+            mark = getattr(error, "context_mark", None) or mark
         line, column = (mark.line, mark.column + 1) if mark is not None else (0, 1)
         return YamlError(problem, self._line(line), column, _hint_for(problem))
 

@@ -42,7 +42,7 @@ def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
     elif os.path.exists(name):
         yield _read_file(name)
     else:
-        yield _unreadable(name, "there is no such file or folder", "check the path given with -f")
+        yield _unreadable(name, "there is no such file or folder", "check the path; for a git revision write git:NAME")
 
 
 def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DIAGNOSTICS: dict[str, str] = {
     "ambiguous-selector": "A selector says the same thing in two ways that differ.",
+    "ambiguous": "A question fits several things.",
     "bad-expression": "A CEL expression does not compile, or fails on a cluster.",
     "bad-name": "An object has no name, or one that Kubernetes would refuse.",
     "bad-path": "An option name or path cannot be read.",
@@ -32,6 +33,8 @@ DIAGNOSTICS: dict[str, str] = {
     "missing-separator": "Two documents stand in one, without --- between them.",
     "missing-version": "No version of a definition satisfies what is asked for.",
     "no-source": "A definition names nothing to render.",
+    "not-found": "What was asked for is not in the input.",
+    "not-yet": "A field that is read and checked, and has no effect in this release.",
     "nothing-selected": "A selector matches no cluster.",
     "null-value": "A value is null where a value or a removal is meant.",
     "odd-key": "A key is read by YAML as something else than it looks.",

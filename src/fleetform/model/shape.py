@@ -18,6 +18,7 @@ from fleetform.model.kinds.base import Record
 from fleetform.model.objects import Path
 
 R = TypeVar("R", bound=Record)
+_WHOLE = "\0"
 
 
 class Misfit(NamedTuple):
@@ -29,12 +30,13 @@ class Misfit(NamedTuple):
     hint: str
 
 
-def read_record(tree: Any, record: type[R]) -> R | list[Misfit]:
-    """The record, or everything that keeps the tree from being one."""
+def read_record(tree: Any, record: type[R], name: str = "it") -> R | list[Misfit]:
+    """The record, or everything that keeps the tree from being one; name is what messages call the whole."""
     try:
         return msgspec.convert(tree, record)
     except msgspec.ValidationError as error:
-        misfits = list(_misfits(tree, _shape(record), ()))
+        found = _misfits(tree, _shape(record), ())
+        misfits = [each._replace(message=each.message.replace(_WHOLE, name, 1)) for each in found]
         return misfits or [Misfit("bad-value", (), str(error), "")]
 
 
@@ -100,8 +102,9 @@ def _misfits_of_struct(tree: dict[str, Any], shape: inspect.StructType, path: Pa
         else:
             hint = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
             yield Misfit("unknown-field", (*path, key), f"{_named(path)} has no field {key}", hint)
+    meant = {nearest(key, fields) for key in tree if key not in fields}
     for name, field in fields.items():
-        if field.required and name not in tree:
+        if field.required and name not in tree and name not in meant:
             yield Misfit("missing-field", path, f"{_named(path)} needs the field {name}", f"add {name}")
 
 
@@ -194,7 +197,7 @@ def describe(tree: Any) -> str:
 def _named(path: Path) -> str:
     steps = [step for step in path if isinstance(step, str)]
     if not steps:
-        return "it"
+        return _WHOLE
     if path and isinstance(path[-1], int):
         return f"an item of {steps[-1]}"
     return str(steps[-1])

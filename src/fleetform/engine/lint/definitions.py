@@ -28,7 +28,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
             exactly_one(report, spec.source.kustomize, {"path": "path", "git": "git"}, "spec", "source", "kustomize")
     else:
         say = report.warn if object_.dialect == "native" else report.note
-        say("no-source", "the definition names nothing to render", "add source", "spec")
+        say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
     _lint_options(report, spec.options or [])
     _lint_configs(report, spec)
     _lint_changes(report, spec)

@@ -18,8 +18,8 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_gates(decisions)
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
-        message += f"both claim release {claim.release} on {claim.cluster.ref.name}; the older one keeps it"
-        hint = "give one another releaseName, or write presetRef where only values are meant"
+        message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
+        hint = "give one another name or releaseName, or write presetRef where only values are meant"
         related = (claim.keeps.at("metadata", "name"),)
         yield Diagnostic(
             "two-owners", message, hint, "error", claim.loses.ref, claim.loses.at("metadata", "name"), related

@@ -70,4 +70,5 @@ def _lint_fleet_wide(
     revisions = list(known.all_revisions(report.object.ref.organization))
     for each, steps in readable:
         if revisions and not lint_rules(report, each, steps, revisions) and not spec.allow_undeclared:
-            report_undeclared(report, each, "no definition here", option_names(revisions), error=False)
+            hint = did_you_mean(each.text, option_names(revisions), "it will be skipped everywhere")
+            report.warn("undeclared-option", f"no definition here declares {each.text}", hint, *each.name_place)

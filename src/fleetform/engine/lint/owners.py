@@ -39,6 +39,8 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnos
         report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
     exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
     lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
+    if spec.placement is not None:
+        _not_yet(report, "placement selects no cluster", "use clusterSelector", "spec", "placement")
     template = spec.plugin
     definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
     _lint_definition(report, known, definition, wanted, _version_place(template.plugin_definition, ("spec", "plugin")))
@@ -57,6 +59,8 @@ def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[t
         path: Path = ("spec", "groups", index)
         exactly_one(report, group, {"cluster_selector": "clusterSelector", "placement": "placement"}, *path)
         lint_selector(report, group.cluster_selector, known, *path, "clusterSelector")
+        if group.placement is not None:
+            _not_yet(report, "placement selects no cluster", "use clusterSelector", *path, "placement")
         if group.name in names:
             related = (report.object.at("spec", "groups", names[group.name], "name"),)
             report.error(
@@ -190,9 +194,15 @@ def _lint_reference(report: Report, known: Known, kind: str, name: str, *path: s
         report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
 
 
+def _not_yet(report: Report, what: str, hint: str, *path: str | int) -> None:
+    report.warn("not-yet", f"{what} in this release", hint, *path)
+
+
 def _lint_bindings(report: Report, spec: PluginPresetSpec | PluginSpec) -> None:
     seen: dict[str, Path] = {}
     for field, bindings in (("controlPlaneBindings", spec.control_plane_bindings), ("bindings", spec.bindings)):
+        if bindings is not None:
+            _not_yet(report, "names are not bound, and $(…) stays as it is,", "", "spec", field)
         for index, binding in enumerate(bindings or []):
             path: Path = ("spec", field, index)
             _lint_binding(report, binding, path)

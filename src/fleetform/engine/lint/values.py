@@ -39,7 +39,8 @@ class Written(NamedTuple):
 
 def written_values(values: OptionValues | None, collection: Path) -> list[Written]:
     if isinstance(values, dict):
-        return [Written(name, (*collection, name), "", OptionValue(name, value)) for name, value in values.items()]
+        pairs = sorted(values.items())
+        return [Written(name, (*collection, name), "", OptionValue(name, value)) for name, value in pairs]
     return [Written(each.name, (*collection, index), "name", each) for index, each in enumerate(values or [])]
 
 

@@ -78,6 +78,16 @@ class Item(Struct, frozen=True, eq=False, gc=False):
         return self.layer.object.at(*self.collection, self.index)
 
 
+TieBreak = Literal["created", "name"]
+
+
+def how_settled(winner: Item | None, loser: Item | None) -> TieBreak | None:
+    """How two overrides of one rank that disagree were told apart."""
+    if winner is None or loser is None:
+        return None
+    return "created" if winner.layer.created != loser.layer.created else "name"
+
+
 class Part(Struct, frozen=True, eq=False, gc=False):
     """A path inside an option's value that an item of its own decides. value is ABSENT where it was removed."""
 
@@ -85,7 +95,11 @@ class Part(Struct, frozen=True, eq=False, gc=False):
     value: Any
     winner: Item
     hidden: tuple[Item, ...] = ()
-    tie: Literal["created", "name"] | None = None
+    tied_with: Item | None = None
+
+    @property
+    def tie(self) -> TieBreak | None:
+        return how_settled(self.winner, self.tied_with)
 
 
 class Slot(Struct, frozen=True, eq=False, gc=False):
@@ -104,13 +118,22 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     winner: Item | None
     hidden: tuple[Item, ...] = ()
     parts: tuple[Part, ...] = ()
-    tie: Literal["created", "name"] | None = None
+    tied_with: Item | None = None
     removed_by: Item | None = None
     problem: str | None = None
 
     @property
     def name(self) -> str:
         return self.slot.name
+
+    @property
+    def decider(self) -> Item | None:
+        """The item that made the whole value what it is: a removal that stands, else the winner."""
+        return self.removed_by if self.removed_by is not None else self.winner
+
+    @property
+    def tie(self) -> TieBreak | None:
+        return how_settled(self.decider, self.tied_with)
 
 
 class Gate(Struct, frozen=True, eq=False, gc=False):
@@ -131,7 +154,6 @@ class Revision(Struct, frozen=True, eq=False, gc=False):
     version: str
     options: dict[Steps, Option]
     default_layer: Layer
-    longest: int
 
 
 class Skipped(NamedTuple):
@@ -219,10 +241,10 @@ PluginKey = tuple[str, str, str]
 
 
 class Claim(Struct, frozen=True, eq=False, gc=False):
-    """Two objects want one release on one cluster."""
+    """Two objects want one release, or one plugin's name, on one cluster; claimed says which."""
 
     cluster: Object[Any]
-    release: str
+    claimed: str
     keeps: Object[Any]
     loses: Object[Any]
 
