@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from fleetform.engine.expressions import context_of, evaluate
 from fleetform.engine.names import generated_name
-from fleetform.engine.paths import parse_path
+from fleetform.engine.paths import parse_path, text_of
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -55,23 +55,23 @@ class Misfit(ValueError):  # noqa: N818 - it is not an error of the program
     """A path that leads nowhere in a value."""
 
 
+class PartAnswer(NamedTuple):
+    """Who decides a path inside an option's value, and who spoke of it before, from specific to generic."""
+
+    winner: Voice
+    hidden: tuple[Voice, ...]
+
+
 @dataclass
 class OptionAnswer:
-    """What becomes of one option.
-
-    hidden goes from specific to generic. parts holds who decides which path inside the value. plain says that nobody
-    did anything but replace the whole value, stumbled that something that counts could not be applied, and rough that
-    something could not, whether a later value hid it or not.
-    """
+    """What becomes of one option. stumbled says that something that counts could not be applied."""
 
     value: Any = ABSENT
     winner: Voice | None = None
     hidden: tuple[Voice, ...] = ()
-    parts: dict[Form, Voice] = field(default_factory=dict)
+    parts: dict[Form, PartAnswer] = field(default_factory=dict)
     removed_by: Voice | None = None
-    plain: bool = True
     stumbled: bool = False
-    rough: bool = False
 
 
 @dataclass
@@ -91,10 +91,10 @@ def resolve_simply(snapshot: Snapshot, clusters: Iterable[Cluster] | None = None
         blocks = blocks_by_cluster(owner)
         for cluster in chosen:
             release = (cluster.ref, *release_of(owner))
-            if not wants(owner, cluster) or release in releases:
+            key = (cluster.ref.organization, cluster.ref.name, plugin_name(owner, cluster))
+            if not wants(owner, cluster) or release in releases or key in answers:
                 continue
             releases.add(release)
-            key = (cluster.ref.organization, cluster.ref.name, plugin_name(owner, cluster))
             answers[key] = resolve_plugin(snapshot, owner, cluster, blocks.get(cluster.ref.name, []))
     return answers
 
@@ -111,7 +111,7 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
         if name is not None:
             entries[name].append((said, inside))
         elif passes_undeclared:
-            entries.setdefault(said.voice.text, []).append((said, ()))
+            entries.setdefault(text_of(parse_path(said.voice.text)), []).append((said, ()))
     context = (cluster, definition_name(owner)[0], version)
     types = {option.name: option.type for option in declared.values()}
     return PluginAnswer(version, {name: answer(types.get(name), each, context) for name, each in entries.items()})
@@ -121,7 +121,7 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
 
 
 def owners_by_age(snapshot: Snapshot) -> list[Object[Any]]:
-    """Presets and hand-made plugins; of two that claim one release, the older keeps it (B23)."""
+    """Presets and hand-made plugins; of two that claim one release or one name, the older keeps it (B23)."""
     by_hand = [each for each in snapshot.plugins.values() if each.spec.preset_ref is None]
     owners: list[Object[Any]] = [*snapshot.presets.values(), *by_hand]
     return sorted(owners, key=lambda each: (*age(each), each.ref.kind == "Plugin", each.ref.name))
@@ -347,8 +347,8 @@ def found_at(tree: Any, steps: Steps) -> Any:
     for step in steps:
         if isinstance(tree, dict):
             tree = tree.get(str(step), ABSENT)
-        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
-            tree = tree[step]
+        elif isinstance(tree, list) and str(step).isdigit() and int(step) < len(tree):
+            tree = tree[int(step)]
         else:
             return ABSENT
     return tree
@@ -400,17 +400,13 @@ def leaves(below: Any, above: Any, form: Form) -> Iterator[Form]:
 
 def answer(type_: str | None, entries: list[tuple[Said, Steps]], context: tuple[Cluster, str, str]) -> OptionAnswer:
     """Everything said about an option, said again one after the other onto a copy."""
-    replay = Replay(lambda said: value_said(said, context))
-    rough = False
+    replay = Replay(type_, lambda said: value_said(said, context))
     for said, inside in entries:
         try:
             replay.hear(said, inside)
         except ValueError:
             replay.stumble(said, inside)
-            rough = True
     result = replay.result
-    result.rough = rough
-    result.plain = not any(inside or said.strategy != "Replace" for said, inside in entries)
     if type_ == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
     return result
@@ -425,13 +421,30 @@ def value_said(said: Said, context: tuple[Cluster, str, str]) -> Any:
     return evaluate(written.expression or "", context_of(*context))
 
 
+class Heard(NamedTuple):
+    """Something that was said and had an effect; value is ABSENT for a removal."""
+
+    said: Said
+    inside: Steps
+    value: Any
+
+    def speaks_of(self, form: Form) -> bool:
+        own = texts(self.inside)
+        if own[: len(form)] == form:
+            return True
+        if form[: len(own)] != own:
+            return False
+        return self.said.strategy == "Remove" or found_at(self.value, form[len(own) :]) is not ABSENT
+
+
 class Replay:
     """An option's answer while it is being made."""
 
-    def __init__(self, value_of: Callable[[Said], Any]) -> None:
+    def __init__(self, type_: str | None, value_of: Callable[[Said], Any]) -> None:
         self.result = OptionAnswer()
+        self._type = type_
         self._value_of = value_of
-        self._heard: list[Said] = []
+        self._heard: list[Heard] = []
         self._default: Said | None = None
 
     def hear(self, said: Said, inside: Steps) -> None:
@@ -445,52 +458,54 @@ class Replay:
         if not inside and not merges:
             self._replace(said, value)
             return
-        changed = leaves(below, value, texts(inside)) if merges else iter([texts(inside)])
-        self._change(said, inside, merged(below, value) if merges else value, list(changed))
+        changed = list(leaves(below, value, texts(inside))) if merges else [texts(inside)]
+        self.result.value = put(self._copy(), inside, merged(below, value) if merges else deepcopy(value))
+        self._claim(Heard(said, inside, value), changed)
+
+    def _copy(self) -> Any:
+        """The value so far, to be changed; a number's meaning in one that is not there follows from the type."""
+        if self.result.value is ABSENT:
+            return {"map": {}, "list": []}.get(self._type or "", ABSENT)
+        return deepcopy(self.result.value)
 
     def _replace(self, said: Said, value: Any) -> None:
-        hidden = tuple(each.voice for each in reversed(self._heard))
-        self.result = OptionAnswer(value, said.voice, hidden)
-        self._heard.append(said)
+        self.result = OptionAnswer(deepcopy(value) if value is not ABSENT else ABSENT, said.voice, self._voices(()))
+        self._heard.append(Heard(said, (), value))
 
-    def _change(self, said: Said, inside: Steps, value: Any, changed: list[Form]) -> None:
-        self.result.value = put(copied(self.result.value), inside, value)
-        self._claim(said, changed)
-
-    def _claim(self, said: Said, changed: list[Form]) -> None:
+    def _claim(self, heard: Heard, changed: list[Form]) -> None:
         parts = self.result.parts
         for form in changed:
             for below in [each for each in parts if each[: len(form)] == form]:
                 del parts[below]
-            parts[form] = said.voice
+            parts[form] = PartAnswer(heard.said.voice, self._voices(form))
         if changed:
-            self._heard.append(said)
+            self._heard.append(heard)
+
+    def _voices(self, form: Form) -> tuple[Voice, ...]:
+        return tuple(each.said.voice for each in reversed(self._heard) if each.speaks_of(form))
 
     def _remove(self, said: Said, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
-        default = copied(self._default.written.value) if self._default is not None else ABSENT
+        default = self._default.written.value if self._default is not None else ABSENT
+        heard = Heard(said, inside, ABSENT)
         if not inside:
-            heard = [each.voice for each in reversed(self._heard) if each is not self._default]
             winner = self._default.voice if self._default is not None else None
-            self.result = OptionAnswer(default, winner, tuple(heard), removed_by=said.voice)
-            self._heard.append(said)
+            hidden = tuple(each for each in self._voices(()) if each != winner)
+            self.result = OptionAnswer(default, winner, hidden, removed_by=said.voice)
+            self._heard.append(heard)
             return
         remaining = found_at(default, inside)
-        if remaining is ABSENT:
-            self.result.value = drop(copied(self.result.value), inside)
-            self._claim(said, [texts(inside)])
-        else:
-            self._change(said, inside, remaining, [texts(inside)])
+        if remaining is not ABSENT:
+            self.result.value = put(self._copy(), inside, deepcopy(remaining))
+        elif self.result.value is not ABSENT:
+            self.result.value = drop(self._copy(), inside)
+        self._claim(heard, [texts(inside)])
 
     def stumble(self, said: Said, inside: Steps) -> None:
         """A whole value that cannot be told is none; a part that cannot be changed stays as it is."""
         if not inside:
             self._replace(said, ABSENT)
         self.result.stumbled = True
-
-
-def copied(tree: Any) -> Any:
-    return ABSENT if tree is ABSENT else deepcopy(tree)
 
 
 def texts(steps: Steps) -> Form:

@@ -21,9 +21,11 @@ def test_a_version_is_read(text: str, version: str) -> None:
     assert str(parse_version(text)) == version
 
 
-@pytest.mark.parametrize("text", ["", "x", "vv1", "V1.2.0", "1.2.3.4", "01.2.3", "1.2.x", "^1.2.0", " 1.2.0", "1.2.0 "])
+@pytest.mark.parametrize(
+    "text", ["", "x", "vv1", "V1.2.0", "1.2.3.4", "1.2.3-01", "1.2.x", "^1.2.0", " 1.2.0", "1.2.0 "]
+)
 def test_what_is_no_version_is_refused(text: str) -> None:
-    with pytest.raises(VersionError, match=r"is not a semantic version such as 1\.4\.0"):
+    with pytest.raises(VersionError, match="is not a semantic version"):
         parse_version(text)
 
 

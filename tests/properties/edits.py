@@ -129,13 +129,10 @@ KINDS_OF_EDITS: dict[str, Callable[[Snapshot], st.SearchStrategy[Edit]]] = {
 }
 
 
-def changed_on_cluster(plugin: PluginDecision, before: Snapshot, after: Snapshot) -> list[Object[Any]]:
-    """The overrides that differ between two snapshots and select the plugin's cluster."""
-    changed = set(before.overrides.values()) ^ set(after.overrides.values())
-    return [each for each in changed if selects(each.spec.cluster_selector, plugin.cluster)]
-
-
 def is_reached(plugin: PluginDecision, before: Snapshot, after: Snapshot) -> bool:
     """Whether an override that differs between two snapshots can reach the plugin."""
-    names = [each.spec.plugin_definition_names for each in changed_on_cluster(plugin, before, after)]
+    changed = set(before.overrides.values()) ^ set(after.overrides.values())
+    names = [
+        each.spec.plugin_definition_names for each in changed if selects(each.spec.cluster_selector, plugin.cluster)
+    ]
     return any(not each or plugin.target.definition in each for each in names)

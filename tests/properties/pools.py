@@ -38,9 +38,9 @@ TYPES: dict[str, OptionType] = {
     "flags[0]": "string",
     "token": "secret",
 }
-SPELLINGS = {"count": "/count", "web": "/web", "web.port": "/web/port", "flags[0]": "/flags/0"}
+SPELLINGS = {"count": "/count", "web": "/web", "web.port": "/web/port", "flags[0]": "flags.0"}
 INSIDE = {
-    "labels": ("labels.a", "/labels/b", "labels.a.x", "/labels/a/y"),
+    "labels": ("labels.a", "/labels/b", "labels.a.x", "/labels/a/y", "/labels/0"),
     "args": ("args[0]", "/args/1", "args[2]"),
     "web": ("web.host", "/web/a/x"),
 }
@@ -54,7 +54,7 @@ VALUES: dict[OptionType, list[Any]] = {
 }
 EXPRESSIONS = ("cluster.name", "cluster.labels.region", "definition.version + organization.name")
 VAULT = ValueFrom(SecretKey("vault", "key"))
-UNDECLARED = "never.declared"
+UNDECLARED = ("never.declared", "/never/declared")
 
 
 def declarations() -> list[Option]:
@@ -79,7 +79,8 @@ class Saying(NamedTuple):
 
 
 def sayings() -> list[Saying]:
-    return [each for name in TYPES for each in (*_whole(name), *_inside(name))]
+    undeclared = [Saying(UNDECLARED[0], path, {"value": 1}) for path in UNDECLARED]
+    return [*(each for name in TYPES for each in (*_whole(name), *_inside(name))), *undeclared]
 
 
 def _whole(name: str) -> Iterator[Saying]:
@@ -106,7 +107,7 @@ def override_sayings() -> list[tuple[str, OverrideItem]]:
     for each in sayings():
         if isinstance(each.said.get("value"), dict) and each.said["value"]:
             odd.append((each.option, OverrideItem(each.path, strategy="Merge", **each.said)))
-    return [*found, (UNDECLARED, OverrideItem(UNDECLARED, value=1)), *odd, *odd]
+    return [*found, *odd, *odd]
 
 
 # ---- Selectors

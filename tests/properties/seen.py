@@ -80,7 +80,7 @@ def seen_plugin(plugin: PluginDecision) -> SeenPlugin:
         plugin.version,
         {name: seen_option(each) for name, each in plugin.options.items()},
         tuple(each.ref.name for each in plugin.shared.overrides),
-        tuple(sorted(voice(each.item) for each in plugin.skipped)),
+        tuple(voice(each.item) for each in plugin.skipped),
         tuple((gate.gate, gate.message, gate.option) for gate in plugin.gates),
     )
 
@@ -91,9 +91,9 @@ def seen(decisions: Decisions, of: Callable[[PluginDecision], bool] = lambda _: 
 
 
 def seen_claims(decisions: Decisions) -> list[tuple[str, str, str, str]]:
-    """Releases that two objects want: the cluster, the release, who keeps it, who does not."""
+    """What two objects want: the cluster, what is claimed, who keeps it, who does not."""
     return [
-        (each.cluster.ref.name, each.release, str(each.keeps.ref), str(each.loses.ref)) for each in decisions.claims
+        (each.cluster.ref.name, each.claimed, str(each.keeps.ref), str(each.loses.ref)) for each in decisions.claims
     ]
 
 

@@ -161,7 +161,8 @@ def instances(draw: st.DrawFn) -> Object[PluginSpec]:
 
 @st.composite
 def hand_made(draw: st.DrawFn) -> Object[PluginSpec]:
-    name = draw(st.sampled_from(["hand-0", "hand-1"]))
+    # One name is that of a plugin which a preset makes.
+    name = draw(st.sampled_from(["hand-0", "hand-1", "p0-c0"]))
     spec = PluginSpec(
         plugin_definition=draw(st.sampled_from(DEFINITIONS)),
         cluster_name=draw(st.sampled_from(CLUSTERS)),

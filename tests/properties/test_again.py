@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fleetform.engine.pipeline import decide
 from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
-from properties.edits import KINDS_OF_EDITS, Edit, changed_on_cluster, override_edits, put, taken
+from properties.edits import KINDS_OF_EDITS, Edit, is_reached, override_edits, put, taken
 from properties.seen import seen, seen_claims
 from properties.strategies import examples, fleets, overrides
 
@@ -37,12 +37,12 @@ def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, dat
 @pytest.mark.rule("R0-14")
 @examples(200)
 @given(fleets(), st.data())
-def test_an_override_edit_leaves_plugins_on_other_clusters_untouched(snapshot: Snapshot, data: st.DataObject) -> None:
+def test_an_override_edit_leaves_plugins_it_cannot_reach_untouched(snapshot: Snapshot, data: st.DataObject) -> None:
     before = decide(snapshot)
     edit: Edit = data.draw(override_edits(snapshot))
     after = decide(edit.after, before)
     for key, plugin in after.plugins.items():
-        if not before.claims and not changed_on_cluster(plugin, snapshot, edit.after):
+        if not before.claims and not is_reached(plugin, snapshot, edit.after):
             assert plugin is before.plugins[key]
 
 

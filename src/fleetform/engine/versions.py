@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -12,12 +13,31 @@ class VersionError(ValueError):
     """Why a text is not a version."""
 
 
+_VERSION = re.compile(
+    r"v?(?P<major>[0-9]+)(?:\.(?P<minor>[0-9]+))?(?:\.(?P<patch>[0-9]+))?"
+    r"(?:-(?P<prerelease>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+    r"(?:\+(?P<build>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z"
+)
+LONGEST = 256
+_LARGEST = 2**64 - 1
+
+
 @lru_cache(maxsize=65_536)
 def parse_version(text: str) -> semver.Version:
-    try:
-        return semver.Version.parse(text.removeprefix("v"), optional_minor_and_patch=True)
-    except (ValueError, TypeError) as error:
-        raise VersionError(f"{text!r} is not a semantic version such as 1.4.0") from error
+    """A version as Helm reads it: numbers that are left out are 0, leading zeros do not count."""
+    match = _VERSION.match(text)
+    if match is None or len(text) > LONGEST:
+        raise VersionError(f"{text!r} is not a semantic version such as 1.4.0")
+    numbers = [int(match.group(name) or 0) for name in ("major", "minor", "patch")]
+    prerelease = match.group("prerelease")
+    if max(numbers) > _LARGEST or any(_is_padded(each) for each in (prerelease or "").split(".")):
+        raise VersionError(f"{text!r} is not a semantic version: a number is too large, or starts with 0")
+    major, minor, patch = numbers
+    return semver.Version(major, minor, patch, prerelease, match.group("build"))
+
+
+def _is_padded(identifier: str) -> bool:
+    return identifier.isdigit() and len(identifier) > 1 and identifier[0] == "0"
 
 
 def same_version(left: str, right: str) -> bool:
