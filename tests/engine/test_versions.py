@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.engine.versions import VersionError, newest_stable, parse_version, same_version
+from fleetform.engine.versions import VersionError, parse_version, same_version
 
 
 @pytest.mark.parametrize(
@@ -46,21 +46,3 @@ def test_other_versions_are_not_the_same(other: str) -> None:
 )
 def test_versions_are_ordered_by_number_not_by_text(lower: str, higher: str) -> None:
     assert parse_version(lower) < parse_version(higher)
-
-
-def test_the_newest_stable_version_is_given_as_it_was_written() -> None:
-    assert newest_stable(["1.9.0", "v1.10.0", "1.2.0"]) == "v1.10.0"
-
-
-@pytest.mark.rule("R2-43")
-def test_a_pre_release_is_never_the_newest_stable_version() -> None:
-    assert newest_stable(["1.0.0", "2.0.0-rc.1"]) == "1.0.0"
-
-
-@pytest.mark.parametrize("versions", [[], ["1.0.0-rc.1"]])
-def test_without_a_stable_version_there_is_none(versions: list[str]) -> None:
-    assert newest_stable(versions) is None
-
-
-def test_the_newest_stable_version_does_not_depend_on_the_order_given() -> None:
-    assert newest_stable(["1.0.0+a", "1.0.0+b"]) == newest_stable(["1.0.0+b", "1.0.0+a"])

@@ -47,7 +47,9 @@ class PluginChange(NamedTuple):
 
 
 def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
-    """The Diff from what runs to what would."""
+    """The Diff from what runs to what would; a blocked upgrade is shown as it is wanted, with what blocks it (S22)."""
+    running = {key: plugin.version for key, plugin in before.decisions.plugins.items() if plugin.version is not None}
+    after = after.with_running({**running, **after.snapshot.running})
     changes, unknown = _changes(before, after, scope)
     locator = after.input.locator
     views = [_change_view(before, after, change) for change in changes]
@@ -69,7 +71,8 @@ def _changes(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChan
     """What differs, by cluster and plugin, and how many plugins hold secrets whose content nobody can compare."""
     changes = []
     unknown = 0
-    for one, other in _pairs(scope.plugins(before), scope.plugins(after)):
+    wanted = [each.upgrade or each for each in scope.plugins(after)]
+    for one, other in _pairs(scope.plugins(before), wanted):
         if one is None or other is None:
             changes.append(_one_sided(one, other))
             continue

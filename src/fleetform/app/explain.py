@@ -94,7 +94,9 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
             {"path": each.item.text, "reason": each.reason, **speaker_view(each.item, locator)}
             for each in plugin.skipped
         ],
-        "blocked": [gate_view(gate, plugin, locator) for gate in plugin.gates],
+        "running": plugin.running,
+        "wanted": {"version": plugin.wanted_version, "range": plugin.target.wanted, "forced": plugin.target.forced},
+        "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
         "configs": [],
         "configsHidden": [],
         "bindings": [],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,7 +23,7 @@ from fleetform.model.kinds import KINDS, PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Origin, Ref
-from fleetform.model.results.decisions import Decisions
+from fleetform.model.results.decisions import Decisions, PluginKey
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import nearest
 from fleetform.model.snapshot import Snapshot
@@ -43,6 +43,10 @@ class Fleet:
     reading: tuple[Diagnostic, ...]
     strict: bool = False
 
+    def with_running(self, running: Mapping[PluginKey, str]) -> Fleet:
+        """The same fleet, where these versions run."""
+        return replace(self, snapshot=replace(self.snapshot, running=running))
+
     @cached_property
     def decisions(self) -> Decisions:
         return decide(self.snapshot)
@@ -51,7 +55,7 @@ class Fleet:
     def object_findings(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the objects themselves: enough to know whether the input is valid."""
         claims = [each for each in lint_effects(self.decisions) if each.severity == "error"]
-        return self._in_order([*self.reading, *lint_objects(self.snapshot), *claims])
+        return self.in_order([*self.reading, *lint_objects(self.snapshot), *claims])
 
     @cached_property
     def findings(self) -> tuple[Diagnostic, ...]:
@@ -69,9 +73,10 @@ class Fleet:
             if each.code not in _WITHOUT_EFFECT
             or (each.object is not None and each.object.organization not in unsure and each.object not in odd)
         ]
-        return self._in_order([*of_objects, *effects])
+        return self.in_order([*of_objects, *effects])
 
-    def _in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Findings in file order, with warnings raised where they are to be errors."""
         # Under --strict a tie that only names decide, and every other warning, is an error.
         raised = [each.as_error() if self.strict and each.severity == "warning" else each for each in found]
         return tuple(sorted(raised, key=self._order))
@@ -115,8 +120,19 @@ def read_fleet(
     diagnostics = [each for each in input_.diagnostics if each.at is None or not _below(_file(each), sources)]
     diagnostics += [each for _, reading in kept for each in reading.diagnostics]
     objects = [_stamped(reading.object, state, diagnostics) for _, reading in kept if reading.object is not None]
-    snapshot = _snapshot(objects, at, diagnostics)
+    snapshot = _snapshot(objects, at, diagnostics, _running(state))
     return Fleet(input_, snapshot, state, tuple(diagnostics), strict)
+
+
+def _running(state: KnownState) -> dict[PluginKey, str]:
+    """The versions that a state says are admitted; one that cannot be read is not known."""
+    running = {}
+    for key, admitted in state.admitted.items():
+        try:
+            running[key] = str(parse_version(str(admitted.get("version"))))
+        except VersionError:
+            continue
+    return running
 
 
 def _file(diagnostic: Diagnostic) -> str:
@@ -237,7 +253,9 @@ _PLACES = {
 }
 
 
-def _snapshot(objects: Sequence[Object[Any]], at: datetime, diagnostics: list[Diagnostic]) -> Snapshot:
+def _snapshot(
+    objects: Sequence[Object[Any]], at: datetime, diagnostics: list[Diagnostic], running: Mapping[PluginKey, str]
+) -> Snapshot:
     fields: dict[str, dict[Any, Object[Any]]] = {name: {} for name in (*_PLACES.values(), "definitions", "others")}
     for object_ in sorted(objects, key=_object_order):
         native = not object_.dialect.startswith("foreign:")
@@ -253,7 +271,17 @@ def _snapshot(objects: Sequence[Object[Any]], at: datetime, diagnostics: list[Di
         earlier = fields[field].setdefault(key, object_)
         if earlier is not object_ and (native or object_.ref.name):
             diagnostics.append(_twice(earlier, object_))
-    return Snapshot(at, **fields)
+    return Snapshot(
+        at,
+        fields["organizations"],
+        fields["clusters"],
+        fields["definitions"],
+        fields["presets"],
+        fields["plugins"],
+        fields["overrides"],
+        fields["others"],
+        running,
+    )
 
 
 def _object_order(object_: Object[Any]) -> tuple[Any, ...]:

@@ -96,7 +96,9 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
             "values": masked(values_tree(plugin)),
             "appliedOverrides": applied_view(plugin),
             "configReferences": [],
-            "blocked": [gate_view(gate, plugin, locator) for gate in plugin.gates],
+            "running": plugin.running,
+            "wanted": plugin.wanted_version,
+            "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
             "conditions": [_resolved(plugin)],
             "owner": object_ref(target.owner, locator),
         },
@@ -113,8 +115,8 @@ def _effective(plugin: PluginDecision) -> Iterator[View]:
 
 
 def _resolved(plugin: PluginDecision) -> View:
-    if plugin.gates:
-        gate = plugin.gates[0]
+    if plugin.blocked_by:
+        gate = plugin.blocked_by[0]
         reason = "".join(word.capitalize() for word in gate.gate.split("-"))
         return {"type": "Resolved", "status": "False", "reason": reason, "message": gate.message}
     return {"type": "Resolved", "status": "True", "reason": "Resolved", "message": "every option has a valid value"}
@@ -122,7 +124,7 @@ def _resolved(plugin: PluginDecision) -> View:
 
 def _clusters(fleet: Fleet, scope: Scope) -> Iterator[View]:
     plugins = Counter(plugin.cluster for plugin in fleet.decisions.plugins.values())
-    blocked = Counter(plugin.cluster for plugin in fleet.decisions.plugins.values() if plugin.gates)
+    blocked = Counter(plugin.cluster for plugin in fleet.decisions.plugins.values() if plugin.blocked_by)
     for cluster in fleet.snapshot.clusters.values():
         if scope.holds_cluster(cluster.ref, cluster.labels):
             yield object_view(cluster, {"plugins": plugins[cluster], "blocked": blocked[cluster]})
@@ -178,7 +180,7 @@ def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
             continue
         made = plugins.get(preset, [])
         versions = Counter(plugin.version or "none" for plugin in made)
-        blocked = sum(bool(plugin.gates) for plugin in made)
+        blocked = sum(bool(plugin.blocked_by) for plugin in made)
         status = {"plugins": {"total": len(made), "blocked": blocked}, "versions": dict(sorted(versions.items()))}
         yield object_view(preset, status, known)
 

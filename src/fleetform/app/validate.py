@@ -10,9 +10,9 @@ from fleetform.app.views import diagnostics_view
 from fleetform.model.results.diagnostics import Diagnostic, Place
 
 
-def validate(fleet: Fleet) -> dict[str, Any]:
-    """The ValidateResult; findings are in file order."""
-    found = findings(fleet)
+def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> dict[str, Any]:
+    """The ValidateResult; findings are in file order, more are those of further checks."""
+    found = findings(fleet, more)
     errors = sum(each.severity == "error" for each in found)
     return {
         "kind": "ValidateResult",
@@ -27,7 +27,9 @@ def validate(fleet: Fleet) -> dict[str, Any]:
     }
 
 
-def findings(fleet: Fleet) -> Sequence[Diagnostic]:
+def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:
+    if more:
+        return fleet.in_order([*fleet.findings, *more])
     if fleet.findings or len(fleet.snapshot.objects):
         return fleet.findings
     message = f"there is no manifest in {fleet.input.name}"

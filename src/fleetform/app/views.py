@@ -165,7 +165,7 @@ def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
         "value": masked(decision.value),
         "winner": {**speaker_view(winner, locator), "tie": decision.tie} if winner is not None else None,
         "hidden": [hidden_view(item, secret, locator) for item in decision.hidden],
-        "migratedFrom": None,
+        "migratedFrom": winner.migrated_from if winner is not None else None,
         "mentions": [],
     }
     if decision.parts:

@@ -57,6 +57,8 @@ def command(flags: Flags, name: str | None, option: str | None, definition: str 
 
 def _title(view: dict[str, Any], wanted: str | None) -> str:
     version = view["target"]["version"] or "no version"
+    if view["wanted"]["version"] != view["target"]["version"]:
+        version = f"{version} → {view['wanted']['version']}"
     pinned = f" ({wanted})" if wanted is not None else ""
     return f"{view['definition']} {version}{pinned} on {view['cluster']} · {view['organization']}"
 

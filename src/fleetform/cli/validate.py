@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
+from fleetform.app.against import against
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count
+from fleetform.cli.text import Painter, count, place_text
 
 
 @click.command(
@@ -15,22 +19,29 @@ from fleetform.cli.text import Painter, count
 Examples:
   fleetform validate                     the current folder
   fleetform validate fleet/ --strict     warnings are errors
+  fleetform validate catalog/ --against main -o markdown
   fleetform validate -o json | jq '.diagnostics[] | select(.severity == "error")'
 """
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--against", "base", metavar="REF|DIR", help="Hold changed definitions to those of a commit or folder.")
 @shared_flags
-def command(flags: Flags, paths: tuple[str, ...]) -> int:
+def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
     """Report everything that is wrong with the input, at once.
 
-    Errors make it exit 1; warnings do not, unless --strict is given.
+    Errors make it exit 1; warnings do not, unless --strict is given. With --against, definitions that changed are held
+    to what they were: a version bump for every change, and no option that stops working within a major version.
     """
+    output = flags.only("table", "wide", "json", "yaml", "name", "markdown")
     fleet = flags.read((*flags.filename, *paths))
-    result = validate(fleet)
-    if flags.only("table", "wide", "json", "yaml", "name") in ("json", "yaml"):
+    more = against(fleet, flags.fleet([_side(base, (*flags.filename, *paths))])) if base is not None else []
+    result = validate(fleet, more)
+    if output in ("json", "yaml"):
         flags.print_data(result)
+    elif output == "markdown":
+        click.echo(_markdown(result))
     else:
-        found = findings(fleet)
+        found = findings(fleet, more)
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
         print_findings(fleet, shown, flags.color)
         counts = result["counts"]
@@ -39,3 +50,28 @@ def command(flags: Flags, paths: tuple[str, ...]) -> int:
         verdict = f"{errors}, {count(counts['warnings'], 'warning')}"
         click.echo(f"{count(counts['files'], 'file')}, {count(counts['objects'], 'object')}: {verdict}")
     return 0 if result["valid"] else 1
+
+
+def _side(base: str, paths: tuple[str, ...]) -> str:
+    """A folder, or a commit: of the folder that is validated, where it is one."""
+    if os.path.isdir(base):
+        return base
+    side = base if base.startswith("git:") else f"git:{base}"
+    folder = os.path.normpath(paths[0]) if len(paths) == 1 else "."
+    named = ":" in side.removeprefix("git:")
+    return side if named or folder == "." or os.path.isabs(folder) else f"{side}:{folder}"
+
+
+def _markdown(result: dict[str, Any]) -> str:
+    """A pull request's comment."""
+    counts = result["counts"]
+    lines = [f"### Fleetform: {count(counts['errors'], 'error')}, {count(counts['warnings'], 'warning')}", ""]
+    shown = [each for each in result["diagnostics"] if each["severity"] != "info"]
+    if shown:
+        lines += ["| | what | where | what to do |", "|---|---|---|---|"]
+    for each in shown[:200]:
+        cells = (f"{each['severity']} `{each['code']}`", each["message"], place_text(each["place"]), each["hint"])
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    if len(shown) > 200:
+        lines.append(f"\n…and {len(shown) - 200:,} more")
+    return "\n".join(lines)

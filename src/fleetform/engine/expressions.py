@@ -31,9 +31,8 @@ def _environment() -> Any:
         for name, type_ in (("map", cel.Type.MAP), ("list", cel.Type.LIST))
     ]
     texts = dict.fromkeys(("text", "pattern"), cel.Type.STRING)
-    return cel.NewEnv(
-        variables={**dict.fromkeys(VARIABLES, tree), **texts}, functions=[cel.FunctionDecl("ordered", overloads)]
-    )
+    variables = {**dict.fromkeys(VARIABLES, tree), **texts, "value": cel.Type.DYN}
+    return cel.NewEnv(variables=variables, functions=[cel.FunctionDecl("ordered", overloads)])
 
 
 def _ordered(value: Any) -> Any:
@@ -92,6 +91,11 @@ def context_of(cluster: Object[ClusterSpec], definition: str, version: str | Non
         "organization": {"name": organization},
         "definition": {"name": definition, "version": version or ""},
     }
+
+
+def evaluate_value(text: str, value: Any) -> Any:
+    """An expression over `value` alone, as migrations have it."""
+    return evaluate(text, {**{name: {} for name in VARIABLES}, "value": value})
 
 
 def evaluate(text: str, context: dict[str, Any]) -> Any:

@@ -13,9 +13,10 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from fleetform.engine.paths import PathError, parse_path
+from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.selectors import Matchers, SelectorError, compile_clusters, names_clusters
 from fleetform.engine.times import parse_time
-from fleetform.engine.versions import parse_version
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.preset import (
@@ -25,6 +26,7 @@ from fleetform.model.kinds.preset import (
     PluginOverrideSpec,
     PluginPresetSpec,
     PluginSpec,
+    Upgrades,
 )
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Item, Layer, Revision, Steps, Strategy
@@ -69,6 +71,15 @@ class Owner(Struct, frozen=True, eq=False):
     groups: tuple[Group, ...]
     blocks: dict[str, list[Block]]
     passes_undeclared: bool
+    acknowledged: tuple[tuple[str, Matchers], ...] = ()
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it names one exact version."""
+        try:
+            return self.wanted is not None and parse_range(self.wanted).exact is not None
+        except RangeError:
+            return False
 
 
 _NO_TIME = parse_time("1970-01-01")
@@ -147,6 +158,7 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         tuple(_groups(object_)),
         _blocks(spec),
         object_.dialect == "greenhouse",
+        _acknowledged(spec.upgrades),
     )
 
 
@@ -193,7 +205,19 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         (),
         {},
         object_.dialect == "greenhouse",
+        _acknowledged(spec.upgrades),
     )
+
+
+def _acknowledged(upgrades: Upgrades | None) -> tuple[tuple[str, Matchers], ...]:
+    """Versions that people said are fine, and where; a version that cannot be read is none."""
+    found = []
+    for each in (upgrades.acknowledged if upgrades is not None else None) or []:
+        try:
+            found.append((str(parse_version(each.version)), safe_matchers(each.cluster_selector)))
+        except VersionError:
+            continue
+    return tuple(found)
 
 
 def instance_items(object_: Object[PluginSpec]) -> tuple[Item, ...]:

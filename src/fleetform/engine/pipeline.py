@@ -7,20 +7,23 @@ A pass that is given the one before decides again only what a changed object can
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import structs
+
 from fleetform.engine.expressions import context_of, evaluate
-from fleetform.engine.layers import Group, Override, Owner, block_items, instance_items
+from fleetform.engine.layers import Group, Owner, block_items, instance_items
 from fleetform.engine.names import generated_name
-from fleetform.engine.paths import text_of
 from fleetform.engine.prepare import Cluster, Prepared, differing
-from fleetform.engine.resolve import ValueOf, all_plain, decide_option, decide_with_own, written_value
+from fleetform.engine.resolve import ValueOf, decide_option, decide_with_own, written_value
 from fleetform.engine.select import Reach
 from fleetform.engine.selectors import any_matches
+from fleetform.engine.sharing import Sharing, gates_with_own
+from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
+from fleetform.engine.version import Choice, versions_between
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import (
-    ABSENT,
     Claim,
     Decisions,
     Entry,
@@ -34,7 +37,6 @@ from fleetform.model.results.decisions import (
     Shared,
     Skipped,
     Slot,
-    sort_key,
 )
 from fleetform.model.snapshot import Snapshot
 
@@ -100,6 +102,8 @@ def _changed_owners(prepared: Prepared, before: Prepared) -> set[Object[Any]]:
     """Presets and plugins that changed, or whose definition or instance did."""
     now, then = prepared.snapshot, before.snapshot
     changed: set[Object[Any]] = {*differing(now.presets, then.presets), *differing(now.plugins, then.plugins)}
+    if now.running != then.running or differing(prepared.policies, before.policies):
+        return {*prepared.owners, *before.owners}
     definitions = {each.ref.name for each in differing(now.definitions, then.definitions)}
     beside = {
         (each.ref.organization, each.spec.preset_ref.name)
@@ -156,7 +160,7 @@ class _Deciding:
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
-        self._sharing = _Sharing(prepared)
+        self._sharing = Sharing(prepared)
         self._reaches: dict[Cluster, Reach] = {}
 
     def plugins_of(
@@ -187,20 +191,63 @@ def _homes(owner: Owner, clusters: Iterable[Cluster]) -> Iterator[tuple[Cluster,
 
 
 def _decide_plugin(
-    prepared: Prepared, sharing: _Sharing, owner: Owner, cluster: Cluster, name: str, reach: Reach
+    prepared: Prepared, sharing: Sharing, owner: Owner, cluster: Cluster, name: str, reach: Reach
+) -> PluginDecision:
+    """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""
+    choice = prepared.choices[owner]
+    chosen = choice.revision if isinstance(choice, Choice) else choice
+    wanted = _decide_revision(prepared, sharing, owner, cluster, name, reach, chosen)
+    if not prepared.snapshot.running:
+        return wanted
+    version = prepared.snapshot.running.get((cluster.ref.organization, cluster.ref.name, name))
+    running = prepared.offers(owner).get(version) if version is not None else None
+    if version is None or running is None or running is chosen:
+        return structs.replace(wanted, running=version) if version is not None else wanted
+    gates = _gates_of_upgrade(prepared, owner, cluster, running, wanted)
+    wanted = structs.replace(wanted, gates=gates, running=version)
+    if not gates:
+        return wanted
+    kept = _decide_revision(prepared, sharing, owner, cluster, name, reach, running)
+    return structs.replace(kept, running=version, upgrade=wanted)
+
+
+def _gates_of_upgrade(
+    prepared: Prepared, owner: Owner, cluster: Cluster, running: Revision, wanted: PluginDecision
+) -> tuple[Gate, ...]:
+    """Every validity gate between what runs and what is wanted."""
+    revision = wanted.target.revision
+    if revision is None:
+        return wanted.gates
+    passed = versions_between(prepared.offers(owner), running.version, revision.version)
+    known = {each.item.text for each in wanted.skipped if prepared.route(running, each.item.steps) is not None}
+    return (
+        *wanted.gates,
+        *removed_option_gates(wanted.skipped, known),
+        *upgrade_gates(owner, cluster, running, revision, passed),
+    )
+
+
+def _decide_revision(
+    prepared: Prepared,
+    sharing: Sharing,
+    owner: Owner,
+    cluster: Cluster,
+    name: str,
+    reach: Reach,
+    revision: Revision | Gate,
 ) -> PluginDecision:
     groups: tuple[Group, ...] = ()
     if owner.groups:
         groups = tuple([each for each in owner.groups if any_matches(each.matchers, cluster.ref.name, cluster.labels)])
-    shared = sharing.shared(owner, groups, reach.of_definition(owner.definition))
-    target = prepared.targets[owner]
+    shared = sharing.shared(owner, revision, groups, reach.of_definition(owner.definition))
+    target = prepared.target(owner, revision)
     instance, items = _own_items(prepared, owner, cluster, name)
     own: tuple[OptionDecision, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     gates = shared.gates
     if target.revision is not None and (items or shared.dynamic):
         own, skipped = _decide_own(sharing, owner, target.revision, shared, cluster, items)
-        gates = _gates_with_own(shared.gates, own)
+        gates = gates_with_own(shared.gates, own)
     return PluginDecision(name, cluster, target, instance, shared, own, skipped, gates)
 
 
@@ -217,7 +264,7 @@ def _own_items(
 
 
 def _decide_own(
-    sharing: _Sharing, owner: Owner, revision: Revision, shared: Shared, cluster: Cluster, items: tuple[Item, ...]
+    sharing: Sharing, owner: Owner, revision: Revision, shared: Shared, cluster: Cluster, items: tuple[Item, ...]
 ) -> tuple[tuple[OptionDecision, ...], tuple[Skipped, ...]]:
     """The options that this cluster's own items or expressions touch."""
     touched: dict[str, list[Entry]] = {each.slot.name: [] for each in shared.dynamic}
@@ -254,142 +301,3 @@ class _Evaluator:
         if self._context is None:
             self._context = context_of(*self._of)
         return evaluate(item.expression, self._context)
-
-
-# ---- What plugins share
-
-
-class _Sharing:
-    """Decides each distinct combination of owner, groups and overrides once, and each option in it once."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self._prepared = prepared
-        self._shared: dict[tuple[Owner, tuple[Group, ...], tuple[Override, ...]], Shared] = {}
-        self._below: dict[tuple[Owner, tuple[Group, ...]], tuple[dict[str, list[Entry]], list[Skipped]]] = {}
-        self._settled: dict[tuple[Any, ...], Settled] = {}
-        self._routed: dict[tuple[Revision, Override], tuple[dict[str, list[Entry]], list[Skipped]]] = {}
-        self._positions: dict[tuple[str, ...], dict[str, int]] = {}
-        self._positions_of: dict[Shared, dict[str, int]] = {}
-
-    def shared(self, owner: Owner, groups: tuple[Group, ...], overrides: tuple[Override, ...]) -> Shared:
-        found = self._shared.get((owner, groups, overrides))
-        if found is None:
-            found = self._shared[owner, groups, overrides] = self._share(owner, groups, overrides)
-        return found
-
-    def positions(self, shared: Shared) -> dict[str, int]:
-        """Where each option stands in a Shared; the same map for all with the same options."""
-        found = self._positions_of.get(shared)
-        if found is None:
-            names = tuple([each.slot.name for each in shared.options])
-            found = self._positions.setdefault(names, {name: position for position, name in enumerate(names)})
-            self._positions_of[shared] = found
-        return found
-
-    def _share(self, owner: Owner, groups: tuple[Group, ...], overrides: tuple[Override, ...]) -> Shared:
-        applied = tuple([each.object for each in overrides])
-        chosen = self._prepared.choices[owner]
-        if isinstance(chosen, Gate):
-            return Shared((), (), applied, (), (chosen,))
-        below, skipped = self._under(owner, groups, chosen)
-        above: dict[str, list[Entry]] = {}
-        for override in overrides:
-            routed, left_out = self._route_override(chosen, override)
-            skipped = skipped + left_out
-            for name, entries in routed.items():
-                above.setdefault(name, []).extend(entries)
-        options = self._settle_all((owner, groups), chosen, below, above)
-        dynamic = tuple(each for each in options if each.decision is None)
-        gates = tuple(gate for each in options if each.decision for gate in _gates_of_option(each.decision))
-        return Shared(options, dynamic, applied, tuple(skipped), gates)
-
-    def _under(
-        self, owner: Owner, groups: tuple[Group, ...], revision: Revision
-    ) -> tuple[dict[str, list[Entry]], list[Skipped]]:
-        """Defaults, the owner's values and its groups', by option."""
-        found = self._below.get((owner, groups))
-        if found is None:
-            below: dict[str, list[Entry]] = {}
-            skipped: list[Skipped] = []
-            for steps, item in self._prepared.defaults(revision).items():
-                below[revision.options[steps].name] = [(item, ())]
-            for items in (owner.items, *(group.items for group in groups)):
-                skipped += self.route(revision, items, below, owner.passes_undeclared)
-            found = self._below[owner, groups] = (below, skipped)
-        return found
-
-    def _route_override(self, revision: Revision, override: Override) -> tuple[dict[str, list[Entry]], list[Skipped]]:
-        found = self._routed.get((revision, override))
-        if found is None:
-            routed: dict[str, list[Entry]] = {}
-            skipped = self.route(revision, override.items, routed, override.allow_undeclared)
-            found = self._routed[revision, override] = (routed, skipped)
-        return found
-
-    def route(
-        self, revision: Revision, items: Iterable[Item], into: dict[str, list[Entry]], pass_undeclared: bool
-    ) -> list[Skipped]:
-        """Sort items by the option they speak of; those that speak of none are returned."""
-        skipped = []
-        for item in items:
-            route = self._prepared.route(revision, item.steps)
-            if route is not None:
-                into.setdefault(route[0], []).append((item, route[1]))
-            elif pass_undeclared:
-                into.setdefault(text_of(item.steps), []).append((item, ()))
-            else:
-                skipped.append(Skipped(item, "not-declared"))
-        return skipped
-
-    def _settle_all(
-        self, base: Any, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
-    ) -> tuple[Settled, ...]:
-        slots = self._prepared.slots(revision)
-        undeclared = (below.keys() | above.keys()) - slots.keys()
-        if undeclared:
-            extra = {name: Slot(name, (below.get(name) or above[name])[0][0].steps, None) for name in undeclared}
-            slots = dict(sorted({**slots, **extra}.items(), key=lambda entry: sort_key(entry[1].steps)))
-        return tuple(
-            [self._settle(base, slot, below.get(name, ()), above.get(name, ())) for name, slot in slots.items()]
-        )
-
-    def _settle(self, base: Any, slot: Slot, below: Sequence[Entry], above: Sequence[Entry]) -> Settled:
-        over = tuple(above)
-        key = (base, slot.name, over)
-        found = self._settled.get(key)
-        if found is None:
-            entries = (*below, *above)
-            dynamic = any(item.expression is not None for item, _ in entries)
-            decision = None if dynamic else decide_option(slot, entries)
-            found = Settled(slot, decision, tuple(below), over, all_plain(entries))
-            self._settled[key] = found
-        return found
-
-
-# ---- Gates
-
-
-def _gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...]) -> tuple[Gate, ...]:
-    gates = [
-        gate for each in own if each.problem is not None or each.value is ABSENT for gate in _gates_of_option(each)
-    ]
-    if not shared:
-        return tuple(gates)
-    names = {each.slot.name for each in own}
-    return tuple([gate for gate in shared if gate.option not in names] + gates)
-
-
-def _gates_of_option(decision: OptionDecision) -> Iterator[Gate]:
-    option = decision.slot.option
-    if decision.problem is not None:
-        item = decision.parts[-1].winner if decision.parts else decision.winner
-        at = item.at if item is not None else None
-        ref = item.layer.object.ref if item is not None else None
-        yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
-    elif decision.value is ABSENT and option is not None and option.required:
-        yield Gate(
-            "required-option",
-            f"{decision.name} is required and has no value here",
-            f"set {decision.name} in the preset, in a group, or in an override for this cluster",
-            decision.name,
-        )

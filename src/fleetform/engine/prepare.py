@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from fleetform.engine.layers import (
     Override,
     Owner,
@@ -15,14 +17,16 @@ from fleetform.engine.layers import (
     preset_owner,
     revision_of,
 )
+from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.paths import normal_form
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
-from fleetform.engine.version import choose, offered
-from fleetform.engine.versions import VersionError
+from fleetform.engine.version import Choice, Offers, choose, offered, support_rules, versions_between
+from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Gate, Item, Revision, Slot, Steps, Target, sort_key
+from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
 from fleetform.model.snapshot import Snapshot
 
 Cluster = Object[ClusterSpec]
@@ -45,12 +49,15 @@ class Prepared:
         self.owners = self._prepare_owners(before)
         self.overrides, self.indexes = self._prepare_overrides(before)
         self.revisions, self.revision_of = self._prepare_definitions(before)
+        self.policies = {ref: each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"}
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
-        self.targets = {owner: _target(owner, chosen) for owner, chosen in self.choices.items()}
+        self._targets: dict[tuple[Owner, Revision | Gate], Target] = {}
         self.instances = self._find_instances()
         # Memos of what follows from one revision alone.
         self._defaults: dict[Revision, dict[Steps, Item]] = before._defaults if before else {}
         self._slots: dict[Revision, dict[str, Slot]] = before._slots if before else {}
+        self._migrations: dict[Revision, Migrations] = {}
+        self._migrated: dict[tuple[Revision, Item], tuple[Item, Route]] = {}
         self._forms: dict[Revision, dict[tuple[str, ...], str]] = before._forms if before else {}
         self._routes: dict[Revision, dict[Steps, Route]] = before._routes if before else {}
 
@@ -99,9 +106,27 @@ class Prepared:
             by_name.setdefault((object_.ref.organization, object_.ref.name), {})[revision.version] = revision
         return by_name, by_object
 
-    def _choose(self, owner: Owner) -> Revision | Gate:
-        offers = offered(self.revisions, owner.object.ref.organization, owner.definition)
-        return choose(offers, owner.definition, owner.wanted)
+    def offers(self, owner: Owner) -> Offers:
+        return offered(self.revisions, owner.object.ref.organization, owner.definition)
+
+    def _choose(self, owner: Owner) -> Choice | Gate:
+        places = (PLATFORM_NAMESPACE, owner.object.ref.organization)
+        support = [
+            rule
+            for each in self.policies.values()
+            if each.ref.organization in places
+            for rule in each.spec.support or []
+        ]
+        rules = support_rules(support, owner.definition, self.snapshot.at)
+        return choose(self.offers(owner), owner.definition, owner.wanted, rules)
+
+    def target(self, owner: Owner, revision: Revision | Gate) -> Target:
+        found = self._targets.get((owner, revision))
+        if found is None:
+            choice = self.choices[owner]
+            forced = isinstance(choice, Choice) and choice.forced and choice.revision is revision
+            found = self._targets[owner, revision] = _target(owner, revision, forced)
+        return found
 
     def _find_instances(self) -> dict[tuple[str, str, str], Object[Any]]:
         """Plugins beside a preset, by organization, preset and the name that the preset generates (B4)."""
@@ -145,6 +170,48 @@ class Prepared:
                 return name, steps[length:]
         return None
 
+    def has_migrations(self, revision: Revision) -> bool:
+        found = self._migrations_of(revision)
+        return bool(found.moves or found.retypes)
+
+    def _migrations_of(self, revision: Revision) -> Migrations:
+        found = self._migrations.get(revision)
+        if found is None:
+            ref = revision.object.ref
+            passed = versions_between(self.revisions[ref.organization, ref.name], None, revision.version)
+            found = self._migrations[revision] = migrations_to(passed)
+        return found
+
+    def migrated(self, revision: Revision, item: Item, route: Route) -> tuple[Item, Route]:
+        """The item as the revision takes it, and where it goes."""
+        key = (revision, item)
+        found = self._migrated.get(key)
+        if found is None:
+            found = self._migrated[key] = self._migrate(revision, item, route)
+        return found
+
+    def _migrate(self, revision: Revision, item: Item, route: Route) -> tuple[Item, Route]:
+        migrations = self._migrations_of(revision)
+        if route is None:
+            steps = migrations.moved(item.steps)
+            if steps is None or steps == item.steps:
+                return item, None
+            route = self.route(revision, steps)
+            item = structs.replace(item, steps=steps, migrated_from=item.text) if route is not None else item
+        if route is not None and not route[1]:
+            option = self.slots(revision)[route[0]].option
+            item = migrations.converted(item, option) if option is not None else item
+        return item, route
+
+    def why_skipped(self, revision: Revision, steps: Steps) -> SkipReason:
+        """Why a revision takes no value at a path: nobody declares it, another revision does, or it was removed."""
+        if self._migrations_of(revision).moved(steps) is None:
+            return "removed"
+        ref = revision.object.ref
+        others = self.revisions[ref.organization, ref.name].values()
+        newer = [each for each in others if parse_version(each.version) > parse_version(revision.version)]
+        return "not-yet-known" if any(self.route(each, steps) is not None for each in newer) else "not-declared"
+
     def clusters_reached(self, override: Override) -> list[Cluster]:
         candidates = self.clusters.get(override.object.ref.organization, ())
         return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
@@ -155,9 +222,11 @@ def _age(object_: Object[Any]) -> tuple[Any, ...]:
     return (stamp, object_.ref.kind == "Plugin", object_.ref.name, object_.ref.organization)
 
 
-def _target(owner: Owner, chosen: Revision | Gate) -> Target:
+def _target(owner: Owner, chosen: Revision | Gate, forced: bool) -> Target:
     revision = chosen if isinstance(chosen, Revision) else None
-    return Target(owner.object, owner.definition, owner.wanted, revision, owner.release_namespace, owner.release_name)
+    return Target(
+        owner.object, owner.definition, owner.wanted, revision, owner.release_namespace, owner.release_name, forced
+    )
 
 
 def differing(now: Mapping[Any, Object[Any]], then: Mapping[Any, Object[Any]]) -> set[Object[Any]]:

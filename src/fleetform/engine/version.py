@@ -1,48 +1,137 @@
-"""Version: which revision a plugin wants. For now an exact pin, or the newest stable one of those in the input."""
+"""Version: which revision a plugin wants.
+
+The highest revision that its pin or range admits and that is supported: not yanked, not below a floor, not past its
+end. A pin holds against everything but an end date (B11); nothing ever falls back to a version nobody asked for (S23).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
 
-from fleetform.engine.versions import VersionError, newest_stable, parse_version
+from fleetform.engine.ranges import Range, RangeError, parse_range
+from fleetform.engine.times import parse_time
+from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.kinds.definition import Support
 from fleetform.model.results.decisions import Gate, Revision
 
-Revisions = Mapping[tuple[str, str], Mapping[str, Revision]]
+Offers = Mapping[str, Revision]
+Revisions = Mapping[tuple[str, str], Offers]
+ANY_STABLE = "*"
 
 
-def offered(revisions: Revisions, organization: str, definition: str) -> Mapping[str, Revision]:
+class SupportRules(NamedTuple):
+    """What policies say about a definition's versions, at one time."""
+
+    floor: str | None = None
+    yanked: frozenset[str] = frozenset()
+    ended: tuple[Range, ...] = ()
+
+    def refuses(self, version: str) -> str | None:
+        """Why a version is not supported, or None."""
+        if version in self.yanked:
+            return "yanked"
+        if self.floor is not None and parse_version(version) < parse_version(self.floor):
+            return f"below the floor {self.floor}"
+        return "past its end" if self.has_ended(version) else None
+
+    def has_ended(self, version: str) -> bool:
+        return any(each.admits(version) for each in self.ended)
+
+
+ALL_SUPPORTED = SupportRules()
+
+
+def support_rules(support: Iterable[Support], definition: str, at: datetime) -> SupportRules:
+    """The rules of all policies together: the highest floor, every yanked version, every end that has come."""
+    floors: list[str] = []
+    yanked: set[str] = set()
+    ended: list[Range] = []
+    for rule in support:
+        if rule.definition != definition:
+            continue
+        floors += [rule.floor] if rule.floor is not None else []
+        yanked.update(str(parse_version(each)) for each in rule.yanked or [])
+        ended += [parse_range(end.version) for end in rule.ends or [] if parse_time(end.at) <= at]
+    return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended))
+
+
+def offered(revisions: Revisions, organization: str, definition: str) -> Offers:
     """A definition's revisions by version: an organization's own definition hides the platform's (R2-4)."""
     return revisions.get((organization, definition)) or revisions.get((PLATFORM_NAMESPACE, definition)) or {}
 
 
-def choose(offers: Mapping[str, Revision], definition: str, wanted: str | None) -> Revision | Gate:
-    """The revision, or the gate that says why there is none (S23: a pin that nothing satisfies never falls back)."""
+class Choice(NamedTuple):
+    """The revision that is wanted, and whether an end date forced it on a pin."""
+
+    revision: Revision
+    forced: bool = False
+
+
+def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRules = ALL_SUPPORTED) -> Choice | Gate:
+    """The choice, or the gate that says why there is none."""
     if not offers:
-        return Gate(
-            "version", f"there is no definition {definition}", f"add PluginDefinition {definition}, or fix the name"
-        )
-    if wanted is None:
-        newest = newest_stable(offers)
-        if newest is None:
-            return Gate(
-                "version",
-                f"{definition} has no stable version, only {_listed(offers)}",
-                "pin one of them by its exact version",
-            )
-        return offers[newest]
+        return _gate(f"there is no definition {definition}", f"add PluginDefinition {definition}, or fix the name")
     try:
-        found = offers.get(str(parse_version(wanted)))
-    except VersionError:
-        return Gate(
-            "version",
-            f"{wanted!r} is not an exact version of {definition}; ranges are not supported yet",
-            f"pin one of {_listed(offers)}, or leave the version out for the newest",
-        )
-    if found is None:
-        return Gate("version", f"{definition} has no version {wanted}", f"there is {_listed(offers)}")
-    return found
+        wanted_range = parse_range(wanted or ANY_STABLE)
+    except RangeError as error:
+        message = f"{wanted!r} is no version or range of {definition}: {error.message} (column {error.column})"
+        return _gate(message, f"write one such as ^1.2 or ~1.2.3; there is {_listed(offers)}")
+    pinned = wanted_range.exact
+    if pinned is not None:
+        return _pinned(offers, definition, pinned, rules)
+    admitted = [version for version in offers if wanted_range.admits(version)]
+    supported = [version for version in admitted if rules.refuses(version) is None]
+    if supported:
+        return Choice(offers[max(supported, key=_order)])
+    return _nothing_fits(offers, definition, wanted, admitted, rules)
 
 
-def _listed(offers: Mapping[str, Revision]) -> str:
-    return ", ".join(sorted(offers, key=parse_version))
+def _order(version: str) -> tuple[object, str]:
+    # Build metadata does not order versions; the text does, so that the answer never depends on the input's order.
+    return parse_version(version), version
+
+
+def _pinned(offers: Offers, definition: str, pinned: str, rules: SupportRules) -> Choice | Gate:
+    if rules.has_ended(pinned):
+        above = [each for each in offers if parse_version(each) > parse_version(pinned) and rules.refuses(each) is None]
+        stable = [each for each in above if not parse_version(each).prerelease]
+        if stable:
+            return Choice(offers[min(stable, key=_order)], forced=True)
+        message = f"support of {definition} {pinned} has ended, and there is no supported version above it"
+        return _gate(message, "publish one, or move the end date in the LifecyclePolicy")
+    if pinned in offers:
+        return Choice(offers[pinned])
+    return _gate(f"{definition} has no version {pinned}", f"there is {_listed(offers)}")
+
+
+def _nothing_fits(
+    offers: Offers, definition: str, wanted: str | None, admitted: list[str], rules: SupportRules
+) -> Gate:
+    if admitted:
+        why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
+        return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
+    if wanted is None:
+        message = f"{definition} has no stable version, only {_listed(offers)}"
+        return _gate(message, "pin one of them by its exact version")
+    return _gate(f"no version of {definition} fits {wanted}", f"there is {_listed(offers)}")
+
+
+def _gate(message: str, do: str) -> Gate:
+    return Gate("version", message, do)
+
+
+def _listed(offers: Offers) -> str:
+    return ", ".join(sorted(offers, key=_order))
+
+
+def versions_between(offers: Offers, low: str | None, high: str) -> list[Revision]:
+    """The revisions in (low, high], oldest first: those an upgrade passes (S26)."""
+    top = parse_version(high)
+    bottom = parse_version(low) if low is not None else None
+    passed = [
+        each for each in offers if (bottom is None or parse_version(each) > bottom) and parse_version(each) <= top
+    ]
+    return [offers[each] for each in sorted(passed, key=_order)]

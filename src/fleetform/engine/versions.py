@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
 import semver
@@ -42,10 +41,3 @@ def _is_padded(identifier: str) -> bool:
 
 def same_version(left: str, right: str) -> bool:
     return parse_version(left) == parse_version(right)
-
-
-def newest_stable(versions: Iterable[str]) -> str | None:
-    """The highest version that is no pre-release."""
-    stable = [version for version in versions if not parse_version(version).prerelease]
-    # Build metadata does not order versions; the text does, so that the answer never depends on the input's order.
-    return max(stable, key=lambda version: (parse_version(version), version), default=None)

@@ -15,7 +15,10 @@ from fleetform.model.objects import Object, Ref
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Objects by reference; definitions also by version, as several stand side by side."""
+    """Objects by reference; definitions also by version, as several stand side by side.
+
+    running holds the version that runs, by organization, cluster and plugin, as far as it is known.
+    """
 
     at: datetime
     organizations: Mapping[Ref, Object[OrganizationSpec]] = field(default_factory=dict)
@@ -25,6 +28,7 @@ class Snapshot:
     plugins: Mapping[Ref, Object[PluginSpec]] = field(default_factory=dict)
     overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
     others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
+    running: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
     @property
     def objects(self) -> list[Object[Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.lint.definitions import lint_definition
+from fleetform.engine.lint.definitions import lint_definition, lint_revisions
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.overrides import lint_override
 from fleetform.engine.lint.owners import lint_plugin, lint_preset
@@ -21,6 +21,8 @@ def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
     known = Known(snapshot)
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)
+    for name in known.defined():
+        yield from lint_revisions(known.versions(name))
     for preset in snapshot.presets.values():
         yield from lint_preset(preset, known)
     for plugin in snapshot.plugins.values():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from msgspec import UNSET
 
 from fleetform.engine.checks import breaks_rules
-from fleetform.engine.expressions import ExpressionError, matches
+from fleetform.engine.expressions import ExpressionError, compile_expression, matches
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.versions import VersionError, parse_version
-from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec
 from fleetform.model.objects import At, Object
+from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
@@ -33,6 +37,24 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     _lint_configs(report, spec)
     _lint_changes(report, spec)
     return report.found
+
+
+def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
+    """Versions of one definition side by side: none twice but for build metadata, major ones say whether they break."""
+    in_order = sorted(revisions, key=lambda each: (parse_version(each.version), each.version))
+    for before, after in pairwise(in_order):
+        report = Report(after.object)
+        if parse_version(before.version) == parse_version(after.version):
+            message = f"{before.version} and {after.version} differ in build metadata only, which orders nothing"
+            report.error("bad-version", message, "raise one of them", "spec", "version")
+        changes = after.object.spec.changes
+        major = parse_version(after.version).major > parse_version(before.version).major
+        if major and (changes is None or changes.breaking is None):
+            message = (
+                f"{after.object.ref.name} {after.version} is a new major version and does not say whether it breaks"
+            )
+            report.warn("unsaid-breaking", message, "write changes: {breaking: true} or false", "spec", "version")
+        yield from report.found
 
 
 def _lint_options(report: Report, options: list[Option]) -> None:
@@ -100,10 +122,28 @@ def _lint_configs(report: Report, spec: PluginDefinitionSpec) -> None:
         seen.setdefault(key, at)
 
 
+def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migration, index: int) -> None:
+    path = ("spec", "changes", "migrations", index)
+    names = [option.name for option in spec.options or []]
+    target = migration.rename.to if migration.rename else migration.retype.name if migration.retype else None
+    if migration.require is not None:
+        target = migration.require.name
+    if target is not None and target not in names:
+        hint = did_you_mean(target, names, "name an option of this version")
+        report.error("undeclared-option", f"the migration leads to {target}, which is not declared", hint, *path)
+    if migration.retype is not None:
+        try:
+            compile_expression(migration.retype.expression)
+        except ExpressionError as error:
+            message = f"the expression of {migration.retype.name} cannot be read: {error}"
+            report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")
+
+
 def _lint_changes(report: Report, spec: PluginDefinitionSpec) -> None:
     fields = {"rename": "rename", "remove": "remove", "retype": "retype", "require": "require"}
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
+        _lint_migration(report, spec, migration, index)
     for index, output in enumerate(spec.outputs or []):
         if (output.value is UNSET) == (output.object_field_ref is None):
             message = f"the output {output.name} needs one of value and objectFieldRef"

@@ -71,7 +71,7 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
-        for gate in plugin.gates:
+        for gate in plugin.blocked_by:
             if gate.gate in ("required-option", "value-type"):
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():

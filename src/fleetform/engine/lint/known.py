@@ -40,6 +40,13 @@ class Known:
     def offers(self, organization: str, definition: str) -> Mapping[str, Revision]:
         return offered(self._revisions, organization, definition)
 
+    def defined(self) -> list[tuple[str, str]]:
+        """Every definition, by organization and name."""
+        return sorted(self._revisions)
+
+    def versions(self, name: tuple[str, str]) -> list[Revision]:
+        return list(self._revisions[name].values())
+
     def definitions(self, organization: str) -> list[str]:
         return sorted({name for where, name in self._revisions if where in (organization, PLATFORM_NAMESPACE)})
 

@@ -21,8 +21,8 @@ from fleetform.engine.lint.values import (
     written_values,
 )
 from fleetform.engine.names import generated_name
+from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.version import choose
-from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
@@ -148,15 +148,30 @@ def _lint_definition(
         hint = did_you_mean(definition, known.definitions(organization), "add the definition, or fix the name")
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
         return
+    if wanted is not None:
+        _lint_range(report, wanted, places[1])
     chosen = choose(offers, definition, wanted)
     if not isinstance(chosen, Gate):
         return
     try:
-        parse_version(wanted or "1.0.0")
-    except VersionError:
+        parse_range(wanted or "*")
+    except RangeError:
         report.error("bad-version", chosen.message, chosen.do, *places[1])
         return
     report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
+
+
+def _lint_range(report: Report, wanted: str, place: Path) -> None:
+    try:
+        found = parse_range(wanted)
+    except RangeError:
+        return
+    if found.ends_at_wildcard:
+        message = f"{wanted} ends where its x stands; npm and Helm read it wider"
+        report.note("range-note", message, "write ~ for patches of one minor version, ^ without x for more", *place)
+    if found.exact is None and report.object.ref.kind == "Plugin":
+        message = f"a Plugin made by hand names one version, not the range {wanted}"
+        report.error("bad-version", message, "pin a version, or leave it out for the newest", *place)
 
 
 def _lint_against_definition(

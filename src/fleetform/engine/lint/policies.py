@@ -8,8 +8,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_selector
+from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.selectors import SelectorError, compile_labels
 from fleetform.engine.times import parse_time
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.definition import CatalogSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
@@ -31,11 +33,30 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
     elif isinstance(spec, LifecyclePolicySpec):
         if object_.ref.name != "default":
             report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
+        _lint_support(report, spec)
     elif isinstance(spec, CatalogSpec):
         for index, source in enumerate(spec.sources):
             fields = {"directory": "directory", "git": "git", "helm": "helm", "oci": "oci"}
             exactly_one(report, source, fields, "spec", "sources", index)
     return report.found
+
+
+def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:
+    for index, rule in enumerate(spec.support or []):
+        path = ("spec", "support", index)
+        versions = [("floor", rule.floor)] if rule.floor is not None else []
+        for field, version in [*versions, *(("yanked", each) for each in rule.yanked or [])]:
+            try:
+                parse_version(version)
+            except VersionError as error:
+                report.error("bad-version", str(error), "write a version such as 1.4.0", *path, field)
+        for position, end in enumerate(rule.ends or []):
+            _lint_time(report, end.at, *path, "ends", position, "at")
+            try:
+                parse_range(end.version)
+            except RangeError as error:
+                message = f"{end.version!r} is no range: {error.message} (column {error.column})"
+                report.error("bad-version", message, "write one such as 1.1.x", *path, "ends", position, "version")
 
 
 def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Known, *path: str | int) -> None:

@@ -10,8 +10,10 @@ from msgspec import UNSET
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.expressions import ExpressionError, compile_expression
 from fleetform.engine.lint.report import Report
+from fleetform.engine.migrate import migrations_to
 from fleetform.engine.paths import PathError, normal_form, parse_path, text_of
 from fleetform.engine.resolve import same_value
+from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.definition import Option
 from fleetform.model.kinds.preset import OverrideItem
@@ -164,7 +166,7 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
     """Check a value against every revision that declares its option; False where none does."""
     found = [(revision, *match) for revision in revisions if (match := find_option(revision, steps)) is not None]
     if not found:
-        return False
+        return _lint_migrated(report, each, steps, revisions)
     problems = [_problem(option, inside, each) for _, option, inside in found]
     if all(problems):
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
@@ -177,6 +179,18 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
         replacement = next((o.deprecated.replaced_by for _, o, _ in found if o.deprecated), None)
         hint = f"use {replacement}" if replacement else "drop it"
         report.warn("deprecated-option", f"{option.name} is on its way out", hint, *each.name_place)
+    return True
+
+
+def _lint_migrated(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision]) -> bool:
+    """An option of versions that are not here any more: migrations say what became of it."""
+    in_order = sorted(revisions, key=lambda revision: parse_version(revision.version))
+    moved = migrations_to(in_order).moved(steps)
+    if moved == steps:
+        return False
+    became = f"is {text_of(moved)} now" if moved is not None else "was removed"
+    message = f"{each.text} {became}; the value is migrated in memory"
+    report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
     return True
 
 

@@ -72,6 +72,7 @@ class Item(Struct, frozen=True, eq=False, gc=False):
     secret: SecretKey | None = None
     expression: str | None = None
     strategy: Strategy = "Replace"
+    migrated_from: str | None = None
 
     @property
     def at(self) -> At:
@@ -156,11 +157,14 @@ class Revision(Struct, frozen=True, eq=False, gc=False):
     default_layer: Layer
 
 
+SkipReason = Literal["not-declared", "not-yet-known", "removed"]
+
+
 class Skipped(NamedTuple):
     """An item that says nothing here, and why."""
 
     item: Item
-    reason: Literal["not-declared"]
+    reason: SkipReason
 
 
 Entry = tuple[Item, Steps]
@@ -199,10 +203,15 @@ class Target(Struct, frozen=True, eq=False, gc=False):
     revision: Revision | None
     release_namespace: str
     release_name: str
+    forced: bool = False
 
 
 class PluginDecision(Struct, frozen=True, eq=False, gc=False):
-    """What one plugin on one cluster gets. own holds the options that differ from what is shared."""
+    """What one plugin on one cluster gets. own holds the options that differ from what is shared.
+
+    Where gates keep it from the revision that is wanted, this is the one that runs, and upgrade holds the wanted one
+    with its gates: a blocked upgrade does not freeze a cluster.
+    """
 
     name: str
     cluster: Object[ClusterSpec]
@@ -212,6 +221,17 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     own: tuple[OptionDecision, ...]
     own_skipped: tuple[Skipped, ...]
     gates: tuple[Gate, ...]
+    running: str | None = None
+    upgrade: PluginDecision | None = None
+
+    @property
+    def blocked_by(self) -> tuple[Gate, ...]:
+        """What keeps the plugin from what is wanted."""
+        return self.upgrade.gates if self.upgrade is not None else self.gates
+
+    @property
+    def wanted_version(self) -> str | None:
+        return self.upgrade.version if self.upgrade is not None else self.version
 
     @property
     def organization(self) -> str:

@@ -1,0 +1,166 @@
+"""What plugins share: each distinct combination of owner, revision, groups and overrides is decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from fleetform.engine.layers import Group, Override, Owner
+from fleetform.engine.paths import text_of
+from fleetform.engine.prepare import Prepared
+from fleetform.engine.resolve import all_plain, decide_option
+from fleetform.model.results.decisions import (
+    ABSENT,
+    Entry,
+    Gate,
+    Item,
+    OptionDecision,
+    Revision,
+    Settled,
+    Shared,
+    Skipped,
+    Slot,
+    sort_key,
+)
+
+Routed = tuple[dict[str, list[Entry]], list[Skipped]]
+
+
+class Sharing:
+    """Decides each distinct combination once, and each option in it once."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._shared: dict[tuple[Any, ...], Shared] = {}
+        self._below: dict[tuple[Owner, Revision, tuple[Group, ...]], Routed] = {}
+        self._settled: dict[tuple[Any, ...], Settled] = {}
+        self._routed: dict[tuple[Revision, Override], Routed] = {}
+        self._positions: dict[tuple[str, ...], dict[str, int]] = {}
+        self._positions_of: dict[Shared, dict[str, int]] = {}
+
+    def shared(
+        self, owner: Owner, revision: Revision | Gate, groups: tuple[Group, ...], overrides: tuple[Override, ...]
+    ) -> Shared:
+        key = (owner, revision, groups, overrides)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self._share(*key)
+        return found
+
+    def positions(self, shared: Shared) -> dict[str, int]:
+        """Where each option stands in a Shared; the same map for all with the same options."""
+        found = self._positions_of.get(shared)
+        if found is None:
+            names = tuple([each.slot.name for each in shared.options])
+            found = self._positions.setdefault(names, {name: position for position, name in enumerate(names)})
+            self._positions_of[shared] = found
+        return found
+
+    def _share(
+        self, owner: Owner, revision: Revision | Gate, groups: tuple[Group, ...], overrides: tuple[Override, ...]
+    ) -> Shared:
+        applied = tuple([each.object for each in overrides])
+        if isinstance(revision, Gate):
+            return Shared((), (), applied, (), (revision,))
+        below, skipped = self._under(owner, groups, revision)
+        above: dict[str, list[Entry]] = {}
+        for override in overrides:
+            routed, left_out = self._route_override(revision, override)
+            skipped = skipped + left_out
+            for name, entries in routed.items():
+                above.setdefault(name, []).extend(entries)
+        options = self._settle_all((owner, revision, groups), revision, below, above)
+        dynamic = tuple(each for each in options if each.decision is None)
+        gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision))
+        return Shared(options, dynamic, applied, tuple(skipped), gates)
+
+    def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision) -> Routed:
+        """Defaults, the owner's values and its groups', by option."""
+        found = self._below.get((owner, revision, groups))
+        if found is None:
+            below: dict[str, list[Entry]] = {}
+            skipped: list[Skipped] = []
+            for steps, item in self._prepared.defaults(revision).items():
+                below[revision.options[steps].name] = [(item, ())]
+            for items in (owner.items, *(group.items for group in groups)):
+                skipped += self.route(revision, items, below, owner.passes_undeclared)
+            found = self._below[owner, revision, groups] = (below, skipped)
+        return found
+
+    def _route_override(self, revision: Revision, override: Override) -> Routed:
+        found = self._routed.get((revision, override))
+        if found is None:
+            routed: dict[str, list[Entry]] = {}
+            skipped = self.route(revision, override.items, routed, override.allow_undeclared)
+            found = self._routed[revision, override] = (routed, skipped)
+        return found
+
+    def route(
+        self, revision: Revision, items: Iterable[Item], into: dict[str, list[Entry]], pass_undeclared: bool
+    ) -> list[Skipped]:
+        """Sort items by the option they speak of; those that speak of none are returned."""
+        skipped = []
+        prepared = self._prepared
+        migrates = prepared.has_migrations(revision)
+        for item in items:
+            route = prepared.route(revision, item.steps)
+            if migrates:
+                item, route = prepared.migrated(revision, item, route)
+            if route is not None:
+                into.setdefault(route[0], []).append((item, route[1]))
+            elif pass_undeclared:
+                into.setdefault(text_of(item.steps), []).append((item, ()))
+            else:
+                skipped.append(Skipped(item, prepared.why_skipped(revision, item.steps)))
+        return skipped
+
+    def _settle_all(
+        self, base: Any, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
+    ) -> tuple[Settled, ...]:
+        slots = self._prepared.slots(revision)
+        undeclared = (below.keys() | above.keys()) - slots.keys()
+        if undeclared:
+            extra = {name: Slot(name, (below.get(name) or above[name])[0][0].steps, None) for name in undeclared}
+            slots = dict(sorted({**slots, **extra}.items(), key=lambda entry: sort_key(entry[1].steps)))
+        return tuple(
+            [self._settle(base, slot, below.get(name, ()), above.get(name, ())) for name, slot in slots.items()]
+        )
+
+    def _settle(self, base: Any, slot: Slot, below: Sequence[Entry], above: Sequence[Entry]) -> Settled:
+        over = tuple(above)
+        key = (base, slot.name, over)
+        found = self._settled.get(key)
+        if found is None:
+            entries = (*below, *above)
+            dynamic = any(item.expression is not None for item, _ in entries)
+            decision = None if dynamic else decide_option(slot, entries)
+            found = Settled(slot, decision, tuple(below), over, all_plain(entries))
+            self._settled[key] = found
+        return found
+
+
+# ---- Gates
+
+
+def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...]) -> tuple[Gate, ...]:
+    gates = [gate for each in own if each.problem is not None or each.value is ABSENT for gate in gates_of_option(each)]
+    if not shared:
+        return tuple(gates)
+    names = {each.slot.name for each in own}
+    return tuple([gate for gate in shared if gate.option not in names] + gates)
+
+
+def gates_of_option(decision: OptionDecision) -> Iterator[Gate]:
+    option = decision.slot.option
+    if decision.problem is not None:
+        item = decision.parts[-1].winner if decision.parts else decision.winner
+        at = item.at if item is not None else None
+        ref = item.layer.object.ref if item is not None else None
+        yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
+    elif decision.value is ABSENT and option is not None and option.required:
+        yield Gate(
+            "required-option",
+            f"{decision.name} is required and has no value here",
+            f"set {decision.name} in the preset, in a group, or in an override for this cluster",
+            decision.name,
+        )
