@@ -1,16 +1,17 @@
-"""Prints every measurement with its goal: `python -m bench [decide|peers|edit|start|load …]`. Nothing is asserted."""
+"""Prints every measurement with its goal: `python -m bench [decide|peers|edit|check|start|load …]`. Nothing is asserted."""
 
 from __future__ import annotations
 
 import sys
 
-from bench import measure_decide, measure_edit, measure_load, measure_peers, measure_start
+from bench import measure_check, measure_decide, measure_edit, measure_load, measure_peers, measure_start
 from bench.table import print_table
 
 MEASUREMENTS = {
     "decide": measure_decide,
     "peers": measure_peers,
     "edit": measure_edit,
+    "check": measure_check,
     "start": measure_start,
     "load": measure_load,
 }

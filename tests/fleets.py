@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from textwrap import dedent
 
 from fleetform.app.fleet import Fleet, read_fleet
@@ -13,7 +13,7 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports import Document, Input, KnownState
 
-NOW = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 CLUSTERS = """
 apiVersion: fleetform.dev/v1alpha1

@@ -74,46 +74,49 @@ def _any_kind() -> dict[str, Any]:
 def _kinds_page() -> Iterator[str]:
     yield "# Kinds, field by field\n\nMade from the records by `make schemas`; do not edit.\n\n"
     yield f"Every object has `apiVersion: {API_VERSION}`, `kind`, `metadata` and `spec`.\n"
-    seen: set[str] = set()
+    parts: dict[str, inspect.StructType] = {}
     for kind in KINDS.values():
         written = " Written by Fleetform." if kind.written_by_fleetform else ""
         yield f"\n## {kind.name}\n\n{(kind.spec.__doc__ or '').strip()}{written}\n"
-        yield from _record(inspect.type_info(kind.spec), "spec", seen)
+        yield from _record(_struct(kind.spec), parts)
     yield "\n## Parts\n"
-    while pending := sorted(set(_parts) - seen):
+    pages: dict[str, str] = {}
+    while pending := parts.keys() - pages.keys():
         for name in pending:
-            seen.add(name)
-            yield f"\n### {name}\n\n{(_parts[name].cls.__doc__ or '').strip()}\n"
-            yield from _record(_parts[name], name, seen)
+            text = (parts[name].cls.__doc__ or "").strip()
+            pages[name] = f"\n### {name}\n\n{text}\n" + "".join(_record(parts[name], parts))
+    yield from (pages[name] for name in sorted(pages))
 
 
-_parts: dict[str, inspect.StructType] = {}
+def _struct(record: type) -> inspect.StructType:
+    found = inspect.type_info(record)
+    assert isinstance(found, inspect.StructType)
+    return found
 
 
-def _record(record: inspect.Type, title: str, seen: set[str]) -> Iterator[str]:
-    assert isinstance(record, inspect.StructType)
+def _record(record: inspect.StructType, parts: dict[str, inspect.StructType]) -> Iterator[str]:
+    """The table of a record's fields; the records it names are added to parts."""
     yield "\n| field | type | |\n|---|---|---|\n"
     for field in record.fields:
         text = ""
-        type_ = field.type
-        if isinstance(type_, inspect.Metadata):
-            text = (type_.extra_json_schema or {}).get("description", "")
+        if isinstance(field.type, inspect.Metadata):
+            text = (field.type.extra_json_schema or {}).get("description", "")
         required = " (required)" if field.required else ""
-        yield f"| `{field.encode_name}` | {_type(type_)} | {text}{required} |\n"
+        yield f"| `{field.encode_name}` | {_type(field.type, parts)} | {text}{required} |\n"
 
 
-def _type(type_: inspect.Type) -> str:
+def _type(type_: inspect.Type, parts: dict[str, inspect.StructType]) -> str:
     if isinstance(type_, inspect.Metadata):
-        return _type(type_.type)
+        return _type(type_.type, parts)
     if isinstance(type_, inspect.UnionType):
-        return " or ".join(_type(each) for each in type_.types if not isinstance(each, inspect.NoneType))
+        return " or ".join(_type(each, parts) for each in type_.types if not isinstance(each, inspect.NoneType))
     if isinstance(type_, inspect.ListType):
-        return f"list of {_type(type_.item_type)}"
+        return f"list of {_type(type_.item_type, parts)}"
     if isinstance(type_, inspect.DictType):
-        return f"map of {_type(type_.value_type)}"
+        return f"map of {_type(type_.value_type, parts)}"
     if isinstance(type_, inspect.StructType):
         name = type_.cls.__name__
-        _parts[name] = type_
+        parts[name] = type_
         return f"[{name}](#{name.lower()})"
     if isinstance(type_, inspect.LiteralType):
         return ", ".join(f"`{value}`" for value in type_.values)
@@ -132,14 +135,15 @@ def _codes_page() -> Iterator[str]:
 
 
 def main() -> int:
-    stale = [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    made = files()
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is out of step with the records: run `make schemas`")
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files()[path], encoding="utf-8")
+        path.write_text(made[path], encoding="utf-8")
         print(path.relative_to(ROOT))
     return 0
 

@@ -79,8 +79,11 @@ class Saying(NamedTuple):
 
 
 def sayings() -> list[Saying]:
+    """Half of them speak of two options only, so that all layers often meet on one."""
     undeclared = [Saying(UNDECLARED[0], path, {"value": 1}) for path in UNDECLARED]
-    return [*(each for name in TYPES for each in (*_whole(name), *_inside(name))), *undeclared]
+    every = [*(each for name in TYPES for each in (*_whole(name), *_inside(name))), *undeclared]
+    often = [each for each in every if each.option == "count"]
+    return [*often * 8, *(each for each in every if each.option == "labels"), *every]
 
 
 def _whole(name: str) -> Iterator[Saying]:
@@ -161,5 +164,6 @@ def one_selectors() -> list[ClusterSelector]:
 
 def cluster_selectors() -> list[ClusterSelectors]:
     ones = one_selectors()
-    pairs: list[ClusterSelectors] = [[ones[number], ones[-number]] for number in range(0, len(ones), 3)]
-    return [*ones, [], *([each] for each in ones[:12]), *pairs]
+    pairs: list[ClusterSelectors] = [[ones[number], ones[-number]] for number in range(1, len(ones), 3)]
+    with_all: list[ClusterSelectors] = [[each, ClusterSelector()] for each in ones[2:20]]
+    return [*ones, [], *([each] for each in ones[:12]), *with_all, *pairs]

@@ -58,7 +58,6 @@ VERSIONS = st.sampled_from(["1.0.0", "v1.1", "2.0.0", "3.0.0-rc.1"])
 STAMPS = st.sampled_from([None, *map(parse_time, ("2026-01-01", "2026-02-01T10:00:00+02:00", "2026-02-01T08:00:00Z"))])
 EXPIRIES = st.sampled_from([None, None, None, None, None, "2026-10-31", "2026-12-31"])
 DEFINITION_NAMES = st.sampled_from([None, [], ["d0"], ["d1"], ["d0", "d1"], ["unknown"]])
-FEW = st.sampled_from([0, 0, 1, 2])
 
 
 def _first_step(saying: tuple[Any, ...]) -> str:
@@ -87,7 +86,8 @@ OVERRIDE_SPECS = st.builds(
     allow_undeclared=st.sampled_from([False, False, True]),
     expires=EXPIRIES,
 )
-BLOCKS = st.lists(st.builds(ClusterOptionOverride, st.sampled_from(CLUSTERS), LISTED_VALUES), max_size=2)
+SOME_CLUSTER = st.sampled_from([*CLUSTERS[:2] * 3, *CLUSTERS])
+BLOCKS = st.lists(st.builds(ClusterOptionOverride, SOME_CLUSTER, LISTED_VALUES), max_size=2)
 GROUPS = st.lists(st.builds(PresetGroup, st.just("group"), SELECTORS, option_values=OPTION_VALUES), max_size=2)
 
 
@@ -115,11 +115,11 @@ def an_override(name: str, spec: PluginOverrideSpec, created: datetime | None = 
 
 @st.composite
 def definitions(draw: st.DrawFn) -> list[Object[PluginDefinitionSpec]]:
-    """One or two definitions of one or two versions; some belong to the platform."""
+    """One or two definitions of one or two versions; some belong to the platform, or to both."""
     found = []
     for name in DEFINITIONS[: draw(st.integers(1, 2))]:
-        home = draw(st.sampled_from([ACME, ACME, PLATFORM_NAMESPACE]))
         for version in draw(st.lists(VERSIONS, min_size=1, max_size=2, unique=True)):
+            home = draw(st.sampled_from([ACME, ACME, PLATFORM_NAMESPACE]))
             spec = PluginDefinitionSpec(version, options=draw(OPTIONS))
             found.append(an_object("PluginDefinition", name, spec, home))
     return found
@@ -154,7 +154,7 @@ def presets(draw: st.DrawFn, name: str, plain: bool = False) -> Object[PluginPre
 @st.composite
 def instances(draw: st.DrawFn) -> Object[PluginSpec]:
     """Values beside a preset (B4)."""
-    preset, cluster = draw(st.sampled_from(PRESETS)), draw(st.sampled_from(CLUSTERS))
+    preset, cluster = draw(st.sampled_from(PRESETS)), draw(SOME_CLUSTER)
     spec = PluginSpec(preset_ref=NameRef(preset), option_values=draw(OPTION_VALUES))
     return an_object("Plugin", generated_name(preset, cluster), spec)
 
@@ -165,7 +165,7 @@ def hand_made(draw: st.DrawFn) -> Object[PluginSpec]:
     name = draw(st.sampled_from(["hand-0", "hand-1", "p0-c0"]))
     spec = PluginSpec(
         plugin_definition=draw(st.sampled_from(DEFINITIONS)),
-        cluster_name=draw(st.sampled_from(CLUSTERS)),
+        cluster_name=draw(SOME_CLUSTER),
         release_name=name,
         option_values=draw(OPTION_VALUES),
     )

@@ -23,7 +23,7 @@ def _assert_same_answer(one: Decisions, other: Decisions) -> None:
 
 
 @pytest.mark.rule("R0-14", "R0-16")
-@examples(350)
+@examples(250)
 @given(fleets(), st.data())
 def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, data: st.DataObject) -> None:
     decisions = decide(snapshot)
@@ -35,7 +35,7 @@ def test_edits_decided_one_by_one_equal_a_fresh_decision(snapshot: Snapshot, dat
 
 
 @pytest.mark.rule("R0-14")
-@examples(200)
+@examples(150)
 @given(fleets(), st.data())
 def test_an_override_edit_leaves_plugins_it_cannot_reach_untouched(snapshot: Snapshot, data: st.DataObject) -> None:
     before = decide(snapshot)
@@ -47,7 +47,7 @@ def test_an_override_edit_leaves_plugins_it_cannot_reach_untouched(snapshot: Sna
 
 
 @pytest.mark.rule("R0-15")
-@examples(150)
+@examples(120)
 @given(fleets(), st.data())
 def test_an_override_added_and_removed_leaves_no_trace(snapshot: Snapshot, data: st.DataObject) -> None:
     before = decide(snapshot)

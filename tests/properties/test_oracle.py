@@ -12,7 +12,7 @@ from properties.strategies import examples, fleets
 
 
 @pytest.mark.rule("R0-10", "R0-11", "R0-12", "R0-13", "B14", "S1", "S16", "S17", "S18", "S19")
-@examples(500)
+@examples(400)
 @given(fleets())
 def test_engine_and_simple_resolver_give_the_same_values_and_winners(snapshot: Snapshot) -> None:
     for which, engine, simple in compared_options(snapshot):
