@@ -134,6 +134,8 @@ def speaker_view(item: Item, locator: Locator) -> dict[str, Any]:
         view["part"] = item.layer.part
     if item.expression is not None:
         view["expression"] = item.expression
+    if item.migrated_from is not None:
+        view["migratedFrom"] = item.migrated_from
     return view
 
 

@@ -127,6 +127,8 @@ def _row(mark: str, value: str, speaker: dict[str, Any]) -> tuple[str, ...]:
     tie = {"created": " (newer)", "name": " (tie, by name)"}.get(speaker.get("tie") or "", "")
     scope = {"override": speaker.get("part", ""), "group": "group", "cluster": "per cluster"}.get(speaker["layer"], "")
     by = f" = {cut(speaker['expression'], 40)}" if mark == "●" and "expression" in speaker else ""
+    if "migratedFrom" in speaker:
+        by += f" (migrated from {speaker['migratedFrom']})"
     return f"{mark} {value}", _speaker(speaker) + by, scope + tie, place_text(speaker["object"].get("place"))
 
 
