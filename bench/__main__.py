@@ -1,4 +1,4 @@
-"""Prints every measurement with its goal: `python -m bench [decide|peers|edit|check|start|load …]`. Nothing is asserted."""
+"""Prints every measurement with its goal, and asserts nothing: `python -m bench [NAME…]`, without a name all."""
 
 from __future__ import annotations
 
