@@ -88,9 +88,9 @@ def resolve_simply(snapshot: Snapshot, clusters: Iterable[Cluster] | None = None
     answers: dict[PluginKey, PluginAnswer] = {}
     releases = set()
     for owner in owners_by_age(snapshot):
-        blocks = blocks_by_cluster(owner)
+        blocks, names = blocks_by_cluster(owner), release_of(snapshot, owner)
         for cluster in chosen:
-            release = (cluster.ref, *release_of(owner))
+            release = (cluster.ref, *names)
             key = (cluster.ref.organization, cluster.ref.name, plugin_name(owner, cluster))
             if not wants(owner, cluster) or release in releases or key in answers:
                 continue
@@ -158,9 +158,16 @@ def definition_name(owner: Object[Any]) -> tuple[str, str | None]:
     return written or "", template.plugin_definition_version
 
 
-def release_of(owner: Object[Any]) -> tuple[str, str]:
+def release_of(snapshot: Snapshot, owner: Object[Any]) -> tuple[str, str]:
+    """Named after the definition; in Greenhouse after the chart, and in the organization's namespace (S8)."""
     template, (name, _) = template_of(owner), definition_name(owner)
-    return template.release_namespace or name, template.release_name or name
+    namespace = name
+    if owner.dialect == "greenhouse":
+        definition = definition_for(snapshot, owner)
+        source = definition.spec.source if definition is not None else None
+        name = source.helm.chart if source is not None and source.helm is not None else name
+        namespace = owner.ref.organization
+    return template.release_namespace or namespace, template.release_name or name
 
 
 def definition_for(snapshot: Snapshot, owner: Object[Any]) -> Definition | None:

@@ -31,7 +31,8 @@ def files() -> dict[Path, str]:
 
 
 def _json(tree: dict[str, Any]) -> str:
-    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+    # JSON Schema's patterns are ECMA's, where $ is the end of the text and \\Z is not known.
+    return json.dumps(tree, indent=2, ensure_ascii=False).replace("\\\\Z", "$") + "\n"
 
 
 def schema_of(kind: Kind) -> dict[str, Any]:

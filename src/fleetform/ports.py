@@ -43,9 +43,3 @@ class KnownState:
 
     stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
     admitted: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
-
-
-class FileWriter(Protocol):
-    """Writes a file whole or not at all."""
-
-    def __call__(self, path: str, text: str) -> None: ...

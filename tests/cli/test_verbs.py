@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -347,7 +349,54 @@ def test_findings_never_show_lines_that_may_hold_secrets(run: Runner) -> None:
         broken='password: "hunter2\n',
         secret='apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  plain: "hunter2\n',
         override=override("o", "[{path: token, value: [hunter2]}]", "pluginDefinitionNames: [web]"),
+        block=(
+            "apiVersion: fleetform.dev/v1alpha1\nkind: PluginOverride\nmetadata: {name: p, namespace: acme}\n"
+            "spec:\n  overrides:\n  - path: token\n    value: |\n      hunter2\n      hunter2\n"
+            "  - path: /token\n    value: b\n"
+        ),
+        unclosed='a:\n  pin: "hunter2\n',
     )
     result = run("validate", "-v")
     assert result.code == 1
     assert "hunter2" not in result.out
+
+
+def test_a_named_pipe_is_not_waited_for(run: Runner) -> None:
+    os.mkfifo(run.folder / "pipe.yaml")
+    assert run("validate").code == 0
+    assert run("validate", "pipe.yaml").code == 1
+
+
+def test_converted_sources_point_to_where_they_were(run: Runner) -> None:
+    assert run("convert", "definition.yaml", "--output-dir", "new").code == 0
+    (file,) = (run.folder / "new").rglob("*.yaml")
+    path = read_one(file.read_text())["spec"]["source"]["manifests"]["path"]
+    assert (file.parent / path).resolve() == (run.folder / "manifests").resolve()
+
+
+def test_a_failure_is_one_document_too(run: Runner) -> None:
+    for arguments in (("get", "plugins", "x"), ("explain", "x"), ("get", "plugins", "--state", "none")):
+        result = run(*arguments, "-o", "json")
+        assert result.code in (1, 2)
+        assert result.json["diagnostics"][0]["severity"] == "error"
+
+
+def test_explain_of_an_option_shows_the_gates_of_that_option_only(run: Runner) -> None:
+    options = "  - {name: hostname, type: string, required: true}\n"
+    run.write(definition=BASE["definition.yaml"] + options)
+    assert "required-option" not in run("explain", "web-eu-1", "host").out
+    assert "required-option" in run("explain", "web-eu-1", "hostname").out
+
+
+def test_validate_against_a_commit_fails_a_change_without_a_bump(run: Runner) -> None:
+    for arguments in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *arguments], cwd=run.folder, check=True)
+    run.write(definition=BASE["definition.yaml"].replace("default: 1,", "default: 2,"))
+    result = run("validate", "--against", "HEAD", "-o", "json")
+    assert (result.code, [each["code"] for each in result.json["diagnostics"]]) == (1, ["changed-without-bump"])
+    assert "changed-without-bump" in run("validate", "--against", "HEAD", "-o", "markdown").out
+    assert run("validate", "--against", "HEAD~9").code == 2

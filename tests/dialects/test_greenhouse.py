@@ -168,3 +168,31 @@ def test_what_has_no_counterpart_is_noted_at_its_place() -> None:
     assert "spec.displayName" in notes
     assert "spec.optionValues[1].valueFrom" in notes
     assert "spec.ignoreDifferences" in notes
+
+
+@pytest.mark.rule("S8")
+def test_a_release_is_named_after_the_chart_in_the_organizations_namespace() -> None:
+    text = PRESET.replace("    releaseName: perses\n    releaseNamespace: kube-monitoring\n", "")
+    chart = DEFINITION.replace("helmChart: {name: perses", "helmChart: {name: perses-chart")
+    found = fleet_of(documents(CLUSTERS, chart, text)).decisions.plugins["acme", "eu-1", "perses-eu-1"].target
+    assert (found.release_name, found.release_namespace) == ("perses-chart", "acme")
+
+
+def test_a_cluster_wide_definition_is_meant_even_beside_one_of_the_organization() -> None:
+    own = DEFINITION.replace("ClusterPluginDefinition", "PluginDefinition").replace(
+        "{name: perses}", "{name: perses, namespace: acme}"
+    )
+    found = fleet(own.replace("0.9.0", "9.0.0")).decisions.plugins["acme", "eu-1", "perses-eu-1"]
+    assert found.version == "0.9.0"
+
+
+def test_a_plugin_on_the_central_cluster_is_noted_and_left_alone() -> None:
+    plugin = """
+    apiVersion: greenhouse.sap/v1alpha1
+    kind: Plugin
+    metadata: {name: central, namespace: acme}
+    spec: {pluginDefinitionRef: {name: perses}, optionValues: [{name: perses.host, value: a}]}
+    """
+    found = fleet(plugin)
+    assert found.errors == ()
+    assert "foreign-note" in [each.code for each in found.findings if each.object == Ref("Plugin", "acme", "central")]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fleetform.load.state import StateError, load_state
+from fleetform.app.errors import StateError
+from fleetform.load.state import load_state
 from fleetform.ports import KnownState
 
 STAMP = {"kind": "PluginOverride", "organization": "acme", "name": "more", "created": "2026-01-01T00:00:00Z"}

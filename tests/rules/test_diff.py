@@ -9,7 +9,7 @@ import pytest
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleets import BASE, documents, fleet_with, override
+from fleets import BASE, DEFINITION, documents, fleet_with, override
 
 ACME = Scope("acme")
 NEWER = BASE["definition.yaml"].replace("1.0.0", "1.1.0").replace("default: {team: none}", "default: {team: all}") + (
@@ -125,3 +125,25 @@ def test_the_change_id_follows_content_not_files_or_stamps() -> None:
     assert len(ids) == 1
     assert other not in ids
     assert other.startswith("c1:")
+
+
+@pytest.mark.parametrize(
+    ("what", "after"),
+    [
+        ("source", {"definition": DEFINITION.replace("./manifests", "./other")}),
+        ("delivery", {"preset": BASE["preset.yaml"] + "  delivery: {directory: {path: out}}\n"}),
+        ("transforms", {"preset": BASE["preset.yaml"] + "  transforms: [{plugin: mirror}]\n"}),
+        ("releaseName", {"preset": BASE["preset.yaml"] + "    releaseName: other\n"}),
+        ("blocked", {"definition": DEFINITION.replace("type: string}", "type: string, required: true}")}),
+    ],
+)
+def test_whatever_else_a_plugin_is_made_of_is_a_change_too(what: str, after: dict[str, str]) -> None:
+    view = diff(fleet_with(), fleet_with(**after), ACME)
+    assert [change["also"] for change in view["changes"]] == [[what]] * 3
+    assert view["summary"]["blocked"] == (3 if what == "blocked" else 0)
+
+
+def test_two_changes_of_foreign_objects_have_two_ids() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: zone, namespace: acme}\ndata: {a: %s}\n"
+    ids = {diff(fleet_with(), fleet_with(config=text % value), ACME)["changeId"] for value in "bc"}
+    assert len(ids) == 2

@@ -10,7 +10,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.engine.effects import applied_overrides
-from fleets import BASE, codes, documents, fleet_with, override, plugin_on
+from fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")
 EU = "clusterSelector: {matchLabels: {region: eu}}"
@@ -21,9 +21,9 @@ def items(fleet: Fleet, kind: str) -> dict[str, dict[str, Any]]:
 
 
 OVERRIDES = documents(
-    override("all", "[{path: replicas, value: 5}, {path: host, value: all}]", created="2026-01-01"),
+    override("z-all", "[{path: replicas, value: 5}, {path: host, value: all}]", created="2026-01-01"),
     override("eu", "[{path: replicas, value: 6}]", EU, created="2026-01-01"),
-    override("web", "[{path: replicas, value: 7}]", f"{EU}, pluginDefinitionNames: [web]", created="2026-01-01"),
+    override("a-web", "[{path: replicas, value: 7}]", f"{EU}, pluginDefinitionNames: [web]", created="2026-01-01"),
 )
 
 
@@ -32,16 +32,16 @@ def test_applied_overrides_stand_in_order_with_what_each_won_and_lost() -> None:
     fleet = fleet_with(overrides=OVERRIDES)
     applied = applied_overrides(plugin_on(fleet, "eu-1"))
     assert [(each.override.ref.name, each.rank, each.won, each.lost) for each in applied] == [
-        ("all", 1, ("host",), ("replicas",)),
+        ("z-all", 1, ("host",), ("replicas",)),
         ("eu", 2, (), ("replicas",)),
-        ("web", 3, ("replicas",), ()),
+        ("a-web", 3, ("replicas",), ()),
     ]
 
 
 @pytest.mark.rule("R0-18", "S9")
 def test_a_plugins_status_names_its_overrides() -> None:
     status = items(fleet_with(overrides=OVERRIDES), "plugins")["web-us-1"]["status"]
-    assert status["appliedOverrides"] == [{"name": "all", "rank": 1, "won": ["host", "replicas"], "lost": []}]
+    assert status["appliedOverrides"] == [{"name": "z-all", "rank": 1, "won": ["host", "replicas"], "lost": []}]
 
 
 @pytest.mark.rule("R0-23", "S21")
@@ -139,4 +139,23 @@ def test_two_presets_that_claim_one_release_are_told_apart_by_age() -> None:
     )
     fleet = fleet_with(second=second)
     assert {plugin.target.owner.ref.name for plugin in fleet.decisions.plugins.values()} == {"second"}
-    assert {each.code for each in fleet.errors} == {"two-owners"}
+    assert {(each.code, each.severity) for each in fleet.findings} == {("two-owners", "warning")}
+    (preset,) = [each for each in get(fleet, ACME, "presets")["items"] if each["metadata"]["name"] == "web"]
+    assert [each["cluster"] for each in preset["status"]["conflicts"]] == ["eu-1", "eu-2", "us-1"]
+
+
+def test_two_plugins_of_one_name_in_an_organization_are_told() -> None:
+    clusters = "---\n".join(
+        f"apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}, namespace: acme}}\n"
+        for name in ("c", "b-c")
+    )
+    other = DEFINITION.replace("name: web", "name: other")
+    presets = documents(
+        *(
+            f"apiVersion: fleetform.dev/v1alpha1\nkind: PluginPreset\nmetadata: {{name: {name}, namespace: acme}}\n"
+            f"spec: {{clusterSelector: {{clusterNames: [{cluster}]}}, plugin: {{pluginDefinition: web}}}}\n"
+            for name, cluster in (("a", "b-c"), ("a-b", "c"))
+        )
+    )
+    fleet = fleet_of({"clusters.yaml": clusters, "definition.yaml": DEFINITION, "other.yaml": other, "p.yaml": presets})
+    assert codes(fleet) == ["bad-name"]

@@ -189,11 +189,10 @@ def test_of_several_groups_that_match_the_last_wins_option_by_option() -> None:
 def test_an_override_added_and_removed_leaves_no_trace() -> None:
     before = fleet_with()
     during = fleet_with(override=override("o", "[{path: replicas, value: 9}]"))
-    after = fleet_with()
-    assert value_on(during, "eu-1", "replicas") == 9
-    for cluster in ("eu-1", "eu-2", "us-1"):
-        assert chain(before, cluster) == chain(after, cluster)
-        assert value_on(before, cluster, "replicas") == value_on(after, cluster, "replicas") == 2
+    added = decide(_with_same_objects(before, during), before.decisions)
+    assert added.plugins["acme", "eu-1", "web-eu-1"].options["replicas"].value == 9
+    removed = decide(before.snapshot, added)
+    assert _answers(removed.plugins) == _answers(before.decisions.plugins)
 
 
 @pytest.mark.rule("R0-15")
@@ -212,6 +211,24 @@ def test_a_second_pass_decides_nothing_anew() -> None:
     assert all(second.plugins[key] is plugin for key, plugin in first.plugins.items())
 
 
+MINE = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Plugin
+metadata: {name: mine, namespace: acme}
+spec: {pluginDefinition: web, clusterName: eu-1, releaseName: mine, optionValues: {replicas: 8}}
+"""
+BESIDE = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Plugin
+metadata: {name: web-eu-2, namespace: acme}
+spec: {presetRef: {name: web}, optionValues: {replicas: 6}}
+"""
+POLICY = """
+apiVersion: fleetform.dev/v1alpha1
+kind: LifecyclePolicy
+metadata: {name: default, namespace: fleetform-system}
+spec: {support: [{definition: web, yanked: [1.0.0]}]}
+"""
 EVENTS: dict[str, dict[str, str]] = {
     "override created": {"override.yaml": override("o", "[{path: replicas, value: 9}]")},
     "override deleted": {"old.yaml": ""},
@@ -220,6 +237,11 @@ EVENTS: dict[str, dict[str, str]] = {
     "preset deleted": {"preset.yaml": ""},
     "preset created": {"more.yaml": LAYERED.replace("name: web, namespace", "name: more, namespace")},
     "plugin created": {"instance.yaml": INSTANCE},
+    "plugin updated": {"mine.yaml": MINE.replace("replicas: 8", "replicas: 7")},
+    "plugin deleted": {"mine.yaml": ""},
+    "beside a preset updated": {"beside.yaml": BESIDE.replace("replicas: 6", "replicas: 7")},
+    "beside a preset deleted": {"beside.yaml": ""},
+    "policy created": {"policy.yaml": POLICY},
     "cluster relabelled": {"clusters.yaml": BASE["clusters.yaml"].replace("region: us", "region: eu")},
     "cluster removed": {"clusters.yaml": BASE["clusters.yaml"].rsplit("---", 1)[0]},
     "cluster added": {
@@ -235,8 +257,9 @@ EVENTS: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_event_is_decided_again_as_if_for_the_first_time(event: str) -> None:
     old = override("old", "[{path: host, value: old}]", "clusterSelector: {matchLabels: {region: us}}")
-    first = fleet_of({**BASE, "old.yaml": old})
-    then = fleet_of({**BASE, "old.yaml": old, **EVENTS[event]})
+    start = {**BASE, "old.yaml": old, "mine.yaml": MINE, "beside.yaml": BESIDE}
+    first = fleet_of(start)
+    then = fleet_of({**start, **EVENTS[event]})
     again = decide(_with_same_objects(first, then), first.decisions)
     anew = decide(then.snapshot)
     assert _answers(again.plugins) == _answers(anew.plugins)

@@ -31,6 +31,15 @@ def test_an_override_is_for_an_organization_a_cluster_a_definition_or_both(more:
     assert reached(more) == expected
 
 
+@pytest.mark.rule("R0-1")
+def test_an_override_for_a_definition_leaves_other_definitions_alone() -> None:
+    other = BASE["definition.yaml"].replace("name: web", "name: other")
+    preset = BASE["preset.yaml"].replace("name: web", "name: other")
+    fleet = fleet_with(more=documents(other, preset), override=override("o", FIVE, "pluginDefinitionNames: [web]"))
+    assert fleet.decisions.plugins["acme", "eu-1", "other-eu-1"].options["replicas"].value == 2
+    assert value_on(fleet, "eu-1", "replicas") == 5
+
+
 @pytest.mark.rule("R0-2")
 @pytest.mark.parametrize(
     ("selector", "expected"),

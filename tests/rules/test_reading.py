@@ -130,3 +130,12 @@ def test_any_kubernetes_object_in_the_input_can_be_referred_to_within_its_namesp
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: acme}\nstringData: {k: hunter2}\n"
     fleet = fleet_with(secret=secret)
     assert list(fleet.snapshot.others) == [Ref("Secret.v1", "acme", "s")]
+
+
+@pytest.mark.rule("S35")
+def test_a_definition_that_renders_its_own_folder_is_still_read() -> None:
+    definition = BASE["definition.yaml"].replace("./manifests", ".")
+    others = {name: text for name, text in BASE.items() if name != "definition.yaml"}
+    fleet = fleet_of({**others, "catalog/definition.yaml": definition, "catalog/x.yaml": "a: [1\n"})
+    assert codes(fleet) == []
+    assert len(fleet.snapshot.definitions) == 1

@@ -113,3 +113,33 @@ def test_a_state_brings_what_runs(tmp_path: object) -> None:
     assert explain(known, plugin_on(known, "eu-1"))["admitted"] == admitted
     assert explain(known, plugin_on(known, "eu-2"))["admitted"] is None
     assert known.snapshot.at == NOW
+
+
+@pytest.mark.rule("S5")
+def test_an_expression_on_a_secret_option_is_not_shown() -> None:
+    fleet = fleet_with(override=override("o", f"[{{path: token, expression: \"'{CANARY}'\"}}]"))
+    answers = [get(fleet, ACME, "overrides"), explain(fleet, plugin_on(fleet, "eu-1")), validate(fleet)]
+    assert CANARY not in json.dumps(answers)
+    assert "plain-secret" in [each.code for each in fleet.findings]
+
+
+@pytest.mark.rule("S5")
+def test_what_any_version_calls_a_secret_is_one_in_all() -> None:
+    newer = (
+        BASE["definition.yaml"]
+        .replace("1.0.0", "2.0.0")
+        .replace("{name: host, type: string}", "{name: host, type: secret}")
+    )
+    pinned = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n")
+    fleet = fleet_with(newer=newer, preset=pinned, override=override("o", f"[{{path: host, value: {CANARY}}}]"))
+    assert plugin_on(fleet, "eu-1").version == "1.0.0"
+    assert CANARY not in json.dumps(
+        [explain(fleet, plugin_on(fleet, "eu-1")), get(fleet, ACME, "overrides"), validate(fleet)]
+    )
+
+
+@pytest.mark.rule("S5")
+def test_values_written_as_a_map_are_masked_too() -> None:
+    preset = BASE["preset.yaml"].split("    optionValues:")[0] + f"    optionValues: {{token: {CANARY}}}\n"
+    fleet = fleet_with(preset=preset)
+    assert CANARY not in json.dumps([get(fleet, ACME, "presets"), explain(fleet, plugin_on(fleet, "eu-1"))])

@@ -228,6 +228,17 @@ def test_an_index_past_the_end_blocks_and_says_which_is_next() -> None:
     fleet = fleet_with(override=override("o", "[{path: 'args[3]', value: x}]"))
     (gate,) = plugin_on(fleet, "eu-1").gates
     assert (gate.gate, "2 is next" in gate.message) == ("value-type", True)
+    (error,) = fleet.errors
+    assert (error.code, error.path) == ("wrong-index", "spec.overrides[0]")
+    assert "shadowed-override" not in codes(fleet)
+
+
+@pytest.mark.rule("S30")
+def test_an_option_inside_a_single_value_is_refused_and_inside_a_map_a_warning() -> None:
+    inside_text = fleet_with(definition=BASE["definition.yaml"] + "  - {name: host.inner, type: string}\n")
+    inside_map = fleet_with(definition=BASE["definition.yaml"] + "  - {name: labels.team, type: string}\n")
+    assert errors(inside_text) == ["duplicate-option"]
+    assert (errors(inside_map), codes(inside_map)) == ([], ["duplicate-option"])
 
 
 @pytest.mark.rule("S20")

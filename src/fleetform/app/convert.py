@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,22 +20,43 @@ _KEPT_METADATA = ("name", "namespace", "labels", "annotations", "creationTimesta
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A native file: where it goes, and its text."""
+    """A native manifest: where it goes below the output folder, and what it holds."""
 
     path: str
-    text: str
+    object: Object[Any]
     changed: bool
+
+    def text(self, folder: str | None = None) -> str:
+        """The manifest; paths of its sources are rewritten for the folder that it is written to."""
+        tree = native_tree(self.object)
+        if folder is not None:
+            target = os.path.dirname(os.path.join(folder, self.path))
+            _rebase(tree.get("spec", {}).get("source") or {}, os.path.dirname(self.object.origin.file), target)
+        return write_documents([tree])
+
+
+def _rebase(source: dict[str, Any], before: str, after: str) -> None:
+    """Make the local paths of a source, which were relative to one folder, relative to another."""
+    for kind, field in (("helm", "repository"), ("kustomize", "path"), ("manifests", "path")):
+        path = source.get(kind, {}).get(field)
+        if path is not None and "://" not in path and not os.path.isabs(path):
+            source[kind][field] = os.path.relpath(os.path.join(before or ".", path), after or ".")
 
 
 def convert(fleet: Fleet) -> list[Converted]:
     """One file per object; changed says that the object was not native, or not spelt as it should be."""
     respelt = {each.object for each in fleet.reading if each.code == "deprecated-field"}
     converted = [
-        Converted(_path(each), write_documents([native_tree(each)]), each.dialect != "native" or each.ref in respelt)
+        Converted(_path(each), each, each.dialect != "native" or each.ref in respelt)
         for each in fleet.snapshot.objects
         if each.spec is not None
     ]
     return sorted(converted, key=lambda each: each.path)
+
+
+def left_out(fleet: Fleet) -> list[str]:
+    """Objects of other systems that there is nothing to convert about."""
+    return sorted({f"{each.ref.kind} {each.ref.name}" for each in fleet.snapshot.objects if each.spec is None})
 
 
 def losses(fleet: Fleet) -> list[Diagnostic]:
@@ -54,4 +77,5 @@ def native_tree(object_: Object[Any]) -> dict[str, Any]:
 def _path(object_: Object[Any]) -> str:
     ref = object_.ref
     version = f"-{object_.spec.version}" if ref.kind == "PluginDefinition" else ""
-    return f"{ref.organization}/{ref.kind.lower()}s/{ref.name}{version}.yaml"
+    plural = re.sub("ys$", "ies", f"{ref.kind.lower()}s")
+    return f"{ref.organization}/{plural}/{ref.name}{version}.yaml"

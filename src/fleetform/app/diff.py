@@ -9,12 +9,22 @@ import msgspec
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.app.views import diagnostics_view, gate_view, has_secret, item_value, masked, object_ref, ref_view
+from fleetform.app.views import (
+    diagnostics_view,
+    gate_view,
+    has_secret,
+    item_value,
+    made_of,
+    masked,
+    object_ref,
+    ref_view,
+)
 from fleetform.engine.effects import Effects, hidden_items, winning_items
 from fleetform.engine.hashing import CHANGE_ID, content_hash
 from fleetform.engine.resolve import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.base import SecretKey
+from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, PluginKey, Secret
 
@@ -38,6 +48,7 @@ class PluginChange(NamedTuple):
     after: PluginDecision | None
     action: str
     options: tuple[OptionChange, ...]
+    also: tuple[str, ...] = ()
 
     @property
     def either(self) -> PluginDecision:
@@ -63,7 +74,9 @@ def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
         "groups": _groups(views),
         "changelog": list(_changelog(before, after, changes)),
         "overrides": _odd_overrides(before, after, scope),
-        "diagnostics": diagnostics_view(after.object_findings, locator),
+        "diagnostics": diagnostics_view(
+            [each for each in after.object_findings if each.object is None or scope.offers(each.object)], locator
+        ),
     }
 
 
@@ -79,9 +92,34 @@ def _changes(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChan
         options = tuple(_option_changes(before, after, one, other))
         unknown += any(option.unknown for option in options)
         certain = tuple(option for option in options if not option.unknown)
-        if certain or one.version != other.version or _release(one) != _release(other) or one.name != other.name:
-            changes.append(PluginChange(one, other, _action(one, other), certain))
+        also = tuple(_other_differences(one, other))
+        if certain or also or one.version != other.version or one.name != other.name:
+            changes.append(PluginChange(one, other, _action(one, other), certain, also))
     return sorted(changes, key=lambda change: key_of(change.either)), unknown
+
+
+_ALSO = ("transforms", "patches", "substitute", "configs", "control_plane_bindings", "bindings")
+
+
+def _other_differences(one: PluginDecision, other: PluginDecision) -> Iterator[str]:
+    """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
+    left, right = made_of(one), made_of(other)
+    yield from (
+        name for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name) and name != "revision"
+    )
+    for name in _ALSO:
+        if _written(one, name) != _written(other, name):
+            yield name
+    if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
+        yield "blocked"
+
+
+def _written(plugin: PluginDecision, name: str) -> Any:
+    """A field of the definition and of its owner, which both count."""
+    revision = plugin.target.revision
+    of_definition = getattr(revision.object.spec, name, None) if revision is not None else None
+    owner = plugin.target.owner.spec
+    return of_definition, getattr(owner, name, None), getattr(getattr(owner, "plugin", None), name, None)
 
 
 def _pairs(
@@ -191,6 +229,7 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange) -> View:
         "version": versions,
         "breaking": _is_breaking(change),
         "options": [_option_change_view(before, after, each) for each in change.options],
+        "also": list(change.also),
         "configs": [],
         "manifests": [],
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
@@ -286,6 +325,7 @@ def signature(view: View) -> str:
         "action": view["action"],
         "version": view["version"],
         "options": [[each["path"], each["from"], each["to"], _cause_name(each["cause"])] for each in view["options"]],
+        "also": view["also"],
         "blocked": [[each["gate"], each["message"]] for each in view["blocked"]],
     }
     return content_hash(what)
@@ -345,21 +385,25 @@ def _odd(fleet: Fleet, scope: Scope) -> dict[str, list[Object[Any]]]:
 
 
 def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
-    """A name for the change: the same objects changed in the same way have the same one."""
+    """A name for the change: the same objects changed in the same way have the same one. Secrets do not count."""
     old, new = _contents(before, scope), _contents(after, scope)
-    differing = [
-        [str(ref), new.get(ref, "absent")] for ref in sorted(old.keys() | new.keys()) if old.get(ref) != new.get(ref)
-    ]
-    return CHANGE_ID + content_hash(differing)
+    keys = sorted(old.keys() | new.keys())
+    return CHANGE_ID + content_hash([[*key, new.get(key, "absent")] for key in keys if old.get(key) != new.get(key)])
 
 
 def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str], str]:
-    return {
-        (str(each.ref), each.spec.version if each.ref.kind == "PluginDefinition" else ""): _content_of(each)
+    counted = [
+        each
         for each in fleet.snapshot.objects
-        if each.spec is not None and scope.offers(each.ref) and each.ref.kind not in _NOT_PART_OF_A_CHANGE
+        if scope.offers(each.ref) and each.ref.kind not in (*_NOT_PART_OF_A_CHANGE, "Secret")
+    ]
+    return {
+        (str(each.ref), each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""): _content_of(each)
+        for each in counted
     }
 
 
 def _content_of(object_: Object[Any]) -> str:
+    if object_.spec is None:
+        return content_hash(object_.content)
     return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])

@@ -17,3 +17,11 @@ class AmbiguousError(Exception):
     def __init__(self, message: str, choices: list[str], hint: str = "") -> None:
         super().__init__(message)
         self.message, self.choices, self.hint = message, choices, hint
+
+
+class StateError(Exception):
+    """A state cannot be read: exit 2."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint

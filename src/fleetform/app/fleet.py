@@ -52,28 +52,39 @@ class Fleet:
         return decide(self.snapshot)
 
     @cached_property
+    def _of_objects(self) -> list[Diagnostic]:
+        return [*self.reading, *lint_objects(self.snapshot)]
+
+    @cached_property
+    def _of_effects(self) -> list[Diagnostic]:
+        return list(lint_effects(self.decisions))
+
+    @cached_property
     def object_findings(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the objects themselves: enough to know whether the input is valid."""
-        claims = [each for each in lint_effects(self.decisions) if each.severity == "error"]
-        return self.in_order([*self.reading, *lint_objects(self.snapshot), *claims])
+        return self.in_order([*self._of_objects, *(each for each in self._of_effects if each.severity == "error")])
 
     @cached_property
     def findings(self) -> tuple[Diagnostic, ...]:
         """Everything there is to say, in file order."""
-        of_objects = [*self.reading, *lint_objects(self.snapshot)]
         # A value that is wrong wherever it goes was said to be so where it stands.
-        said = {At(at.origin, at.path[:-1]) for at in map(_wrong_value_at, of_objects) if at is not None}
-        effects = [each for each in lint_effects(self.decisions) if _wrong_value_at(each) not in said]
-        # What an error keeps from being decided only seems to be without effect.
-        unsure = {each.object.organization for each in of_objects if each.severity == "error" and each.object}
-        odd = {each.object for each in of_objects if each.code == "undeclared-option"}
-        effects = [
-            each
-            for each in effects
-            if each.code not in _WITHOUT_EFFECT
-            or (each.object is not None and each.object.organization not in unsure and each.object not in odd)
-        ]
-        return self.in_order([*of_objects, *effects])
+        said = {At(at.origin, at.path[:-1]) for at in map(_wrong_value_at, self._of_objects) if at is not None}
+        effects = [each for each in self._of_effects if _wrong_value_at(each) not in said]
+        return self.in_order([*self._of_objects, *(each for each in effects if self._is_sure(each))])
+
+    def _is_sure(self, diagnostic: Diagnostic) -> bool:
+        """What an error keeps from being decided only seems to be without effect."""
+        if diagnostic.code not in _WITHOUT_EFFECT or diagnostic.object is None:
+            return True
+        unsure, odd = self._unsure
+        return diagnostic.object.organization not in unsure and None not in unsure and diagnostic.object not in odd
+
+    @cached_property
+    def _unsure(self) -> tuple[set[str | None], set[Ref | None]]:
+        """Organizations that an error concerns (None: any), and objects that speak of unknown options."""
+        errors = [each for each in self._of_objects if each.severity == "error"]
+        odd = {each.object for each in self._of_objects if each.code == "undeclared-option"}
+        return {each.object.organization if each.object else None for each in errors}, odd
 
     def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Findings in file order, with warnings raised where they are to be errors."""
@@ -116,7 +127,12 @@ def read_fleet(
     state = state or KnownState()
     readings = [(document, _read(document, organization or "default")) for document in input_.documents]
     sources = _source_folders(reading.object for _, reading in readings)
-    kept = [(document, reading) for document, reading in readings if not _below(document.origin.file, sources)]
+    naming = {document.origin.file for document, reading in readings if _names_folder(reading.object)}
+    kept = [
+        (document, reading)
+        for document, reading in readings
+        if document.origin.file in naming or not _below(document.origin.file, sources)
+    ]
     diagnostics = [each for each in input_.diagnostics if each.at is None or not _below(_file(each), sources)]
     diagnostics += [each for _, reading in kept for each in reading.diagnostics]
     objects = [_stamped(reading.object, state, diagnostics) for _, reading in kept if reading.object is not None]
@@ -201,6 +217,11 @@ def _source_folders(objects: Iterable[Object[Any] | None]) -> frozenset[str]:
     return frozenset(folders - {"."})
 
 
+def _names_folder(object_: Object[Any] | None) -> bool:
+    spec = object_.spec if object_ is not None else None
+    return isinstance(spec, PluginDefinitionSpec) and any(True for _ in _local_sources(spec))
+
+
 def _local_sources(spec: PluginDefinitionSpec) -> Iterator[str]:
     source = spec.source
     if source is None:
@@ -231,16 +252,18 @@ def _below(file: str, folders: frozenset[str]) -> bool:
 def _stamped(object_: Object[Any], state: KnownState, diagnostics: list[Diagnostic]) -> Object[Any]:
     """With its time of creation: the state's stamp, else the annotation, else creationTimestamp, else none (B7)."""
     annotation = (object_.metadata.annotations or {}).get(CREATED)
-    stamp = state.stamps.get(object_.ref) or annotation or object_.metadata.creation_timestamp
+    known = state.stamps.get(object_.ref)
+    stamp = known or annotation or object_.metadata.creation_timestamp
     if stamp is None:
         return object_
     try:
         return replace(object_, created=parse_time(stamp))
     except ValueError:
         path = ("annotations", CREATED) if annotation else ("creationTimestamp",)
+        where = " in the state" if known else ""
         hint = "write a time such as 2026-03-01T12:00:00Z"
-        at = object_.at("metadata", *path)
-        diagnostics.append(Diagnostic("bad-stamp", f"{stamp} is not a time", hint, object=object_.ref, at=at))
+        at = object_.at("metadata", *(path if not known else ("name",)))
+        diagnostics.append(Diagnostic("bad-stamp", f"{stamp} is not a time{where}", hint, object=object_.ref, at=at))
         return object_
 
 

@@ -30,7 +30,6 @@ from fleetform.model.results.decisions import ABSENT, PluginDecision, Revision, 
 from fleetform.model.shape import did_you_mean
 
 View = dict[str, Any]
-_FOR_PEOPLE = ("displayName", "description", "icon", "docsURL")
 
 
 def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> View:
@@ -181,7 +180,10 @@ def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
         made = plugins.get(preset, [])
         versions = Counter(plugin.version or "none" for plugin in made)
         blocked = sum(bool(plugin.blocked_by) for plugin in made)
-        status = {"plugins": {"total": len(made), "blocked": blocked}, "versions": dict(sorted(versions.items()))}
+        status: View = {"plugins": {"total": len(made), "blocked": blocked}, "versions": dict(sorted(versions.items()))}
+        lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
+        if lost:
+            status["conflicts"] = [{"cluster": each.cluster.ref.name, "with": each.keeps.ref.name} for each in lost]
         yield object_view(preset, status, known)
 
 
@@ -238,6 +240,6 @@ _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[View]]] = {
     "revisions": _revisions,
     **{
         plural: _plain(*(kind.name for kind in KINDS.values() if kind.plural == plural))
-        for plural in ("catalogs", "organizations", "placements", "policies", "rollouts", "windows")
+        for plural in ("addons", "catalogs", "organizations", "placements", "policies", "rollouts", "windows")
     },
 }

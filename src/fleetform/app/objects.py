@@ -9,7 +9,6 @@ import msgspec
 
 from fleetform.app.views import MASKED
 from fleetform.engine.lint.known import Known
-from fleetform.engine.lint.values import find_option
 from fleetform.engine.paths import PathError, parse_path
 from fleetform.engine.times import time_text
 from fleetform.model.kinds import API_VERSION
@@ -49,8 +48,9 @@ def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
                 option["default"] = dict(MASKED)
     if known is not None:
         for item in _written_items(object_.ref.kind, spec):
-            if "value" in item and _is_secret(object_, spec, item, known):
-                item["value"] = dict(MASKED)
+            for field in ("value", "expression"):
+                if field in item and _is_secret(object_, spec, item, known):
+                    item[field] = dict(MASKED)
         _mask_map(object_, spec, known)
     return spec
 
@@ -91,7 +91,7 @@ def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bo
     except PathError:
         return False
     revisions = [each for name in names for each in known.revisions(organization, name or "")]
-    found = [find_option(revision, steps) for revision in revisions]
+    found = [revision.find(steps) for revision in revisions]
     return any(match is not None and match[0].type == "secret" for match in found)
 
 

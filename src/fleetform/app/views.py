@@ -83,7 +83,7 @@ def values_tree(plugin: PluginDecision) -> dict[str, Any]:
             # A copy: a deeper option may be put into this one's value.
             set_in_tree(tree, decision.slot.steps, _copied(decision.value))
         except PathError:
-            # Reported as conflicting where it was written; the first of the two stays.
+            # Options that overlap are an error of their definition; the first of the two stays.
             continue
     return tree
 
@@ -106,25 +106,28 @@ def has_secret(value: Any) -> bool:
 
 def plugin_hash(plugin: PluginDecision) -> str | None:
     """The plugin's inputHash; None where a secret's content is not known (B18)."""
-    target = plugin.target
     values = values_tree(plugin)
-    if target.revision is None or has_secret(values):
+    if plugin.target.revision is None or has_secret(values):
         return None
-    spec = target.revision.object.spec
-    delivery = getattr(target.owner.spec, "delivery", None)
-    return input_hash(
-        {
-            "revision": {"definition": target.definition, "version": target.revision.version},
-            "source": msgspec.to_builtins(spec.source) if spec.source is not None else None,
-            "values": values,
-            "releaseName": target.release_name,
-            "releaseNamespace": target.release_namespace,
-            "delivery": msgspec.to_builtins(delivery) if delivery is not None else None,
-        }
-    )
+    return input_hash({**made_of(plugin), "values": values})
 
 
-def speaker_view(item: Item, locator: Locator) -> dict[str, Any]:
+def made_of(plugin: PluginDecision) -> dict[str, Any]:
+    """What a plugin is made of beside its values, as it was written."""
+    target = plugin.target
+    parts: dict[str, Any] = {"releaseName": target.release_name, "releaseNamespace": target.release_namespace}
+    if target.revision is not None:
+        parts["revision"] = {"definition": target.definition, "version": target.revision.version}
+        parts["source"] = _tree(target.revision.object.spec.source)
+    parts["delivery"] = _tree(getattr(target.owner.spec, "delivery", None))
+    return parts
+
+
+def _tree(record: Any) -> Any:
+    return msgspec.to_builtins(record) if record is not None else None
+
+
+def speaker_view(item: Item, locator: Locator, secret: bool = False) -> dict[str, Any]:
     view: dict[str, Any] = {
         "layer": item.layer.name,
         "rank": item.layer.rank,
@@ -132,7 +135,7 @@ def speaker_view(item: Item, locator: Locator) -> dict[str, Any]:
     }
     if item.layer.part:
         view["part"] = item.layer.part
-    if item.expression is not None:
+    if item.expression is not None and not secret:
         view["expression"] = item.expression
     if item.migrated_from is not None:
         view["migratedFrom"] = item.migrated_from
@@ -143,15 +146,15 @@ def item_value(item: Item, secret: bool, inside: Steps = ()) -> Any:
     """What an item says (about a path inside its value), as it may be shown."""
     if item.strategy == "Remove":
         return None
-    if item.expression is not None:
-        return {"expression": item.expression}
     if item.secret is not None or secret:
         return dict(MASKED)
+    if item.expression is not None:
+        return {"expression": item.expression}
     return masked(get_in(item.value, inside))
 
 
 def hidden_view(item: Item, secret: bool, locator: Locator, inside: Steps = ()) -> dict[str, Any]:
-    view = {**speaker_view(item, locator), "value": item_value(item, secret, inside)}
+    view = {**speaker_view(item, locator, secret), "value": item_value(item, secret, inside)}
     if item.strategy != "Replace":
         view["strategy"] = item.strategy
     return view
@@ -159,13 +162,13 @@ def hidden_view(item: Item, secret: bool, locator: Locator, inside: Steps = ()) 
 
 def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
     option = decision.slot.option
-    secret = option is not None and option.type == "secret"
+    secret = decision.slot.secret
     winner = decision.winner
     view: dict[str, Any] = {
         "path": decision.name,
         "type": option.type if option is not None else None,
         "value": masked(decision.value),
-        "winner": {**speaker_view(winner, locator), "tie": decision.tie} if winner is not None else None,
+        "winner": {**speaker_view(winner, locator, secret), "tie": decision.tie} if winner is not None else None,
         "hidden": [hidden_view(item, secret, locator) for item in decision.hidden],
         "migratedFrom": winner.migrated_from if winner is not None else None,
         "mentions": [],
@@ -186,7 +189,7 @@ def _part_view(decision: OptionDecision, part: Part, secret: bool, locator: Loca
         "option": decision.name,
         "inside": text_of(part.steps),
         "value": dict(MASKED) if secret else masked(part.value),
-        "winner": {**speaker_view(part.winner, locator), "tie": part.tie},
+        "winner": {**speaker_view(part.winner, locator, secret), "tie": part.tie},
         "hidden": [hidden_view(item, secret, locator, _below(item, path)) for item in part.hidden],
     }
 
@@ -207,6 +210,7 @@ def gate_view(gate: Gate, plugin: PluginDecision, locator: Locator) -> dict[str,
     at = gate.at if gate.at is not None else plugin.target.owner.at()
     return {
         "gate": gate.gate,
+        "option": gate.option or None,
         "message": gate.message,
         "until": None,
         "object": ref_view(gate.ref or plugin.target.owner.ref, at, locator),

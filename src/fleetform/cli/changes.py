@@ -91,6 +91,8 @@ def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[st
         yield f"      {option_text(option)}"
     if len(options) > len(shown):
         yield f"      and {count(len(options) - len(shown), 'option')} more (-o wide)"
+    if also := [each for each in change["also"] if each != "blocked"]:
+        yield f"      {', '.join(also)} differ{'s' if len(also) == 1 else ''}"
     for gate in change["blocked"]:
         yield f"      {paint('blocked', fg='red')}: {gate['message']}"
         yield f"        {gate['do']}"
@@ -156,6 +158,8 @@ def _markdown_group(members: list[View]) -> str:
         lines += [_markdown_row(option) for option in options]
         if len(change["options"]) > len(options):
             lines.append(f"\nand {count(len(change['options']) - len(options), 'option')} more")
+    if also := [each for each in change["also"] if each != "blocked"]:
+        lines.append(f"- also: {', '.join(also)}")
     lines += [f"- blocked: {_escape(gate['message'])}. {_escape(gate['do'])}" for gate in change["blocked"]]
     return "\n".join(lines) + "\n"
 

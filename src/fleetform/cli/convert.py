@@ -6,10 +6,11 @@ import os
 
 import click
 
-from fleetform.app.convert import convert, losses
+from fleetform.app.convert import convert, left_out, losses
+from fleetform.app.views import diagnostics_view
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import count
+from fleetform.cli.text import count, cut
 from fleetform.wiring import write_file
 
 
@@ -26,12 +27,22 @@ Examples:
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where something is not native.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
+@click.option("--reason", metavar="TEXT", help="Why; kept where writes are recorded.")
 @shared_flags
-def command(flags: Flags, paths: tuple[str, ...], output_dir: str | None, check: bool, dry_run: bool, yes: bool) -> int:
+def command(
+    flags: Flags,
+    paths: tuple[str, ...],
+    output_dir: str | None,
+    check: bool,
+    dry_run: bool,
+    yes: bool,
+    reason: str | None,
+) -> int:
     """Write native manifests from those of other systems, and say what is lost.
 
     Values stand in what is written as they stand in the input, plain secrets included.
     """
+    output = flags.only("table", "json", "yaml")
     fleet = flags.fleet((*flags.filename, *paths))
     converted = convert(fleet)
     lost = losses(fleet)
@@ -43,10 +54,18 @@ def command(flags: Flags, paths: tuple[str, ...], output_dir: str | None, check:
             click.echo(each.path)
         flags.say(f"{count(len(changed), 'object')} of {len(converted):,} would change")
         return 1 if changed else 0
+    if others := left_out(fleet):
+        flags.say(f"{count(len(others), 'object')} of other kinds left out: {cut(', '.join(others), 200)}")
+    if output in ("json", "yaml"):
+        files = [{"path": each.path, "object": str(each.object.ref), "changed": each.changed} for each in converted]
+        found = diagnostics_view(lost, fleet.input.locator)
+        flags.print_data({"kind": "Conversion", "files": files, "diagnostics": found})
+    elif output_dir is None:
+        click.echo("---\n".join(each.text() for each in converted), nl=False)
     if output_dir is None:
-        click.echo("---\n".join(each.text for each in converted), nl=False)
         return 0
-    return _write(flags, [(os.path.join(output_dir, each.path), each.text) for each in converted], dry_run, yes)
+    files_to_write = [(os.path.join(output_dir, each.path), each.text(output_dir)) for each in converted]
+    return _write(flags, files_to_write, dry_run, yes)
 
 
 def _write(flags: Flags, files: list[tuple[str, str]], dry_run: bool, yes: bool) -> int:

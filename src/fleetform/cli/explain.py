@@ -87,7 +87,7 @@ def _print_option(flags: Flags, view: dict[str, Any], asked: str, wanted: str | 
             click.echo(f"  {paint(part['path'], bold=True)} = {value}")
         for line in _derivation(part, paint, "  " if covered else "    ", limit):
             click.echo(line)
-    _print_blocked([each for each in view["blocked"] if option["path"] in each["message"]], paint)
+    _print_blocked([each for each in view["blocked"] if each["option"] in (None, option["path"])], paint)
 
 
 def _limit(flags: Flags) -> int:

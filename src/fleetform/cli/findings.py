@@ -25,18 +25,26 @@ def print_findings(fleet: Fleet, found: Iterable[Diagnostic], color: bool, to_st
 
 
 class _Shower:
-    """Shows findings with their source; lines that may hold a secret are never shown."""
+    """Shows findings with their source; what may be a secret is never shown."""
 
     def __init__(self, fleet: Fleet, paint: Painter) -> None:
         self._locator: Locator = fleet.input.locator
         self._paint = paint
-        self._secret_places = {
-            (place.file, place.line)
-            for each in fleet.object_findings
-            if each.code == "plain-secret" and each.at is not None
-            for place in [self._locator.place(each.at)]
-        }
+        self._secret_lines: dict[str, list[range]] = {}
+        for each in fleet.object_findings:
+            if each.code == "plain-secret" and each.at is not None:
+                place = self._locator.place(each.at)
+                lines = range(place.line, self._end_of_value(place) + 1)
+                self._secret_lines.setdefault(place.file, []).append(lines)
         self._holds_secrets: dict[str, bool] = {}
+
+    def _end_of_value(self, place: Place) -> int:
+        """The last line of a value: the following ones that are indented deeper belong to it."""
+        lines = self._locator.lines(place.file, place.line + 1, place.line + 1000)
+        for number, text in enumerate(lines, start=place.line + 1):
+            if text.strip() and len(text) - len(text.lstrip()) < place.column:
+                return number - 1
+        return place.line + len(lines)
 
     def lines(self, diagnostic: Diagnostic) -> Iterator[str]:
         kind = self._paint(f"{diagnostic.severity}[{diagnostic.code}]", fg=_COLORS[diagnostic.severity], bold=True)
@@ -60,15 +68,20 @@ class _Shower:
             return
         width = len(str(place.line))
         for number, text in enumerate(shown, start=first):
-            yield f"  {self._paint(f'{number:>{width}} |', fg='blue')} {self._safe(place.file, number, text)}"
+            margin = self._paint(f"{number:>{width}} |", fg="blue")
+            yield f"  {margin} {self._safe(diagnostic, place.file, number, text)}"
         marked = shown[-1][place.column - 1 :]
         length = len(re.match(r"[\w.\-/\[\]]*", marked).group()) or 1  # type: ignore[union-attr]
         pointer = self._paint("^" * length, fg=_COLORS[diagnostic.severity])
         yield f"  {self._paint(' ' * width + ' |', fg='blue')} {' ' * (place.column - 1)}{pointer}"
 
-    def _safe(self, file: str, number: int, text: str) -> str:
-        if (file, number) in self._secret_places or _SECRET_KEY.search(text):
-            return re.sub(r"(:\s+).+$", r"\1…", text)
+    def _safe(self, diagnostic: Diagnostic, file: str, number: int, text: str) -> str:
+        """A line as it may be shown: without values where it holds a secret, or nobody can tell whether it does."""
+        secret = any(number in lines for lines in self._secret_lines.get(file, ()))
+        if secret or diagnostic.code in ("bad-yaml", "missing-separator") or _SECRET_KEY.search(text):
+            key = re.match(r"[\s-]*[\w./\"'-]+:(?=\s|$)|\s*", text)
+            shown = key.group() if key else ""
+            return f"{shown} …" if text[len(shown) :].strip() else text
         return text[:160]
 
     def _is_secret_file(self, file: str) -> bool:

@@ -108,8 +108,7 @@ def run() -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    from fleetform.app.errors import AmbiguousError, NotFoundError
-    from fleetform.load.state import StateError
+    from fleetform.app.errors import AmbiguousError, NotFoundError, StateError
 
     if isinstance(error, NotFoundError):
         _say(error.message, error.hint)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fleetform.app.errors import AmbiguousError, NotFoundError
+from fleetform.app.errors import AmbiguousError, NotFoundError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
@@ -121,9 +121,9 @@ def shared_flags(function: F) -> Any:
         given.pop("as_user")
         try:
             return function(flags, **given)
-        except (NotFoundError, AmbiguousError) as error:
+        except (NotFoundError, AmbiguousError, StateError) as error:
             if flags.output in ("json", "yaml"):
-                flags.print_failure([_not_found(error)])
+                flags.print_failure([_no_answer(error)])
             raise
 
     decorated: Any = update_wrapper(wrapper, function)
@@ -132,11 +132,12 @@ def shared_flags(function: F) -> Any:
     return decorated
 
 
-def _not_found(error: NotFoundError | AmbiguousError) -> dict[str, Any]:
+def _no_answer(error: NotFoundError | AmbiguousError | StateError) -> dict[str, Any]:
     choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-    code = "ambiguous" if choices else "not-found"
+    codes: dict[type, str] = {AmbiguousError: "ambiguous", NotFoundError: "not-found", StateError: "cannot-read"}
     place: dict[str, Any] = {"object": None, "path": "", "place": None, "related": []}
-    return {"code": code, "severity": "error", "message": error.message + choices, "hint": error.hint, **place}
+    code, message = codes[type(error)], error.message + choices
+    return {"code": code, "severity": "error", "message": message, "hint": error.hint, **place}
 
 
 def _wants_color(no_color: bool) -> bool:

@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-MASK = {"secret": True}
-
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Columns as wide as their longest cell, two blanks apart; the last one is not padded."""

@@ -11,12 +11,14 @@ from fleetform import __version__
 
 
 @click.command(epilog="Example: fleetform version -o json")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="The format.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="The format.")
 def command(output: str) -> int:
     """Print the version."""
-    if output == "json":
+    if output in ("json", "yaml"):
+        from fleetform.formats.yaml_out import write_yaml
+
         view = {"kind": "Version", "version": __version__, "python": platform.python_version(), "diagnostics": []}
-        click.echo(json.dumps(view, indent=2))
+        click.echo(json.dumps(view, indent=2) if output == "json" else write_yaml(view).rstrip())
     else:
         click.echo(f"fleetform {__version__}")
     return 0

@@ -154,13 +154,13 @@ def _definition(spec: GreenhouseDefinitionSpec, notes: _Notes) -> PluginDefiniti
 
 
 def _preset(spec: GreenhousePresetSpec, notes: _Notes) -> PluginPresetSpec:
-    name, version = _definition_ref(spec.plugin)
+    definition = _definition_ref(spec.plugin)
     path: Path = ("spec", "plugin")
     _note_lost_plugin_fields(spec.plugin, notes, path)
     selector = spec.cluster_selector
     return PluginPresetSpec(
         plugin=PluginTemplate(
-            DefinitionRef(name, version=version),
+            definition or "",
             release_name=spec.plugin.release_name,
             release_namespace=spec.plugin.release_namespace,
             option_values=_values(spec.plugin.option_values, notes, (*path, "optionValues")),
@@ -176,10 +176,9 @@ def _preset(spec: GreenhousePresetSpec, notes: _Notes) -> PluginPresetSpec:
 
 
 def _plugin(spec: GreenhousePluginSpec, notes: _Notes) -> PluginSpec:
-    name, version = _definition_ref(spec)
     _note_lost_plugin_fields(spec, notes, ("spec",))
     return PluginSpec(
-        plugin_definition=DefinitionRef(name, version=version) if name else None,
+        plugin_definition=_definition_ref(spec),
         cluster_name=spec.cluster_name,
         release_name=spec.release_name,
         release_namespace=spec.release_namespace,
@@ -189,12 +188,12 @@ def _plugin(spec: GreenhousePluginSpec, notes: _Notes) -> PluginSpec:
     )
 
 
-def _definition_ref(spec: GreenhousePluginTemplate) -> tuple[str, str | None]:
+def _definition_ref(spec: GreenhousePluginTemplate) -> DefinitionRef | None:
     """pluginDefinitionRef, or the older and the planned spellings."""
     ref = spec.plugin_definition_ref or spec.plugin_definition
     if isinstance(ref, GreenhouseDefinitionRef):
-        return ref.name, ref.version or spec.plugin_definition_version
-    return ref or "", spec.plugin_definition_version
+        return DefinitionRef(ref.name, ref.kind, ref.version or spec.plugin_definition_version)
+    return DefinitionRef(ref, version=spec.plugin_definition_version) if ref else None
 
 
 def _note_lost_plugin_fields(spec: GreenhousePluginTemplate, notes: _Notes, path: Path) -> None:

@@ -27,31 +27,30 @@ _WORDS = {
 }
 
 
-def breaks_rules(option: Option, value: Any) -> str | None:
-    """Which of the option's rules the value breaks, or None. A secret's content is not known here."""
+def breaks_rules(option: Option, value: Any, secret: bool = False) -> str | None:
+    """Which of the option's rules the value breaks, or None. A secret's content is not known, nor ever told."""
     kind = option.type
+    secret = secret or kind == "secret"
     if isinstance(value, Secret):
         return None
     if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
-        # A secret's own text must not reach a message.
-        got = "something else" if kind == "secret" else describe(value)
+        got = "something else" if secret else describe(value)
         return f"{option.name} is {_article(kind)} option and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
-    return _breaks_limits(option, value)
+    return _breaks_limits(option, value, "its value" if secret else describe(value))
 
 
-def _breaks_limits(option: Option, value: Any) -> str | None:
-    shown = "its value" if option.type == "secret" else describe(value)
+def _breaks_limits(option: Option, value: Any, shown: str) -> str | None:
     if option.regex is not None and isinstance(value, str) and not _matches(option.regex, value):
         return f"{option.name} must match {option.regex}, and {shown} does not"
     if option.enum is not None and not any(type(value) is type(each) and value == each for each in option.enum):
         return f"{option.name} must be one of {', '.join(map(str, option.enum))}, not {shown}"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if option.minimum is not None and value < option.minimum:
-            return f"{option.name} must be at least {option.minimum}, not {value}"
+            return f"{option.name} must be at least {option.minimum}, not {shown.removeprefix('the number ')}"
         if option.maximum is not None and value > option.maximum:
-            return f"{option.name} must be at most {option.maximum}, not {value}"
+            return f"{option.name} must be at most {option.maximum}, not {shown.removeprefix('the number ')}"
     return None
 
 

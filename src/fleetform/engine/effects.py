@@ -79,7 +79,9 @@ def winning_items(decision: OptionDecision) -> list[Item]:
 
 
 def hidden_items(decision: OptionDecision) -> list[Item]:
-    return [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
+    """The items that made no difference: those that others hide, and one that could not be applied."""
+    hidden = [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
+    return [*hidden, decision.at_fault] if decision.at_fault is not None else hidden
 
 
 class Effects:
@@ -106,8 +108,8 @@ class Effects:
                     self._look_at(settled.decision, plugins)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
-        for item in winning_items(decision):
-            if item.layer.rank:
+        for item in (*winning_items(decision), decision.at_fault):
+            if item is not None and item.layer.rank:
                 self._winners.add(item.layer.object)
         ties = {(part.winner, part.tied_with) for part in decision.parts} | {(decision.decider, decision.tied_with)}
         for winner, loser in ties:

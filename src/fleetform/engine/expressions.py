@@ -16,7 +16,7 @@ class ExpressionError(ValueError):
 
 
 VARIABLES = ("cluster", "organization", "definition")
-_STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.(map|filter)\(""")
+_STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.\s*(map|filter)\s*\(""")
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from fleetform.engine.paths import PathError, parse_path
+from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.selectors import Matchers, SelectorError, compile_clusters, names_clusters
 from fleetform.engine.times import parse_time
@@ -64,14 +64,15 @@ class Owner(Struct, frozen=True, eq=False):
     object: Object[Any]
     definition: str
     wanted: str | None
-    release_name: str
-    release_namespace: str
+    release_name: str | None
+    release_namespace: str | None
     matchers: Matchers
     items: tuple[Item, ...]
     groups: tuple[Group, ...]
     blocks: dict[str, list[Block]]
     passes_undeclared: bool
     acknowledged: tuple[tuple[str, Matchers], ...] = ()
+    of_platform: bool = False
 
     @property
     def pinned(self) -> bool:
@@ -151,15 +152,21 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         object_,
         definition,
         wanted,
-        spec.plugin.release_name or definition,
-        spec.plugin.release_namespace or definition,
+        spec.plugin.release_name,
+        spec.plugin.release_namespace,
         safe_matchers(spec.cluster_selector) if spec.cluster_selector is not None else (),
         values_items(layer, spec.plugin.option_values, ("spec", "plugin", "optionValues")),
         tuple(_groups(object_)),
         _blocks(spec),
         object_.dialect == "greenhouse",
         _acknowledged(spec.upgrades),
+        _is_of_platform(spec.plugin.plugin_definition),
     )
+
+
+def _is_of_platform(written: DefinitionRef | str | None) -> bool:
+    """Greenhouse tells its cluster-wide definitions from an organization's own; here those are the platform's."""
+    return isinstance(written, DefinitionRef) and written.kind == "ClusterPluginDefinition"
 
 
 def _groups(object_: Object[PluginPresetSpec]) -> Iterator[Group]:
@@ -198,14 +205,15 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         object_,
         definition,
         wanted,
-        spec.release_name or definition,
-        spec.release_namespace or definition,
+        spec.release_name,
+        spec.release_namespace,
         (),
         instance_items(object_),
         (),
         {},
         object_.dialect == "greenhouse",
         _acknowledged(spec.upgrades),
+        _is_of_platform(spec.plugin_definition),
     )
 
 
@@ -239,7 +247,8 @@ def revision_of(object_: Object[PluginDefinitionSpec]) -> Revision:
             continue
     version = str(parse_version(object_.spec.version))
     layer = Layer("default", 0, object_, version)
-    return Revision(object_, version, options, layer)
+    forms = {normal_form(steps): option for steps, option in options.items()}
+    return Revision(object_, version, options, layer, forms)
 
 
 def default_items(revision: Revision) -> dict[Steps, Item]:

@@ -22,7 +22,7 @@ from fleetform.engine.selectors import any_matches
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
 from fleetform.engine.version import Choice, versions_between
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import (
     Claim,
     Decisions,
@@ -89,11 +89,11 @@ def _decide_changed(
             continue
         touched = clusters | everywhere | by_definition.get(owner.definition, set())
         organization = owner.object.ref.organization
-        present = [
+        present = {
             each
             for each in touched
             if each.ref.organization == organization and prepared.snapshot.clusters.get(each.ref) is each
-        ]
+        }
         found += deciding.plugins_of(owner, present)
     return found
 
@@ -164,30 +164,30 @@ class _Deciding:
         self._reaches: dict[Cluster, Reach] = {}
 
     def plugins_of(
-        self, owner: Owner, clusters: Iterable[Cluster] | None = None
+        self, owner: Owner, clusters: set[Cluster] | None = None
     ) -> Iterator[tuple[PluginKey, PluginDecision]]:
         """An owner's plugins, on all clusters of its organization or on some of them."""
         organization = owner.object.ref.organization
-        if clusters is None:
-            clusters = self._prepared.clusters.get(organization, ())
-        for cluster, name in _homes(owner, clusters):
+        for cluster, name in self._homes(owner, clusters):
             reach = self._reaches.get(cluster)
             if reach is None:
                 reach = self._reaches[cluster] = self._prepared.indexes[organization].reach(cluster)
             plugin = _decide_plugin(self._prepared, self._sharing, owner, cluster, name, reach)
             yield (organization, cluster.ref.name, name), plugin
 
-
-def _homes(owner: Owner, clusters: Iterable[Cluster]) -> Iterator[tuple[Cluster, str]]:
-    """The clusters an owner wants its plugin on, and the plugin's name there."""
-    object_ = owner.object
-    by_hand = object_.ref.kind == "Plugin"
-    for cluster in clusters:
-        if by_hand:
-            if cluster.ref.name == object_.spec.cluster_name:
-                yield cluster, object_.ref.name
-        elif any_matches(owner.matchers, cluster.ref.name, cluster.labels):
-            yield cluster, generated_name(object_.ref.name, cluster.ref.name)
+    def _homes(self, owner: Owner, clusters: set[Cluster] | None) -> Iterator[tuple[Cluster, str]]:
+        """The clusters an owner wants its plugin on, and the plugin's name there."""
+        object_ = owner.object
+        if object_.ref.kind == "Plugin":
+            ref = Ref("Cluster", object_.ref.organization, object_.spec.cluster_name or "")
+            home = self._prepared.snapshot.clusters.get(ref)
+            if home is not None and (clusters is None or home in clusters):
+                yield home, object_.ref.name
+            return
+        candidates: Iterable[Cluster] = self._prepared.clusters.get(object_.ref.organization, ())
+        for cluster in candidates if clusters is None else clusters:
+            if any_matches(owner.matchers, cluster.ref.name, cluster.labels):
+                yield cluster, generated_name(object_.ref.name, cluster.ref.name)
 
 
 def _decide_plugin(

@@ -18,7 +18,6 @@ from fleetform.engine.layers import (
     revision_of,
 )
 from fleetform.engine.migrate import Migrations, migrations_to
-from fleetform.engine.paths import normal_form
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import Choice, Offers, choose, offered, support_rules, versions_between
@@ -31,13 +30,6 @@ from fleetform.model.snapshot import Snapshot
 
 Cluster = Object[ClusterSpec]
 Route = tuple[str, Steps] | None
-
-
-class _Unknown:
-    """Not looked for yet, which is not the same as not found."""
-
-
-_UNKNOWN = _Unknown()
 
 
 class Prepared:
@@ -54,12 +46,11 @@ class Prepared:
         self._targets: dict[tuple[Owner, Revision | Gate], Target] = {}
         self.instances = self._find_instances()
         # Memos of what follows from one revision alone.
-        self._defaults: dict[Revision, dict[Steps, Item]] = before._defaults if before else {}
-        self._slots: dict[Revision, dict[str, Slot]] = before._slots if before else {}
+        self._defaults: dict[Revision, dict[Steps, Item]] = {}
+        self._slots: dict[Revision, dict[str, Slot]] = {}
         self._migrations: dict[Revision, Migrations] = {}
         self._migrated: dict[tuple[Revision, Item], tuple[Item, Route]] = {}
-        self._forms: dict[Revision, dict[tuple[str, ...], str]] = before._forms if before else {}
-        self._routes: dict[Revision, dict[Steps, Route]] = before._routes if before else {}
+        self._routes: dict[Revision, dict[Steps, Route]] = {}
 
     def _group_clusters(self, before: Prepared | None) -> dict[str, list[Cluster]]:
         if before is not None and before.snapshot.clusters is self.snapshot.clusters:
@@ -107,7 +98,8 @@ class Prepared:
         return by_name, by_object
 
     def offers(self, owner: Owner) -> Offers:
-        return offered(self.revisions, owner.object.ref.organization, owner.definition)
+        organization = PLATFORM_NAMESPACE if owner.of_platform else owner.object.ref.organization
+        return offered(self.revisions, organization, owner.definition)
 
     def _choose(self, owner: Owner) -> Choice | Gate:
         places = (PLATFORM_NAMESPACE, owner.object.ref.organization)
@@ -147,28 +139,27 @@ class Prepared:
         found = self._slots.get(revision)
         if found is None:
             in_order = sorted(revision.options.items(), key=lambda entry: sort_key(entry[0]))
-            found = {option.name: Slot(option.name, steps, option) for steps, option in in_order}
+            secret = self._secret_forms(revision)
+            found = {
+                option.name: Slot(option.name, steps, option, tuple(map(str, steps)) in secret)
+                for steps, option in in_order
+            }
             self._slots[revision] = found
         return found
 
-    def route(self, revision: Revision, steps: Steps) -> Route:
-        """The declared option a path belongs to, and the path inside it: the longest name wins (R0-8)."""
-        routes = self._routes.setdefault(revision, {})
-        found = routes.get(steps, _UNKNOWN)
-        if isinstance(found, _Unknown):
-            found = routes[steps] = self._find_route(revision, normal_form(steps), steps)
-        return found
+    def _secret_forms(self, revision: Revision) -> set[tuple[str, ...]]:
+        """The options that any version of the definition declares secret."""
+        ref = revision.object.ref
+        others = self.revisions[ref.organization, ref.name].values()
+        return {form for each in others for form, option in each.forms.items() if option.type == "secret"}
 
-    def _find_route(self, revision: Revision, form: tuple[str, ...], steps: Steps) -> Route:
-        forms = self._forms.get(revision)
-        if forms is None:
-            forms = {normal_form(each): option.name for each, option in revision.options.items()}
-            self._forms[revision] = forms
-        for length in range(len(form), 0, -1):
-            name = forms.get(form[:length])
-            if name is not None:
-                return name, steps[length:]
-        return None
+    def route(self, revision: Revision, steps: Steps) -> Route:
+        """The name of the option a path belongs to, and the path inside it; remembered, as fleets repeat paths."""
+        routes = self._routes.setdefault(revision, {})
+        if steps not in routes:
+            found = revision.find(steps)
+            routes[steps] = (found[0].name, found[1]) if found is not None else None
+        return routes[steps]
 
     def has_migrations(self, revision: Revision) -> bool:
         found = self._migrations_of(revision)
@@ -224,8 +215,19 @@ def _age(object_: Object[Any]) -> tuple[Any, ...]:
 
 def _target(owner: Owner, chosen: Revision | Gate, forced: bool) -> Target:
     revision = chosen if isinstance(chosen, Revision) else None
+    name, namespace = owner.definition, owner.definition
+    if owner.object.dialect == "greenhouse":
+        # There a release is named after the chart, and goes into the organization's own namespace.
+        helm = revision.object.spec.source.helm if revision is not None and revision.object.spec.source else None
+        name, namespace = helm.chart if helm is not None else name, owner.object.ref.organization
     return Target(
-        owner.object, owner.definition, owner.wanted, revision, owner.release_namespace, owner.release_name, forced
+        owner.object,
+        owner.definition,
+        owner.wanted,
+        revision,
+        owner.release_namespace or namespace,
+        owner.release_name or name,
+        forced,
     )
 
 

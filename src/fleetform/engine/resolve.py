@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.paths import PathError, get_in, normal_form, with_value, without
-from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import ABSENT, Entry, Item, OptionDecision, Part, Secret, Settled, Slot, Steps
 
 ValueOf = Callable[[Item], Any]
@@ -34,7 +33,7 @@ def decide_option(slot: Slot, entries: Sequence[Entry], value_of: ValueOf = writ
         return OptionDecision(slot, ABSENT, None)
     winner = entries[-1][0]
     hidden = tuple([entry[0] for entry in entries[-2::-1]])
-    value, problem = _valued(winner, slot.option, value_of)
+    value, problem = _valued(winner, slot, value_of)
     tied_with = _tied_with(winner, hidden) if hidden and winner.layer.rank else None
     return OptionDecision(slot, value, winner, hidden, (), tied_with, None, problem)
 
@@ -52,7 +51,7 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
             settled.slot, decision.value, decision.winner, hidden, (), decision.tied_with, None, decision.problem
         )
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
-    value, problem = _valued(hidden[0], settled.slot.option, value_of)
+    value, problem = _valued(hidden[0], settled.slot, value_of)
     return OptionDecision(settled.slot, value, hidden[0], hidden[1:] + below, (), None, None, problem)
 
 
@@ -61,21 +60,25 @@ def all_plain(entries: Iterable[Entry]) -> bool:
     return not any(inside or item.strategy != "Replace" for item, inside in entries)
 
 
-def _valued(item: Item, option: Option | None, value_of: ValueOf) -> tuple[Any, str | None]:
+def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None]:
     try:
         value = value_of(item)
     except ValueError as error:
         return ABSENT, _no_value(error)
-    return _as_secret(option, value), breaks_rules(option, value) if option is not None else None
+    return _as_secret(slot, value), _problem(slot, value)
+
+
+def _problem(slot: Slot, value: Any) -> str | None:
+    return breaks_rules(slot.option, value, slot.secret) if slot.option is not None else None
 
 
 def _no_value(error: ValueError) -> str:
     return f"the expression gives no value: {error}"
 
 
-def _as_secret(option: Option | None, value: Any) -> Any:
+def _as_secret(slot: Slot, value: Any) -> Any:
     """A secret option's plain value is secret from here on."""
-    if option is not None and option.type == "secret" and not isinstance(value, Secret) and value is not ABSENT:
+    if slot.secret and not isinstance(value, Secret) and value is not ABSENT:
         return Secret(None, value)
     return value
 
@@ -154,18 +157,25 @@ class _Folding:
         self._removed_by: Item | None = None
         self._tied_with: Item | None = None
         self._problem: str | None = None
+        self._at_fault: Item | None = None
         self._parts: dict[tuple[str, ...], Part] = {}
 
     def fold(self, entries: Sequence[Entry]) -> OptionDecision:
         for item, inside in entries:
             self._apply(item, inside)
-        option, value, problem = self._slot.option, self._value, self._problem
-        if problem is None and option is not None and value is not ABSENT:
-            problem = breaks_rules(option, value)
-        parts = tuple(self._parts[form] for form in sorted(self._parts))
-        shown = _as_secret(option, value)
+        value, problem = self._value, self._problem
+        if problem is None and value is not ABSENT:
+            problem = _problem(self._slot, value)
         return OptionDecision(
-            self._slot, shown, self._winner, self._hidden, parts, self._tied_with, self._removed_by, problem
+            self._slot,
+            _as_secret(self._slot, value),
+            self._winner,
+            self._hidden,
+            tuple(self._parts[form] for form in sorted(self._parts)),
+            self._tied_with,
+            self._removed_by,
+            problem,
+            self._at_fault,
         )
 
     def _apply(self, item: Item, inside: Steps) -> None:
@@ -182,7 +192,7 @@ class _Folding:
         try:
             self._apply_value(item, inside, value)
         except PathError as error:
-            self._problem = error.message
+            self._problem, self._at_fault = error.message, item
 
     def _apply_value(self, item: Item, inside: Steps, value: Any) -> None:
         target = get_in(self._value, inside)
@@ -199,7 +209,7 @@ class _Folding:
         self._hidden = tuple(each.item for each in reversed(self._heard))
         self._tied_with = self._find_tie(item, (), value)
         self._value, self._winner, self._removed_by = value, item, None
-        self._parts, self._problem = {}, None
+        self._parts, self._problem, self._at_fault = {}, None, None
         self._heard.append(_Heard(item, (), value))
 
     def _set_parts(self, item: Item, inside: Steps, value: Any, leaves: Sequence[tuple[Steps, Any]]) -> None:
@@ -230,7 +240,7 @@ class _Folding:
             self._hidden = tuple(each.item for each in reversed(self._heard) if each.item is not self._default)
             self._tied_with = self._find_tie(item, (), ABSENT)
             self._value, self._winner, self._removed_by = default, self._default, item
-            self._parts, self._problem = {}, None
+            self._parts, self._problem, self._at_fault = {}, None, None
         else:
             remaining = get_in(default, inside)
             if remaining is ABSENT:

@@ -153,7 +153,7 @@ def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...]) ->
 def gates_of_option(decision: OptionDecision) -> Iterator[Gate]:
     option = decision.slot.option
     if decision.problem is not None:
-        item = decision.parts[-1].winner if decision.parts else decision.winner
+        item = decision.at_fault or (decision.parts[-1].winner if decision.parts else decision.winner)
         at = item.at if item is not None else None
         ref = item.layer.object.ref if item is not None else None
         yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)

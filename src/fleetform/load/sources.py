@@ -39,8 +39,10 @@ def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
         yield from _read_git(name)
     elif os.path.isdir(name):
         yield from _read_folder(name)
-    elif os.path.exists(name):
+    elif os.path.isfile(name):
         yield _read_file(name)
+    elif os.path.exists(name):
+        yield _unreadable(name, "it is neither a file nor a folder", "give a file or a folder, or - for stdin")
     else:
         yield _unreadable(name, "there is no such file or folder", "check the path; for a git revision write git:NAME")
 
@@ -83,7 +85,7 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
             continue
         if entry.is_dir():
             yield from _walk(path, above | {identity})
-        elif entry.name.endswith(ENDINGS):
+        elif entry.name.endswith(ENDINGS) and (entry.is_file() or entry.is_symlink()):
             yield path
 
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fleetform.app.errors import StateError
 from fleetform.ports import KnownState
 
 _WANTED = "give a file that holds a State of version 1"
-
-
-class StateError(Exception):
-    """Why a state cannot be read, and what to do."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 def load_state(name: str | None) -> KnownState:

@@ -47,7 +47,6 @@ DIAGNOSTICS: dict[str, str] = {
     "repeated-value": "One object gives one path the same value twice.",
     "requirement-lost": "A version of the same major no longer requires an option.",
     "shadowed-override": "An override has no effect anywhere: others hide all it says.",
-    "strict-warning": "A warning, made an error by --strict.",
     "tie": "Two overrides of one rank disagree; time of creation decides.",
     "tie-undecided": "Two overrides of one rank disagree and neither has a creation time; their names decide.",
     "two-owners": "Two objects claim one release on one cluster.",

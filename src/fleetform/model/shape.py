@@ -19,6 +19,7 @@ from fleetform.model.objects import Path
 
 R = TypeVar("R", bound=Record)
 _WHOLE = "\0"
+_MOST_WORDS = 2_000
 
 
 class Misfit(NamedTuple):
@@ -43,6 +44,9 @@ def read_record(tree: Any, record: type[R], name: str = "it") -> R | list[Misfit
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant."""
     words = list(known)
+    if len(words) > _MOST_WORDS:
+        # Looking for the nearest of thousands costs more than the hint is worth.
+        return None
     by_lower = {each.lower(): each for each in words}
     if word.lower() in by_lower:
         return by_lower[word.lower()]
@@ -137,13 +141,13 @@ def _too_short(tree: Any, shape: Any, path: Path) -> Iterator[Misfit]:
 
 
 _PATTERN_HINTS = {
-    r"^([0-9]+(s|m|h|d))+$": "write a duration such as 90s, 30m, 24h or 14d",
-    r"^(100|[1-9]?[0-9])%$": "write a share such as 25%, or a number",
-    r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$": "names hold lower-case letters, digits, - and ., and start and end with one "
+    r"^([0-9]+(s|m|h|d))+\Z": "write a duration such as 90s, 30m, 24h or 14d",
+    r"^(100|[1-9]?[0-9])%\Z": "write a share such as 25%, or a number",
+    r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z": "names hold lower-case letters, digits, - and ., and start and end with one "
     "of the first two",
     "^https?://": "write an address that starts with https://",
-    r"^([01][0-9]|2[0-3]):[0-5][0-9]$": 'write a time of day such as "22:00"',
-    r"^sha256:[0-9a-f]{64}$": "write sha256: and 64 hexadecimal digits",
+    r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z": 'write a time of day such as "22:00"',
+    r"^sha256:[0-9a-f]{64}\Z": "write sha256: and 64 hexadecimal digits",
 }
 
 _KINDS: tuple[tuple[type[inspect.Type], tuple[type, ...], str], ...] = (

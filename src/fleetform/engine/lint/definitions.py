@@ -72,6 +72,29 @@ def _lint_options(report: Report, options: list[Option]) -> None:
             report.error("duplicate-option", message, "keep one of them", *path, "name", related=(first[form],))
         first.setdefault(form, report.object.at(*path, "name"))
         _lint_option(report, option, names, index)
+    _lint_overlaps(report, options, first)
+
+
+def _lint_overlaps(report: Report, options: list[Option], places: dict[tuple[str, ...], At]) -> None:
+    """An option inside another's value goes over what that one says there; in a single value there is no inside."""
+    forms = {}
+    for index, option in enumerate(options):
+        try:
+            forms[normal_form(parse_path(option.name))] = (index, option)
+        except PathError:
+            continue
+    for form, (index, option) in forms.items():
+        outer = next((form[:length] for length in range(len(form) - 1, 0, -1) if form[:length] in forms), None)
+        if outer is None:
+            continue
+        _, other = forms[outer]
+        path = ("spec", "options", index, "name")
+        if other.type in ("map", "list"):
+            message = f"the option {option.name} goes over what {other.name} says there"
+            report.warn("duplicate-option", message, "declare one of them", *path, related=(places[outer],))
+        else:
+            message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
+            report.error("duplicate-option", message, "rename one of them", *path, related=(places[outer],))
 
 
 def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:

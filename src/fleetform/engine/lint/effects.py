@@ -9,20 +9,24 @@ from fleetform.engine.effects import Effects
 from fleetform.engine.prepare import Prepared
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
 def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
     yield from _lint_gates(decisions)
+    yield from _lint_names(decisions)
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
         hint = "give one another name or releaseName, or write presetRef where only values are meant"
         related = (claim.keeps.at("metadata", "name"),)
+        # Two presets may meet on a cluster, and the older keeps it; a Plugin beside a preset must say what it is (B4).
+        by_hand = "Plugin" in (claim.loses.ref.kind, claim.keeps.ref.kind)
+        severity: Severity = "error" if by_hand else "warning"
         yield Diagnostic(
-            "two-owners", message, hint, "error", claim.loses.ref, claim.loses.at("metadata", "name"), related
+            "two-owners", message, hint, severity, claim.loses.ref, claim.loses.at("metadata", "name"), related
         )
 
 
@@ -67,6 +71,21 @@ def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)
 
 
+def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Two plugins of one name in an organization would be one object on Kubernetes."""
+    first: dict[tuple[str, str], PluginDecision] = {}
+    for plugin in decisions.plugins.values():
+        other = first.setdefault((plugin.organization, plugin.name), plugin)
+        if other is not plugin:
+            owner = plugin.target.owner
+            message = (
+                f"the plugins on {other.cluster.ref.name} and {plugin.cluster.ref.name} are both named {plugin.name}"
+            )
+            related = (other.target.owner.at("metadata", "name"),)
+            at = owner.at("metadata", "name")
+            yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
+
+
 def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
@@ -80,7 +99,12 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
         text = f"{message.replace(' here', '')}: {plugin.target.definition} {plugin.version} on {clusters}"
         code = "missing-required" if kind == "required-option" else "wrong-type"
         at = gate.at or owner.at("spec")
-        yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
+        at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)
+        if at_fault is not None:
+            # A path that leads nowhere is wrong wherever it is written, whatever the cluster (S18).
+            yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
+        else:
+            yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
 
 
 def _listed(names: list[str]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fleetform.engine.layers import revision_of
+from fleetform.engine.names import generated_name
 from fleetform.engine.version import offered
 from fleetform.engine.versions import VersionError
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -27,12 +28,20 @@ class Known:
                 continue
             key = (object_.ref.organization, object_.ref.name)
             self._revisions.setdefault(key, {})[revision.version] = revision
-        self._clusters: dict[str, list[str]] = {}
+        self._clusters: dict[str, dict[str, None]] = {}
         for ref in snapshot.clusters:
-            self._clusters.setdefault(ref.organization, []).append(ref.name)
+            self._clusters.setdefault(ref.organization, {})[ref.name] = None
+        self._generated: dict[tuple[str, str], dict[str, str]] = {}
 
-    def clusters(self, organization: str) -> list[str]:
-        return self._clusters.get(organization, [])
+    def clusters(self, organization: str) -> Collection[str]:
+        return self._clusters.get(organization, {}).keys()
+
+    def generated_names(self, organization: str, preset: str) -> dict[str, str]:
+        """The clusters by the name that a preset gives its plugin there."""
+        key = (organization, preset)
+        if key not in self._generated:
+            self._generated[key] = {generated_name(preset, each): each for each in self.clusters(organization)}
+        return self._generated[key]
 
     def revisions(self, organization: str, definition: str) -> list[Revision]:
         return list(self.offers(organization, definition).values())

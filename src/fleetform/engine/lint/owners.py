@@ -92,6 +92,10 @@ def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
     if spec.preset_ref is not None:
         _lint_instance(report, spec, known, readable)
         return report.found
+    if object_.dialect == "greenhouse" and spec.cluster_name is None:
+        # There a plugin without a cluster runs on the central one, which is none of the fleet here.
+        report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
+        return report.found
     for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
         if not getattr(spec, attribute):
             report.error("missing-field", f"a Plugin needs the field {field}", f"add {field}", "spec")
@@ -121,8 +125,7 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Seq
             "missing-reference", f"there is no preset {spec.preset_ref.name}", hint, "spec", "presetRef", "name"
         )
         return
-    generated = {generated_name(preset.ref.name, cluster): cluster for cluster in known.clusters(organization)}
-    cluster = generated.get(report.object.ref.name)
+    cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
     if cluster is None or spec.cluster_name not in (None, cluster):
         expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
         message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"

@@ -100,7 +100,9 @@ def _lint_expression(report: Report, each: Written) -> None:
 
 
 def _value_place(each: Written) -> Path:
-    return (*each.place, "value") if each.key else each.place
+    if not each.key:
+        return each.place
+    return (*each.place, "expression" if each.item.expression is not None else "value")
 
 
 def _lint_contradictions(report: Report, readable: Sequence[tuple[Written, Steps]]) -> None:
@@ -148,37 +150,28 @@ def _same(one: OptionValue | OverrideItem, other: OptionValue | OverrideItem) ->
 # ---- Against definitions
 
 
-def find_option(revision: Revision, steps: Steps) -> tuple[Option, Steps] | None:
-    form = normal_form(steps)
-    by_text = {normal_form(each): option for each, option in revision.options.items()}
-    for length in range(len(form), 0, -1):
-        option = by_text.get(form[:length])
-        if option is not None:
-            return option, steps[length:]
-    return None
-
-
 def option_names(revisions: Iterable[Revision]) -> list[str]:
     return sorted({option.name for revision in revisions for option in revision.options.values()})
 
 
 def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision]) -> bool:
     """Check a value against every revision that declares its option; False where none does."""
-    found = [(revision, *match) for revision in revisions if (match := find_option(revision, steps)) is not None]
+    found = [match for revision in revisions if (match := revision.find(steps)) is not None]
     if not found:
         return _lint_migrated(report, each, steps, revisions)
-    problems = [_problem(option, inside, each) for _, option, inside in found]
+    secret = any(option.type == "secret" for option, _ in found)
+    problems = [_problem(option, inside, each, secret) for option, inside in found]
     if all(problems):
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
         report.error("wrong-type", str(problems[0]), "fix the value", *_value_place(each))
-    option, inside = found[-1][1:]
-    if option.type == "secret" and not inside and each.item.value is not UNSET and each.strategy != "Remove":
-        message = f"{option.name} is a secret and stands here in plain"
+    written = each.item.value is not UNSET or each.item.expression is not None
+    if secret and written and each.strategy != "Remove":
+        message = f"{each.text} is a secret and stands here in plain"
         report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *_value_place(each))
-    if all(option.deprecated is not None for _, option, _ in found):
-        replacement = next((o.deprecated.replaced_by for _, o, _ in found if o.deprecated), None)
+    if all(option.deprecated is not None for option, _ in found):
+        replacement = next((option.deprecated.replaced_by for option, _ in found if option.deprecated), None)
         hint = f"use {replacement}" if replacement else "drop it"
-        report.warn("deprecated-option", f"{option.name} is on its way out", hint, *each.name_place)
+        report.warn("deprecated-option", f"{found[-1][0].name} is on its way out", hint, *each.name_place)
     return True
 
 
@@ -194,7 +187,7 @@ def _lint_migrated(report: Report, each: Written, steps: Steps, revisions: Seque
     return True
 
 
-def _problem(option: Option, inside: Steps, each: Written) -> str | None:
+def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str | None:
     if inside:
         if option.type in ("map", "list"):
             return None
@@ -204,7 +197,7 @@ def _problem(option: Option, inside: Steps, each: Written) -> str | None:
         return None
     if each.strategy == "Merge" and option.type != "map":
         return f"Merge needs a map option, and {option.name} is a {option.type} option"
-    return breaks_rules(option, value)
+    return breaks_rules(option, value, secret)
 
 
 def report_undeclared(report: Report, each: Written, definition: str, names: list[str], error: bool = True) -> None:

@@ -4,6 +4,6 @@ Spellings that the seeds allow side by side are unions here, so that a document 
 message can point into it; the engine asks the records' own functions for the one meaning.
 """
 
-from fleetform.model.kinds.registry import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind, kind_named
+from fleetform.model.kinds.registry import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 
-__all__ = ["API_VERSION", "KINDS", "PLATFORM_NAMESPACE", "Kind", "kind_named"]
+__all__ = ["API_VERSION", "KINDS", "PLATFORM_NAMESPACE", "Kind"]

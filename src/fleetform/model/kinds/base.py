@@ -17,9 +17,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     """A part of a manifest: immutable, camelCase outside, unknown fields refused."""
 
 
-Duration = Annotated[str, doc("A duration such as 90s, 30m, 24h or 14d.", pattern=r"^([0-9]+(s|m|h|d))+$")]
+Duration = Annotated[str, doc("A duration such as 90s, 30m, 24h or 14d.", pattern=r"^([0-9]+(s|m|h|d))+\Z")]
 Count = Annotated[int, doc("A number of clusters.", ge=0)]
-Percent = Annotated[str, doc("A share such as 25%.", pattern=r"^(100|[1-9]?[0-9])%$")]
+Percent = Annotated[str, doc("A share such as 25%.", pattern=r"^(100|[1-9]?[0-9])%\Z")]
 PercentOrCount = Count | Percent
 Time = Annotated[
     str,
@@ -29,14 +29,14 @@ Time = Annotated[
         r"([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?([Zz]|[-+][0-9]{2}:[0-9]{2}))?$",
     ),
 ]
-Name = Annotated[str, doc("A Kubernetes object name.", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+Name = Annotated[str, doc("A Kubernetes object name.", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z", max_length=253)]
 ReleaseName = Annotated[
-    str, doc("A Helm release name, at most 53 characters.", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=53)
+    str, doc("A Helm release name, at most 53 characters.", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z", max_length=53)
 ]
 Text = Annotated[str, Meta(min_length=1)]
 Natural = Annotated[int, Meta(ge=0)]
-TimeOfDay = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
-Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+TimeOfDay = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]
+Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 Choices = Annotated[list[Any], Meta(min_length=1)]
 ClusterRole = Literal["viewer", "editor", "approver", "operator"]
 

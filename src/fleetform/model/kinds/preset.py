@@ -29,7 +29,8 @@ class DefinitionRef(Record, frozen=True):
 
     name: Annotated[Name, doc("The definition's name.")]
     kind: Annotated[
-        Literal["PluginDefinition", "ClusterPluginDefinition"] | None, doc("Read and ignored: names decide.")
+        Literal["PluginDefinition", "ClusterPluginDefinition"] | None,
+        doc("ClusterPluginDefinition: the platform's, even where the organization has its own."),
     ] = None
     version: Annotated[str | None, doc("An exact version or a range; absent: the newest stable one.")] = None
 
@@ -123,13 +124,6 @@ class Substitution(Record, frozen=True):
 
     strict: Annotated[bool, doc("An unknown name is an error.")] = True
     only: Annotated[Literal["Declared", "All"], doc("Which names.")] = "Declared"
-
-
-class NamedValue(Record, frozen=True):
-    """An element of the list form of substitute."""
-
-    name: Annotated[str, doc("The variable.")]
-    value: Annotated[Any, doc("Its value.")] = msgspec.UNSET
 
 
 class PluginTemplate(Record, frozen=True):

@@ -52,7 +52,3 @@ KINDS: dict[str, Kind] = {
         Kind("UpdateWindow", UpdateWindowSpec, "windows"),
     )
 }
-
-
-def kind_named(name: str) -> Kind | None:
-    return KINDS.get(name)

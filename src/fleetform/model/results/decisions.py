@@ -104,15 +104,22 @@ class Part(Struct, frozen=True, eq=False, gc=False):
 
 
 class Slot(Struct, frozen=True, eq=False, gc=False):
-    """An option's name, its path in the values, and its declaration (None where nobody declares it)."""
+    """An option's name, its path in the values, and its declaration (None where nobody declares it).
+
+    It is secret if any version of its definition says so: a value does not become harmless by being older.
+    """
 
     name: str
     steps: Steps
     option: Option | None
+    secret: bool = False
 
 
 class OptionDecision(Struct, frozen=True, eq=False, gc=False):
-    """An option's value, the item that won, and what it hid, from specific to generic."""
+    """An option's value, the item that won, and what it hid, from specific to generic.
+
+    problem says what is wrong with the value; at_fault is the item that could not be applied, where that is it.
+    """
 
     slot: Slot
     value: Any
@@ -122,6 +129,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     tied_with: Item | None = None
     removed_by: Item | None = None
     problem: str | None = None
+    at_fault: Item | None = None
 
     @property
     def name(self) -> str:
@@ -155,6 +163,16 @@ class Revision(Struct, frozen=True, eq=False, gc=False):
     version: str
     options: dict[Steps, Option]
     default_layer: Layer
+    forms: dict[tuple[str, ...], Option]
+
+    def find(self, steps: Steps) -> tuple[Option, Steps] | None:
+        """The declared option a path belongs to, and the path inside it: the longest name wins (R0-8)."""
+        form = tuple([str(step) for step in steps])
+        for length in range(len(form), 0, -1):
+            option = self.forms.get(form[:length])
+            if option is not None:
+                return option, steps[length:]
+        return None
 
 
 SkipReason = Literal["not-declared", "not-yet-known", "removed"]
@@ -248,9 +266,13 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     @property
     def options(self) -> dict[str, OptionDecision]:
         """Every option by name, in path order: the shared ones, with this plugin's own in their places."""
-        merged = {each.slot.name: each.decision for each in self.shared.options if each.decision is not None}
+        merged = {each.slot.name: each.decision for each in self.shared.options}
+        known = len(merged)
         merged.update((each.slot.name, each) for each in self.own)
-        return dict(sorted(merged.items(), key=lambda entry: sort_key(entry[1].slot.steps)))
+        found = {name: each for name, each in merged.items() if each is not None}
+        if len(merged) == known:
+            return found
+        return dict(sorted(found.items(), key=lambda entry: sort_key(entry[1].slot.steps)))
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
