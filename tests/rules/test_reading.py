@@ -139,3 +139,51 @@ def test_a_definition_that_renders_its_own_folder_is_still_read() -> None:
     fleet = fleet_of({**others, "catalog/definition.yaml": definition, "catalog/x.yaml": "a: [1\n"})
     assert codes(fleet) == []
     assert len(fleet.snapshot.definitions) == 1
+
+
+ODD: dict[str, tuple[str, str]] = {
+    "cron": ("UpdateWindow", "{type: Allow, schedule: banana, duration: 4h}"),
+    "reversed": ("UpdateWindow", "{type: HardFreeze, from: 2026-12-31, to: 2026-12-01}"),
+    "days alone": ("UpdateWindow", "{type: Allow, days: [Mon], duration: 4h}"),
+    "two forms": ("UpdateWindow", "{type: Allow, days: [Mon], start: '22:00', schedule: '0 22 * * *', duration: 4h}"),
+    "floor": ("LifecyclePolicy", "{support: [{definition: web, floor: banana}]}"),
+    "end": ("LifecyclePolicy", "{support: [{definition: web, ends: [{version: 1.x, at: 2026-99-99}]}]}"),
+    "remainders": ("RolloutPolicy", "{stages: [{name: a, remainder: true}, {name: b, remainder: true}]}"),
+    "selector": (
+        "Placement",
+        "{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a, operator: In}]}}}]}",
+    ),
+    "taint": ("Cluster", "{taints: [{key: a, effect: NoSelect, timeAdded: 2026-99-99}]}"),
+    "access": ("Cluster", "{access: {context: a, directory: b}}"),
+    "newline": ("LifecyclePolicy", '{notice: "2d\\n"}'),
+    "notification": ("Organization", "{notifications: [{events: [Blocked]}]}"),
+    "catalog": ("Catalog", "{sources: [{directory: a, helm: {repository: b}}]}"),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_what_the_shape_alone_does_not_refuse_is_refused_at_its_place(what: str) -> None:
+    kind, spec = ODD[what]
+    name = {"LifecyclePolicy": "default", "Organization": "acme"}.get(kind, "odd")
+    manifest = (
+        f"apiVersion: fleetform.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}, namespace: acme}}\nspec: {spec}\n"
+    )
+    found, _, _ = only_error(fleet_of(manifest))
+    assert found.path.startswith("spec")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "  upgrades: {acknowledged: [{version: banana}]}\n",
+        "  upgrades: {emergency: {reason: x, expires: 2026-99-99}}\n",
+        "  substitute: [{a: 1, b: 2}]\n",
+        "  rolloutPolicy: a\n  rollout: External\n",
+        "  delivery: {directory: {path: a}, flux: {}}\n",
+        "  waitFor: [{}]\n",
+        "    pluginDefinitionVersion: 2.0.0\n",
+    ],
+)
+def test_a_preset_is_checked_beyond_its_shape(more: str) -> None:
+    preset = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n") + more
+    assert len(fleet_with(preset=preset).errors) == 1

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from fleetform.dialects.greenhouse import is_greenhouse, read_greenhouse, unread_greenhouse
 from fleetform.dialects.native import is_native, looks_misspelt, read_native
 from fleetform.dialects.reading import Reading
 from fleetform.engine.lint import lint_objects
@@ -161,11 +160,11 @@ def _read(document: Document, organization: str) -> Reading:
     tree, origin = document.tree, document.origin
     if is_native(tree):
         return read_native(tree, origin, organization)
-    if is_greenhouse(tree):
+    if str(tree.get("apiVersion")).startswith("greenhouse.sap/"):
+        # Imported where it is needed: most fleets have none of these, and start-up time counts.
+        from fleetform.dialects.greenhouse import read_greenhouse
+
         return read_greenhouse(tree, origin, organization)
-    note = unread_greenhouse(tree, origin)
-    if note is not None:
-        return Reading(None, (note,))
     return _read_foreign(tree, origin, organization)
 
 

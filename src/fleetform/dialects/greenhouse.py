@@ -69,12 +69,11 @@ class _Translation(NamedTuple):
     moved: Moved = ()
 
 
-def is_greenhouse(tree: dict[str, Any]) -> bool:
-    return tree.get("apiVersion") == API_VERSION and tree.get("kind") in _TRANSLATIONS
-
-
 def read_greenhouse(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
-    translation = _TRANSLATIONS[tree["kind"]]
+    """A document of Greenhouse's API group, whatever kind it is."""
+    translation = _TRANSLATIONS.get(str(tree.get("kind")))
+    if translation is None or tree.get("apiVersion") != API_VERSION:
+        return Reading(None, (_unread(tree, origin),))
     ref = Ref(translation.native, _organization(tree, organization), _name(tree))
     metadata, diagnostics = read_metadata(tree, origin, ref)
     if not ref.name:
@@ -93,11 +92,14 @@ def read_greenhouse(tree: dict[str, Any], origin: Origin, organization: str) -> 
     return Reading(object_, (*diagnostics, *notes.found))
 
 
-def unread_greenhouse(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
-    """What to say about Greenhouse's other kinds: a slip of the finger, or something that is not read here."""
-    if tree.get("apiVersion") != API_VERSION:
-        return None
+def _unread(tree: dict[str, Any], origin: Origin) -> Diagnostic:
+    """What to say about other kinds and versions: a slip of the finger, or something that is not read here."""
     kind = str(tree.get("kind"))
+    if tree.get("apiVersion") != API_VERSION:
+        at = At(origin, (*origin.base, "apiVersion"))
+        return Diagnostic(
+            "unsupported-version", f"{tree.get('apiVersion')} cannot be read", f"there is {API_VERSION}", at=at
+        )
     at = At(origin, (*origin.base, "kind"))
     meant = None if kind in _UNREAD else nearest(kind, [*_TRANSLATIONS, "PluginOverride"])
     if meant is not None:

@@ -34,6 +34,7 @@ def parse_path(text: str) -> Steps:
     return _parse_pointer(text) if text.startswith("/") else _parse_dotted(text)
 
 
+@lru_cache(maxsize=65_536)
 def normal_form(steps: Steps) -> tuple[str, ...]:
     """What two spellings of one path have in common."""
     return tuple(str(step) for step in steps)

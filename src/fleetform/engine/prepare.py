@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import structs
@@ -24,7 +24,7 @@ from fleetform.engine.version import Choice, Offers, choose, offered, support_ru
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.fleet import ClusterSpec
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
 from fleetform.model.snapshot import Snapshot
 
@@ -204,7 +204,11 @@ class Prepared:
         return "not-yet-known" if any(self.route(each, steps) is not None for each in newer) else "not-declared"
 
     def clusters_reached(self, override: Override) -> list[Cluster]:
-        candidates = self.clusters.get(override.object.ref.organization, ())
+        organization = override.object.ref.organization
+        candidates: Iterable[Cluster] = self.clusters.get(organization, ())
+        if all(each.names and each.requirements is None for each in override.matchers):
+            refs = {Ref("Cluster", organization, name) for each in override.matchers for name in each.names}
+            candidates = [self.snapshot.clusters[ref] for ref in refs if ref in self.snapshot.clusters]
         return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
 
 

@@ -123,9 +123,9 @@ class _Heard(Struct, frozen=True, eq=False):
     inside: Steps
     value: Any
 
-    def at(self, path: Steps) -> Any:
-        """What it says at or below a path; nothing where it does not speak of it."""
-        form, own = normal_form(path), normal_form(self.inside)
+    def at(self, path: Steps, form: tuple[str, ...]) -> Any:
+        """What it says at or below a path (given in normal form, too); nothing where it does not speak of it."""
+        own = normal_form(self.inside)
         if own[: len(form)] == form:
             return self.value if self.item.strategy != "Remove" else ABSENT
         if form[: len(own)] != own:
@@ -230,7 +230,7 @@ class _Folding:
         form = normal_form(path)
         for below in [each for each in self._parts if each[: len(form)] == form]:
             del self._parts[below]
-        hidden = [each.item for each in reversed(self._heard) if each.at(path) is not _NOTHING]
+        hidden = [each.item for each in reversed(self._heard) if each.at(path, form) is not _NOTHING]
         self._parts[form] = Part(path, value, item, tuple(hidden), self._find_tie(item, path, value))
 
     def _remove(self, item: Item, inside: Steps) -> None:
@@ -260,7 +260,7 @@ class _Folding:
         return None
 
     def _disagrees(self, heard: _Heard, item: Item, path: Steps, value: Any) -> bool:
-        said = heard.at(path)
+        said = heard.at(path, normal_form(path))
         if isinstance(said, _Nothing):
             return False
         if item.strategy == "Remove" or said is ABSENT:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fleetform.engine.ranges import Range, RangeError, parse_range
 from fleetform.engine.times import parse_time
-from fleetform.engine.versions import parse_version
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Support
 from fleetform.model.results.decisions import Gate, Revision
@@ -52,10 +52,26 @@ def support_rules(support: Iterable[Support], definition: str, at: datetime) -> 
     for rule in support:
         if rule.definition != definition:
             continue
-        floors += [rule.floor] if rule.floor is not None else []
-        yanked.update(str(parse_version(each)) for each in rule.yanked or [])
-        ended += [parse_range(end.version) for end in rule.ends or [] if parse_time(end.at) <= at]
+        floors += _readable([rule.floor] if rule.floor is not None else [])
+        yanked.update(_readable(rule.yanked or []))
+        for end in rule.ends or []:
+            try:
+                if parse_time(end.at) <= at:
+                    ended.append(parse_range(end.version))
+            except ValueError:
+                # Said where the policy stands.
+                continue
     return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended))
+
+
+def _readable(versions: Iterable[str]) -> list[str]:
+    found = []
+    for version in versions:
+        try:
+            found.append(str(parse_version(version)))
+        except VersionError:
+            continue
+    return found
 
 
 def offered(revisions: Revisions, organization: str, definition: str) -> Offers:

@@ -30,6 +30,10 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
         exactly_one(report, spec.source, fields, "spec", "source")
         if spec.source.kustomize is not None:
             exactly_one(report, spec.source.kustomize, {"path": "path", "git": "git"}, "spec", "source", "kustomize")
+            git = spec.source.kustomize.git
+            if git is not None and git.ref is not None:
+                refs = {"tag": "tag", "commit": "commit", "branch": "branch"}
+                exactly_one(report, git.ref, refs, "spec", "source", "kustomize", "git", "ref")
     else:
         say = report.warn if object_.dialect == "native" else report.note
         say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
@@ -112,6 +116,11 @@ def _lint_option(report: Report, option: Option, names: list[str], index: int) -
         problem = breaks_rules(plain, choice)
         if problem:
             report.error("wrong-type", problem, "fix the choice", *path, "enum", position)
+    if option.regex is not None and option.type not in ("string", "secret"):
+        report.warn("bad-value", f"regex has no effect on a {option.type} option", "drop it", *path, "regex")
+    for bound, value in (("minimum", option.minimum), ("maximum", option.maximum)):
+        if value is not None and option.type != "int":
+            report.warn("bad-value", f"{bound} has no effect on a {option.type} option", "drop it", *path, bound)
     if option.minimum is not None and option.maximum is not None and option.minimum > option.maximum:
         report.error("bad-value", f"no value of {option.name} can fit its bounds", "swap them", *path, "minimum")
     replacement = option.deprecated.replaced_by if option.deprecated else None
@@ -151,6 +160,11 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
     target = migration.rename.to if migration.rename else migration.retype.name if migration.retype else None
     if migration.require is not None:
         target = migration.require.name
+    gone = migration.rename.from_ if migration.rename else migration.remove.name if migration.remove else "a"
+    try:
+        parse_path(gone)
+    except PathError as error:
+        report.error("bad-path", error.message, "write a.b or a.b[0]", *path)
     if target is not None and target not in names:
         hint = did_you_mean(target, names, "name an option of this version")
         report.error("undeclared-option", f"the migration leads to {target}, which is not declared", hint, *path)
@@ -167,7 +181,12 @@ def _lint_changes(report: Report, spec: PluginDefinitionSpec) -> None:
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
         _lint_migration(report, spec, migration, index)
+    seen: set[str] = set()
     for index, output in enumerate(spec.outputs or []):
+        if output.name in seen:
+            message = f"the output {output.name} is named twice"
+            report.error("duplicate-object", message, "rename one", "spec", "outputs", index, "name")
+        seen.add(output.name)
         if (output.value is UNSET) == (output.object_field_ref is None):
             message = f"the output {output.name} needs one of value and objectFieldRef"
             report.error("exactly-one", message, "keep one of them", "spec", "outputs", index)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from fleetform.engine.layers import definition_of
 from fleetform.engine.lint.known import Known
-from fleetform.engine.lint.policies import lint_rollout
+from fleetform.engine.lint.policies import lint_reference, lint_rollout, lint_time
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_cluster_name, lint_selector
 from fleetform.engine.lint.values import (
@@ -23,6 +23,7 @@ from fleetform.engine.lint.values import (
 from fleetform.engine.names import generated_name
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.version import choose
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
@@ -43,6 +44,7 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnos
         _not_yet(report, "placement selects no cluster", "use clusterSelector", "spec", "placement")
     template = spec.plugin
     definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
+    _lint_two_versions(report, template.plugin_definition, template.plugin_definition_version, ("spec", "plugin"))
     _lint_definition(report, known, definition, wanted, _version_place(template.plugin_definition, ("spec", "plugin")))
     readable = lint_written(report, written_values(template.option_values, ("spec", "plugin", "optionValues")))
     readable += _lint_groups(report, spec, known)
@@ -134,6 +136,12 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Seq
     _lint_against_definition(report, known, definition, readable)
 
 
+def _lint_two_versions(report: Report, written: DefinitionRef | str | None, beside: str | None, path: Path) -> None:
+    if isinstance(written, DefinitionRef) and written.version is not None and beside not in (None, written.version):
+        message = f"two versions are given: {written.version} and {beside}"
+        report.error("exactly-one", message, "keep one of them", *path, "pluginDefinitionVersion")
+
+
 def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:
     """Where the definition's name and its version stand."""
     place = (*path, "pluginDefinition")
@@ -190,26 +198,39 @@ def _lint_against_definition(
 
 
 def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+    if isinstance(spec.substitute, list):
+        for index, entry in enumerate(spec.substitute):
+            if len(entry) != 1 and not (set(entry) <= {"name", "value"} and "name" in entry):
+                message = "an entry of substitute is one name with its value, or name and value"
+                report.error("bad-value", message, "write {NAME: value}", "spec", "substitute", index)
     exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
     if spec.rollout_policy is not None:
-        _lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
+        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
     for index, name in enumerate(spec.update_windows or []):
-        _lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
+        lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
     if spec.delivery is not None:
         fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
         exactly_one(report, spec.delivery, fields, "spec", "delivery")
+    _lint_upgrades(report, spec, known)
     for index, wait in enumerate(spec.wait_for or []):
         exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
     _lint_bindings(report, spec)
 
 
-def _lint_reference(report: Report, known: Known, kind: str, name: str, *path: str | int) -> None:
-    names = known.names(kind, report.object.ref.organization)
-    if name not in names:
-        hint = did_you_mean(name, names, "add it, or drop the name")
-        report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
+def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+    if spec.upgrades is None:
+        return
+    for index, said in enumerate(spec.upgrades.acknowledged or []):
+        path: Path = ("spec", "upgrades", "acknowledged", index)
+        lint_selector(report, said.cluster_selector, known, *path, "clusterSelector")
+        try:
+            parse_version(said.version)
+        except VersionError as error:
+            report.error("bad-version", str(error), "name the version that is fine", *path, "version")
+    if spec.upgrades.emergency is not None:
+        lint_time(report, spec.upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
 
 
 def _not_yet(report: Report, what: str, hint: str, *path: str | int) -> None:

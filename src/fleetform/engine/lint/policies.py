@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -16,8 +17,13 @@ from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.definition import CatalogSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec, RolloutPolicySpec, UpdateWindowSpec
+from fleetform.model.kinds.placement import PlacementSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+
+_FIELD = r"[0-9A-Za-z*/,?#L-]+"
+_CRON = re.compile(rf"{_FIELD}( +{_FIELD}){{4}}\Z|@[a-z]+\Z")
 
 
 def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
@@ -27,18 +33,32 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
     elif isinstance(spec, UpdateWindowSpec):
         _lint_window(report, spec, known)
     elif isinstance(spec, OrganizationSpec):
-        _lint_organization(report, spec)
+        _lint_organization(report, spec, known)
     elif isinstance(spec, ClusterSpec):
         _lint_cluster(report, spec)
     elif isinstance(spec, LifecyclePolicySpec):
         if object_.ref.name != "default":
             report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
         _lint_support(report, spec)
+    elif isinstance(spec, PlacementSpec):
+        _lint_placement(report, spec)
     elif isinstance(spec, CatalogSpec):
         for index, source in enumerate(spec.sources):
             fields = {"directory": "directory", "git": "git", "helm": "helm", "oci": "oci"}
             exactly_one(report, source, fields, "spec", "sources", index)
     return report.found
+
+
+def _lint_placement(report: Report, spec: PlacementSpec) -> None:
+    for index, predicate in enumerate(spec.predicates or []):
+        required = predicate.required_cluster_selector
+        if required is None or required.label_selector is None:
+            continue
+        try:
+            compile_labels(required.label_selector)
+        except SelectorError as error:
+            path = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
+            report.error("bad-selector", error.message, "fix the selector", *path, *error.where)
 
 
 def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:
@@ -51,7 +71,7 @@ def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:
             except VersionError as error:
                 report.error("bad-version", str(error), "write a version such as 1.4.0", *path, field)
         for position, end in enumerate(rule.ends or []):
-            _lint_time(report, end.at, *path, "ends", position, "at")
+            lint_time(report, end.at, *path, "ends", position, "at")
             try:
                 parse_range(end.version)
             except RangeError as error:
@@ -61,6 +81,11 @@ def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:
 
 def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Known, *path: str | int) -> None:
     seen: dict[str, int] = {}
+    remainders = [index for index, stage in enumerate(spec.stages or []) if stage.remainder]
+    if len(remainders) > 1:
+        related = (report.object.at(*path, "stages", remainders[0], "remainder"),)
+        place = (*path, "stages", remainders[1], "remainder")
+        report.error("duplicate-stage", "two stages take the remainder", "keep one of them", *place, related=related)
     for index, stage in enumerate(spec.stages or []):
         place = (*path, "stages", index)
         if stage.name in seen:
@@ -87,12 +112,46 @@ def _lint_window(report: Report, spec: UpdateWindowSpec, known: Known) -> None:
         report.error("exactly-one", message, "keep one of them", "spec")
     if ("schedule" in given or "days and start" in given) and spec.duration is None:
         report.error("missing-field", "the window needs the field duration", "add duration: 4h", "spec")
+    if spec.schedule is not None and not _CRON.match(spec.schedule):
+        hint = 'write minute, hour, day, month and weekday, as in "0 22 * * MON-THU"'
+        report.error("bad-value", f"{spec.schedule!r} is not a cron expression", hint, "spec", "schedule")
+    if "days and start" in given and (spec.days is None or spec.start is None):
+        missing = "start" if spec.start is None else "days"
+        report.error("missing-field", f"the window needs the field {missing}", f"add {missing}", "spec")
     for field, text in (("from", spec.from_), ("to", spec.to)):
-        _lint_time(report, text, "spec", field)
+        lint_time(report, text, "spec", field)
+    if _is_reversed(spec.from_, spec.to):
+        report.error("bad-value", "the window ends before it begins", "swap from and to", "spec", "to")
+    for index, name in enumerate(spec.plugin_definition_names or []):
+        if name not in known.definitions(report.object.ref.organization):
+            hint = did_you_mean(name, known.definitions(report.object.ref.organization), "add it, or drop the name")
+            report.warn(
+                "unknown-name", f"there is no definition {name} here", hint, "spec", "pluginDefinitionNames", index
+            )
     _lint_zone(report, spec.time_zone, "spec", "timeZone")
 
 
-def _lint_organization(report: Report, spec: OrganizationSpec) -> None:
+def _is_reversed(start: str | None, end: str | None) -> bool:
+    try:
+        return start is not None and end is not None and parse_time(start) >= parse_time(end)
+    except ValueError:
+        return False
+
+
+def lint_reference(report: Report, known: Known, kind: str, name: str, *path: str | int) -> None:
+    """An object of the same organization that is named must exist; it may come later, so this warns."""
+    names = known.names(kind, report.object.ref.organization)
+    if name not in names:
+        hint = did_you_mean(name, names, "add it, or drop the name")
+        report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
+
+
+def _lint_organization(report: Report, spec: OrganizationSpec, known: Known) -> None:
+    if spec.default_rollout_policy is not None:
+        place = ("spec", "defaultRolloutPolicy")
+        lint_reference(report, known, "RolloutPolicy", spec.default_rollout_policy, *place)
+    for index, name in enumerate(spec.default_update_windows or []):
+        lint_reference(report, known, "UpdateWindow", name, "spec", "defaultUpdateWindows", index)
     for index, notification in enumerate(spec.notifications or []):
         exactly_one(report, notification, {"webhook": "webhook", "slack": "slack"}, "spec", "notifications", index)
     if spec.default_delivery is not None:
@@ -102,6 +161,8 @@ def _lint_organization(report: Report, spec: OrganizationSpec) -> None:
 
 def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
     _lint_zone(report, spec.time_zone, "spec", "timeZone")
+    for index, taint in enumerate(spec.taints or []):
+        lint_time(report, taint.time_added, "spec", "taints", index, "timeAdded")
     if spec.access is not None:
         fields = {"kubeconfig": "kubeconfig", "context": "context", "directory": "directory"}
         exactly_one(report, spec.access, fields, "spec", "access")
@@ -113,7 +174,7 @@ def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
         report.error("bad-selector", error.message, "fix the label", "metadata", "labels", *error.where[1:])
 
 
-def _lint_time(report: Report, text: str | None, *path: str | int) -> None:
+def lint_time(report: Report, text: str | None, *path: str | int) -> None:
     if text is None:
         return
     try:
