@@ -71,7 +71,9 @@ def fleet(*more: str) -> Fleet:
 
 
 def values(fleet: Fleet, cluster: str, plugin: str = "perses") -> dict[str, Any]:
-    tree: dict[str, Any] = values_tree(fleet.decisions.plugins["acme", cluster, f"{plugin}-{cluster}"])["perses"]
+    tree: dict[str, Any] = values_tree(fleet.decisions.plugins["acme", cluster, f"{plugin}-{cluster}"].options)[
+        "perses"
+    ]
     return tree
 
 

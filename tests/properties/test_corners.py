@@ -24,7 +24,9 @@ def test_a_removal_that_lost_is_among_the_applied_overrides() -> None:
     fleet = _fleet_with_overrides(
         override("all", "[{path: replicas, strategy: Remove}]"), override("one", "[{path: replicas, value: 9}]", ON_ONE)
     )
-    assert [each.override.ref.name for each in applied_overrides(plugin_on(fleet, "eu-1"))] == ["all", "one"]
+    plugin = plugin_on(fleet, "eu-1")
+    applied = applied_overrides(plugin.shared.overrides, plugin.options)
+    assert [each.override.ref.name for each in applied] == ["all", "one"]
 
 
 @pytest.mark.rule("S20")

@@ -30,7 +30,8 @@ OVERRIDES = documents(
 @pytest.mark.rule("R0-18")
 def test_applied_overrides_stand_in_order_with_what_each_won_and_lost() -> None:
     fleet = fleet_with(overrides=OVERRIDES)
-    applied = applied_overrides(plugin_on(fleet, "eu-1"))
+    plugin = plugin_on(fleet, "eu-1")
+    applied = applied_overrides(plugin.shared.overrides, plugin.options)
     assert [(each.override.ref.name, each.rank, each.won, each.lost) for each in applied] == [
         ("z-all", 1, ("host",), ("replicas",)),
         ("eu", 2, (), ("replicas",)),

@@ -160,7 +160,7 @@ def test_a_value_that_no_running_revision_knows_moves_nobody() -> None:
     value = override("o", "[{path: admin, value: me}]")
     pinned = fleet_with(newer=newer, preset=wanting("1.0.0"), value=value)
     plugin = plugin_on(pinned, "eu-1")
-    assert "admin" not in values_tree(plugin)
+    assert "admin" not in values_tree(plugin.options)
     assert [(each.item.text, each.reason) for each in plugin.skipped] == [("admin", "not-yet-known")]
     assert pinned.errors == ()
 
@@ -171,7 +171,7 @@ def test_a_set_option_that_is_gone_without_a_migration_blocks_the_upgrade() -> N
     fleet = fleet_running("1.0.0", newer=newer, value=override("o", "[{path: host, value: x}]"))
     plugin = plugin_on(fleet, "eu-1")
     assert (plugin.version, gates(plugin)) == ("1.0.0", ["removed-option"])
-    assert values_tree(plugin)["host"] == "x"
+    assert values_tree(plugin.options)["host"] == "x"
     without = fleet_running("1.0.0", newer=newer)
     assert plugin_on(without, "eu-1").version == "1.1.0"
 
@@ -278,7 +278,7 @@ def test_renames_and_retypes_apply_in_memory_across_versions_and_removals_do_not
     preset = PRESET + "    - {name: host, value: a.example}\n    - {name: githubs, value: {x: u1, b: u2}}\n"
     plugin = plugin_on(migrated(preset=preset + "    - {name: labels, value: {a: b}}\n"), "eu-1")
     assert (plugin.version, gates(plugin)) == ("1.2.0", [])
-    assert values_tree(plugin) == {
+    assert values_tree(plugin.options) == {
         "replicas": 2,
         "server": {"hostname": "a.example"},
         "githubs": [{"name": "b", "url": "u2"}, {"name": "x", "url": "u1"}],
@@ -295,7 +295,7 @@ def test_renames_and_retypes_apply_in_memory_across_versions_and_removals_do_not
     ],
 )
 def test_migrations_apply_to_overrides_written_for_any_version(layer: str) -> None:
-    assert values_tree(plugin_on(migrated(layer), "eu-1"))["server"] == {"hostname": "b.example"}
+    assert values_tree(plugin_on(migrated(layer), "eu-1").options)["server"] == {"hostname": "b.example"}
 
 
 @pytest.mark.rule("R2-6", "B9")
@@ -324,7 +324,7 @@ def test_values_are_checked_against_the_revision_of_their_own_cluster() -> None:
 def test_a_defaults_change_reaches_an_untouched_plugin_only_through_its_revision() -> None:
     newer = version("1.1.0").replace("default: {team: none}", "default: {team: all}")
     before, after = fleet_with(newer=newer, preset=wanting("1.0.0")), fleet_with(newer=newer)
-    values: list[Any] = [values_tree(plugin_on(fleet, "eu-1"))["labels"] for fleet in (before, after)]
+    values: list[Any] = [values_tree(plugin_on(fleet, "eu-1").options)["labels"] for fleet in (before, after)]
     assert values == [{"team": "none"}, {"team": "all"}]
 
 

@@ -97,7 +97,7 @@ def test_the_longest_declared_name_wins_and_the_rest_is_a_path_inside(
 @pytest.mark.rule("R0-8")
 def test_option_names_become_the_tree_that_the_renderer_gets() -> None:
     fleet = fleet_with(definition=DOTTED)
-    assert values_tree(plugin_on(fleet, "eu-1")) == {
+    assert values_tree(plugin_on(fleet, "eu-1").options) == {
         "controller": {"a": 1, "config": {"deep": {"x": {"z": 1}}}},
         "extraArgs": ["--one"],
         "replicas": 2,
@@ -158,7 +158,7 @@ def test_an_override_that_names_no_definition_is_skipped_where_the_option_is_not
     assert plugins["acme", "eu-1", "web-eu-1"].options["host"].value == "x"
     skipped = plugins["acme", "eu-1", "other-eu-1"].skipped
     assert [(each.item.text, each.reason) for each in skipped] == [("host", "not-declared")]
-    assert "host" not in values_tree(plugins["acme", "eu-1", "other-eu-1"])
+    assert "host" not in values_tree(plugins["acme", "eu-1", "other-eu-1"].options)
 
 
 @pytest.mark.rule("R0-22")
@@ -170,7 +170,7 @@ def test_an_override_that_names_a_definition_without_the_option_is_an_error_unle
     ]
     allowed = fleet_with(override=override("o", "[{path: hots, value: x}]", f"{named}, allowUndeclared: true"))
     assert codes(allowed) == []
-    assert values_tree(plugin_on(allowed, "eu-1"))["hots"] == "x"
+    assert values_tree(plugin_on(allowed, "eu-1").options)["hots"] == "x"
 
 
 @pytest.mark.rule("S14")
@@ -198,7 +198,7 @@ def test_remove_leaves_the_default_or_nothing() -> None:
     options = plugin_on(fleet, "eu-1").options
     assert options["replicas"].value == 1
     assert options["replicas"].removed_by is not None
-    assert "host" not in values_tree(plugin_on(fleet, "eu-1"))
+    assert "host" not in values_tree(plugin_on(fleet, "eu-1").options)
     assert [item.layer.name for item in options["host"].hidden] == ["preset"]
 
 

@@ -9,4 +9,4 @@ from fleetform.model.results.diagnostics import Diagnostic
 
 def against(fleet: Fleet, base: Fleet) -> list[Diagnostic]:
     """What the definitions of a fleet owe those of the fleet before."""
-    return list(compare_definitions(base.decisions.memory.revisions, fleet.decisions.memory.revisions))
+    return list(compare_definitions(base.decisions.revisions, fleet.decisions.revisions))

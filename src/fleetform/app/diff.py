@@ -347,7 +347,7 @@ def _changelog(before: Fleet, after: Fleet, changes: list[PluginChange]) -> Iter
         revision = change.after.target.revision
         assert revision is not None
         name = (revision.object.ref.organization, revision.object.ref.name)
-        for version, offer in after.decisions.memory.revisions[name].items():
+        for version, offer in after.decisions.revisions[name].items():
             told = offer.object.spec.changes
             if told is not None and parse_version(low) < parse_version(version) <= parse_version(high):
                 passed[(*name, version)] = told.changelog or told.summary or ""
@@ -372,7 +372,7 @@ def _odd_overrides(before: Fleet, after: Fleet, scope: Scope) -> View:
 
 def _odd(fleet: Fleet, scope: Scope) -> dict[str, list[Object[Any]]]:
     effects = Effects(fleet.decisions)
-    active = [each for each in fleet.decisions.memory.overrides if scope.holds(each.ref)]
+    active = [each for each in fleet.decisions.overrides if scope.holds(each.ref)]
     tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
     return {
         "dead": [each for each in active if not effects.plugins(each)],

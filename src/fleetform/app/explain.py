@@ -77,18 +77,19 @@ def find_option(plugin: PluginDecision, text: str) -> OptionDecision:
 
 def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> dict[str, Any]:
     """The Explanation of a plugin, or of one option of it."""
-    locator = fleet.input.locator
-    chosen = list(plugin.options.values()) if option is None else [find_option(plugin, option)]
+    locator, options = fleet.input.locator, plugin.options
+    values = values_tree(options)
+    chosen = list(options.values()) if option is None else [find_option(plugin, option)]
     return {
         "kind": "Explanation",
         "plugin": plugin.name,
         "organization": plugin.organization,
         "cluster": plugin.cluster.ref.name,
         "definition": plugin.target.definition,
-        "target": {"version": plugin.version, "inputHash": plugin_hash(plugin)},
+        "target": {"version": plugin.version, "inputHash": plugin_hash(plugin, values)},
         "admitted": fleet.state.admitted.get((plugin.organization, plugin.cluster.ref.name, plugin.name)),
-        "appliedOverrides": applied_view(plugin),
-        "values": masked(values_tree(plugin)),
+        "appliedOverrides": applied_view(plugin, options),
+        "values": masked(values),
         "options": [option_view(each, locator) for each in chosen],
         "skipped": [
             {"path": each.item.text, "reason": each.reason, **speaker_view(each.item, locator)}

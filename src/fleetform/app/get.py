@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from fleetform.app.errors import NotFoundError
@@ -26,7 +26,7 @@ from fleetform.engine.lint.known import Known
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import ABSENT, PluginDecision, Revision, Secret
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Revision, Secret
 from fleetform.model.shape import did_you_mean
 
 View = dict[str, Any]
@@ -71,7 +71,8 @@ def _plugins(fleet: Fleet, scope: Scope) -> Iterator[View]:
 
 def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
     """A Plugin in the native shape, whatever dialect it came from (S9)."""
-    locator, target = fleet.input.locator, plugin.target
+    locator, target, options = fleet.input.locator, plugin.target, plugin.options
+    values = values_tree(options)
     reference: View = {"name": target.definition}
     if plugin.version is not None:
         reference["version"] = plugin.version
@@ -80,7 +81,7 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
         "clusterName": plugin.cluster.ref.name,
         "releaseName": target.release_name,
         "releaseNamespace": target.release_namespace,
-        "optionValues": list(_effective(plugin)),
+        "optionValues": list(_effective(options)),
     }
     if target.owner.ref.kind == "PluginPreset":
         spec["presetRef"] = {"name": target.owner.ref.name}
@@ -91,9 +92,9 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
         "spec": spec,
         "status": {
             "version": plugin.version,
-            "inputHash": plugin_hash(plugin),
-            "values": masked(values_tree(plugin)),
-            "appliedOverrides": applied_view(plugin),
+            "inputHash": plugin_hash(plugin, values),
+            "values": masked(values),
+            "appliedOverrides": applied_view(plugin, options),
             "configReferences": [],
             "running": plugin.running,
             "wanted": plugin.wanted_version,
@@ -104,8 +105,8 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
     }
 
 
-def _effective(plugin: PluginDecision) -> Iterator[View]:
-    for decision in plugin.options.values():
+def _effective(options: Mapping[str, OptionDecision]) -> Iterator[View]:
+    for decision in options.values():
         value = decision.value
         if isinstance(value, Secret) and value.ref is not None:
             yield {"name": decision.name, "valueFrom": {"secret": {"name": value.ref.name, "key": value.ref.key}}}
@@ -140,14 +141,11 @@ def _definitions(fleet: Fleet, scope: Scope) -> Iterator[View]:
 
 def _revisions(fleet: Fleet, scope: Scope) -> Iterator[View]:
     """Versions side by side are revisions, numbered in their order (S6)."""
-    by_name: dict[tuple[str, str], list[Revision]] = {}
-    for object_, revision in fleet.decisions.memory.revision_of.items():
-        if scope.offers(object_.ref):
-            by_name.setdefault((object_.ref.organization, object_.ref.name), []).append(revision)
-    for revisions in by_name.values():
-        ordered = sorted(revisions, key=lambda each: parse_version(each.version))
+    for revisions in fleet.decisions.revisions.values():
+        ordered = sorted(revisions.values(), key=lambda each: parse_version(each.version))
         for number, revision in enumerate(ordered, start=1):
-            yield _revision_view(revision, number)
+            if scope.offers(revision.object.ref):
+                yield _revision_view(revision, number)
 
 
 def _revision_view(revision: Revision, number: int) -> View:

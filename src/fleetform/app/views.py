@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -73,10 +73,10 @@ def masked(value: Any) -> Any:
     return value
 
 
-def values_tree(plugin: PluginDecision) -> dict[str, Any]:
+def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
     """The values as the renderer gets them, secrets still inside; never print this."""
     tree: dict[str, Any] = {}
-    for decision in plugin.options.values():
+    for decision in options.values():
         if decision.value is ABSENT:
             continue
         try:
@@ -104,9 +104,8 @@ def has_secret(value: Any) -> bool:
     return isinstance(value, list) and any(map(has_secret, value))
 
 
-def plugin_hash(plugin: PluginDecision) -> str | None:
-    """The plugin's inputHash; None where a secret's content is not known (B18)."""
-    values = values_tree(plugin)
+def plugin_hash(plugin: PluginDecision, values: dict[str, Any]) -> str | None:
+    """The inputHash of a plugin with these values; None where a secret's content is not known (B18)."""
     if plugin.target.revision is None or has_secret(values):
         return None
     return input_hash({**made_of(plugin), "values": values})
@@ -199,10 +198,10 @@ def _below(item: Item, path: Steps) -> Steps:
     return path[len(item.steps) :]
 
 
-def applied_view(plugin: PluginDecision) -> list[dict[str, Any]]:
+def applied_view(plugin: PluginDecision, options: Mapping[str, OptionDecision]) -> list[dict[str, Any]]:
     return [
         {"name": each.override.ref.name, "rank": each.rank, "won": list(each.won), "lost": list(each.lost)}
-        for each in applied_overrides(plugin)
+        for each in applied_overrides(plugin.shared.overrides, options)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fleetform.model.objects import Object
@@ -41,11 +42,11 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
-def applied_overrides(plugin: PluginDecision) -> list[Applied]:
-    """The overrides that say something about a plugin, in order of application, wholly shadowed ones included."""
-    won, lost = _sides(plugin)
+def applied_overrides(overrides: Iterable[Object[Any]], options: Mapping[str, OptionDecision]) -> list[Applied]:
+    """Those of a plugin's overrides that say something about its options, in order, wholly shadowed ones included."""
+    won, lost = _sides(options)
     applied = []
-    for override in plugin.shared.overrides:
+    for override in overrides:
         winners, losers = won.get(override, {}), lost.get(override, {})
         if winners or losers:
             rank = next(iter({**winners, **losers}.values()))
@@ -57,10 +58,10 @@ def applied_overrides(plugin: PluginDecision) -> list[Applied]:
 Sides = dict[Object[Any], dict[str, int]]
 
 
-def _sides(plugin: PluginDecision) -> tuple[Sides, Sides]:
+def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
     won: Sides = {}
     lost: Sides = {}
-    for decision in plugin.options.values():
+    for decision in options.values():
         winners = winning_items(decision)
         for item in winners:
             if item.layer.rank:

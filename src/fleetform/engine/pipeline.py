@@ -51,7 +51,13 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
     deciding = _Deciding(prepared)
     found = [pair for owner in prepared.owners.values() for pair in deciding.plugins_of(owner)]
     kept, claims = _settle_claims(found)
-    return Decisions({key: kept[key] for key in sorted(kept)}, claims, prepared)
+    return _decisions({key: kept[key] for key in sorted(kept)}, prepared, claims)
+
+
+def _decisions(
+    plugins: dict[PluginKey, PluginDecision], prepared: Prepared, claims: tuple[Claim, ...] = ()
+) -> Decisions:
+    return Decisions(plugins, prepared.revisions, tuple(prepared.overrides), claims, prepared)
 
 
 def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
@@ -63,7 +69,7 @@ def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
     fresh = dict(found)
     if not owners and not clusters:
         # Overrides change what plugins get, never which plugins there are.
-        return Decisions({**previous.plugins, **fresh}, (), prepared)
+        return _decisions({**previous.plugins, **fresh}, prepared)
     plugins = {
         key: plugin
         for key, plugin in previous.plugins.items()
@@ -73,7 +79,7 @@ def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
     plugins.update(fresh)
     if foreign or len(fresh) < len(found) or len({_release(each) for each in plugins.values()}) < len(plugins):
         return None
-    return Decisions({key: plugins[key] for key in sorted(plugins)}, (), prepared)
+    return _decisions({key: plugins[key] for key in sorted(plugins)}, prepared)
 
 
 def _decide_changed(

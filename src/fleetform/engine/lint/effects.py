@@ -31,9 +31,8 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
 
 
 def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
-    prepared: Prepared = decisions.memory
     effects = Effects(decisions)
-    for object_ in prepared.overrides:
+    for object_ in decisions.overrides:
         ref = object_.ref
         if not effects.plugins(object_):
             message = f"the override {ref.name} reaches no plugin"

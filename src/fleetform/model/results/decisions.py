@@ -292,9 +292,15 @@ class Claim(Struct, frozen=True, eq=False, gc=False):
 
 
 class Decisions(Struct, frozen=True, eq=False):
-    """Everything decided in one pass: plugins by (organization, cluster, name), and what the next pass can reuse."""
+    """Everything decided in one pass.
+
+    plugins go by organization, cluster and name; revisions by organization and name of their definition, then version;
+    overrides are those that apply at the time of the pass. memory is what the next pass can reuse, and nobody else's.
+    """
 
     plugins: dict[PluginKey, PluginDecision]
+    revisions: dict[tuple[str, str], dict[str, Revision]]
+    overrides: tuple[Object[Any], ...]
     claims: tuple[Claim, ...] = ()
     memory: Any = None
 
