@@ -380,3 +380,63 @@ def test_revisions_are_numbered_hashed_snapshots() -> None:
     again = get(fleet_with(more=VERSIONS.replace("team: none", "team: other")), ACME, "revisions")["items"]
     assert items[0]["spec"]["contentHash"] == again[0]["spec"]["contentHash"]
     assert items[1]["spec"]["contentHash"] != again[1]["spec"]["contentHash"]
+
+
+# ---- Time
+
+
+def policies(platform: str, own: str) -> dict[str, str]:
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\n"
+    text = head + "metadata: {name: default, namespace: %s}\nspec: {%s}\n"
+    return {"platform": text % ("fleetform-system", platform), "own": text % ("acme", own)}
+
+
+ANNOUNCED = "annotations: {fleetform.dev/announced: 2026-10-01}"
+
+
+def announced(number: str, changes: str) -> str:
+    return version(number, changes=changes).replace("namespace: acme}", f"namespace: acme, {ANNOUNCED}}}")
+
+
+@pytest.mark.rule("R2-9", "R2-12")
+def test_an_organization_chooses_below_the_platforms_ceilings_and_is_clamped_above_them() -> None:
+    fleet = fleet_with(**policies("maxSoak: 14d, grace: 30d", "maxSoak: 20d, grace: 10d"))
+    assert [(each.code, each.path) for each in fleet.findings] == [("clamped", "spec.maxSoak")]
+
+
+@pytest.mark.rule("R2-11", "R2-28")
+def test_notice_grace_and_force_are_times_of_the_upgrade() -> None:
+    newer = announced("2.0.0", "{breaking: true}")
+    files = {"newer": newer, **policies("notice: 2d, grace: 30d, forceAfter: 90d", "")}
+    fleet = fleet_running("1.0.0", **files)
+    assert explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"] == {
+        "from": "1.0.0",
+        "to": "2.0.0",
+        "announcedAt": "2026-10-01T00:00:00Z",
+        "notBefore": "2026-10-03T00:00:00Z",
+        "graceUntil": "2026-10-31T00:00:00Z",
+        "forcedAt": "2026-12-30T00:00:00Z",
+    }
+
+
+@pytest.mark.rule("R2-11")
+@pytest.mark.parametrize(
+    ("platform", "changes", "grace", "forced"),
+    [
+        ("grace: 30d", "{breaking: true}", "2026-10-31T00:00:00Z", None),
+        ("grace: 30d", "{breaking: true, grace: 60d}", "2026-11-30T00:00:00Z", None),
+        ("grace: 30d, forceAfter: 40d", "{breaking: true, grace: 60d}", "2026-11-30T00:00:00Z", "2026-11-30T00:00:00Z"),
+        ("grace: 30d, forceAfter: 40d", "{breaking: false}", None, None),
+    ],
+)
+def test_a_version_may_lengthen_the_grace_and_only_a_policy_forces(
+    platform: str, changes: str, grace: str | None, forced: str | None
+) -> None:
+    fleet = fleet_running("1.0.0", newer=announced("2.0.0", changes), **policies(platform, ""))
+    upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
+    assert (upgrade["graceUntil"], upgrade["forcedAt"]) == (grace, forced)
+
+
+def test_a_plugin_that_runs_what_it_wants_has_no_upgrade_before_it() -> None:
+    fleet = fleet_running("1.0.0")
+    assert explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"] is None

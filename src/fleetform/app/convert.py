@@ -25,10 +25,16 @@ class Converted:
     path: str
     object: Object[Any]
     changed: bool
+    release: tuple[str, str] | None = None
 
     def text(self, folder: str | None = None) -> str:
         """The manifest; paths of its sources are rewritten for the folder that it is written to."""
         tree = native_tree(self.object)
+        if self.release is not None:
+            # What a release is called by default differs from system to system: written out, it stays the same.
+            template = tree["spec"].get("plugin", tree["spec"])
+            template.setdefault("releaseName", self.release[0])
+            template.setdefault("releaseNamespace", self.release[1])
         if folder is not None:
             target = os.path.dirname(os.path.join(folder, self.path))
             _rebase(tree.get("spec", {}).get("source") or {}, os.path.dirname(self.object.origin.file), target)
@@ -46,8 +52,13 @@ def _rebase(source: dict[str, Any], before: str, after: str) -> None:
 def convert(fleet: Fleet) -> list[Converted]:
     """One file per object; changed says that the object was not native, or not spelt as it should be."""
     respelt = {each.object for each in fleet.reading if each.code == "deprecated-field"}
+    releases = {
+        plugin.target.owner: (plugin.target.release_name, plugin.target.release_namespace)
+        for plugin in fleet.decisions.plugins.values()
+        if plugin.target.owner.dialect != "native"
+    }
     converted = [
-        Converted(_path(each), each, each.dialect != "native" or each.ref in respelt)
+        Converted(_path(each), each, each.dialect != "native" or each.ref in respelt, releases.get(each))
         for each in fleet.snapshot.objects
         if each.spec is not None
     ]

@@ -98,7 +98,14 @@ def _changes(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChan
     return sorted(changes, key=lambda change: key_of(change.either)), unknown
 
 
-_ALSO = ("transforms", "patches", "substitute", "configs", "control_plane_bindings", "bindings")
+_ALSO = {
+    "transforms": "transforms",
+    "patches": "patches",
+    "substitute": "substitute",
+    "configs": "configs",
+    "control_plane_bindings": "controlPlaneBindings",
+    "bindings": "bindings",
+}
 
 
 def _other_differences(one: PluginDecision, other: PluginDecision) -> Iterator[str]:
@@ -107,9 +114,9 @@ def _other_differences(one: PluginDecision, other: PluginDecision) -> Iterator[s
     yield from (
         name for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name) and name != "revision"
     )
-    for name in _ALSO:
+    for name, written in _ALSO.items():
         if _written(one, name) != _written(other, name):
-            yield name
+            yield written
     if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
         yield "blocked"
 

@@ -17,7 +17,12 @@ from fleetform.app.views import (
     speaker_view,
     values_tree,
 )
+from fleetform.engine.lifecycle import lifecycle_of, upgrade_times
 from fleetform.engine.paths import PathError, normal_form, parse_path
+from fleetform.engine.times import time_text
+from fleetform.engine.version import versions_between
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
 from fleetform.model.shape import did_you_mean
 
@@ -97,11 +102,34 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         ],
         "running": plugin.running,
         "wanted": {"version": plugin.wanted_version, "range": plugin.target.wanted, "forced": plugin.target.forced},
+        "upgrade": _upgrade_view(fleet, plugin),
         "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
         "configs": [],
         "configsHidden": [],
         "bindings": [],
         "diagnostics": diagnostics_view(about(fleet, plugin), locator),
+    }
+
+
+def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None:
+    """The times of the upgrade that a plugin has before it, if any."""
+    goal = (plugin.upgrade or plugin).target.revision
+    if plugin.running is None or goal is None or goal.version == plugin.running:
+        return None
+    policies = [
+        getattr(fleet.snapshot.others.get(Ref("LifecyclePolicy", where, "default")), "spec", None)
+        for where in (PLATFORM_NAMESPACE, plugin.organization)
+    ]
+    name = (goal.object.ref.organization, goal.object.ref.name)
+    passed = versions_between(fleet.decisions.revisions[name], plugin.running, goal.version)
+    times = upgrade_times(lifecycle_of(*policies), passed, goal, fleet.snapshot.at)
+    return {
+        "from": plugin.running,
+        "to": goal.version,
+        "announcedAt": time_text(times.announced),
+        "notBefore": time_text(times.not_before),
+        "graceUntil": time_text(times.grace_until) if times.grace_until is not None else None,
+        "forcedAt": time_text(times.forced) if times.forced is not None else None,
     }
 
 

@@ -49,18 +49,18 @@ def command(
     if not flags.quiet and lost:
         print_findings(fleet, lost, flags.color, to_stderr=True)
     changed = [each for each in converted if each.changed]
-    if check:
-        for each in changed:
-            click.echo(each.path)
-        flags.say(f"{count(len(changed), 'object')} of {len(converted):,} would change")
-        return 1 if changed else 0
     if others := left_out(fleet):
         flags.say(f"{count(len(others), 'object')} of other kinds left out: {cut(', '.join(others), 200)}")
     if output in ("json", "yaml"):
         files = [{"path": each.path, "object": str(each.object.ref), "changed": each.changed} for each in converted]
         found = diagnostics_view(lost, fleet.input.locator)
         flags.print_data({"kind": "Conversion", "files": files, "diagnostics": found})
-    elif output_dir is None:
+    if check:
+        if output == "table":
+            click.echo("".join(f"{each.path}\n" for each in changed), nl=False)
+        flags.say(f"{count(len(changed), 'object')} of {len(converted):,} would change")
+        return 1 if changed else 0
+    if output_dir is None and output == "table":
         click.echo("---\n".join(each.text() for each in converted), nl=False)
     if output_dir is None:
         return 0

@@ -16,9 +16,9 @@ from fleetform.model.shape import did_you_mean
 Item = dict[str, Any]
 Column = tuple[str, Callable[[Item], str]]
 _SINGULAR = {
-    "cluster": "clusters", "definition": "definitions", "override": "overrides", "plugin": "plugins",
-    "preset": "presets", "revision": "revisions", "catalog": "catalogs", "organization": "organizations",
-    "placement": "placements", "policy": "policies", "rollout": "rollouts", "window": "windows",
+    "addon": "addons", "cluster": "clusters", "definition": "definitions", "override": "overrides",
+    "plugin": "plugins", "preset": "presets", "revision": "revisions", "catalog": "catalogs",
+    "organization": "organizations", "placement": "placements", "policy": "policies", "rollout": "rollouts", "window": "windows",
     "plugindefinition": "definitions", "plugindefinitions": "definitions", "pluginoverride": "overrides",
     "pluginoverrides": "overrides", "pluginpreset": "presets", "pluginpresets": "presets",
 }  # fmt: skip
@@ -40,8 +40,8 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
     """List objects of a KIND with what follows from them.
 
     \b
-    Kinds: catalogs clusters definitions organizations overrides placements plugins
-           policies presets revisions rollouts windows
+    Kinds: addons catalogs clusters definitions organizations overrides placements
+           plugins policies presets revisions rollouts windows
     """
     plural = _SINGULAR.get(kind.lower(), kind.lower())
     if plural not in kinds():

@@ -91,7 +91,8 @@ class Flags:
     def again(self) -> str:
         """The flags that a next command needs to speak of the same fleet."""
         files = "".join(f" -f {each}" for each in self.filename)
-        return files + (f" -n {self.organization}" if self.organization else "")
+        more = (("-n", self.organization), ("--at", self.at), ("--state", self.state))
+        return files + "".join(f" {flag} {value}" for flag, value in more if value)
 
     def say(self, text: str) -> None:
         """Prose, on stderr, unless it is to be quiet."""

@@ -32,7 +32,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
     Errors make it exit 1; warnings do not, unless --strict is given. With --against, definitions that changed are held
     to what they were: a version bump for every change, and no option that stops working within a major version.
     """
-    output = flags.only("table", "wide", "json", "yaml", "name", "markdown")
+    output = flags.only("table", "wide", "json", "yaml", "markdown")
     fleet = flags.read((*flags.filename, *paths))
     more = against(fleet, flags.fleet([_side(base, (*flags.filename, *paths))])) if base is not None else []
     result = validate(fleet, more)

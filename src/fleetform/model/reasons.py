@@ -16,6 +16,7 @@ DIAGNOSTICS: dict[str, str] = {
     "bad-yaml": "A file is not valid YAML or JSON.",
     "cannot-read": "A file or folder cannot be read.",
     "changed-without-bump": "A definition changed, and its version did not.",
+    "clamped": "An organization chooses more than the platform allows; the platform's ceiling counts.",
     "conflicting-values": "One object gives one path two values, or a path and another inside it.",
     "dead-override": "An override reaches no plugin.",
     "deprecated-field": "A field or spelling that is read, and has a better form.",

@@ -6,6 +6,7 @@ import re
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from fleetform.engine.lifecycle import clamped
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_selector
@@ -13,12 +14,13 @@ from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.selectors import SelectorError, compile_labels
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.definition import CatalogSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec, RolloutPolicySpec, UpdateWindowSpec
 from fleetform.model.kinds.placement import PlacementSpec
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
@@ -40,6 +42,7 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
         if object_.ref.name != "default":
             report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
         _lint_support(report, spec)
+        _lint_ceilings(report, spec, known)
     elif isinstance(spec, PlacementSpec):
         _lint_placement(report, spec)
     elif isinstance(spec, CatalogSpec):
@@ -59,6 +62,15 @@ def _lint_placement(report: Report, spec: PlacementSpec) -> None:
         except SelectorError as error:
             path = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
             report.error("bad-selector", error.message, "fix the selector", *path, *error.where)
+
+
+def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Known) -> None:
+    platform = known.snapshot.others.get(Ref("LifecyclePolicy", PLATFORM_NAMESPACE, "default"))
+    if platform is None or report.object is platform:
+        return
+    for field, ceiling in clamped(platform.spec, spec):
+        message = f"{field} is more than the platform allows; {ceiling} counts"
+        report.warn("clamped", message, f"choose at most {ceiling}", "spec", field)
 
 
 def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:

@@ -1,0 +1,105 @@
+"""Lifecycle: what policies say about time, and the times of one upgrade.
+
+The platform's policy sets ceilings; an organization chooses below them, and what it chooses above is clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from fleetform.engine.times import parse_duration, parse_time
+from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
+from fleetform.model.results.decisions import Revision
+
+ANNOUNCED = "fleetform.dev/announced"
+# Durations an organization may choose, by attribute and written name; the platform's is the longest it may choose.
+DURATIONS = {
+    "notice": "notice",
+    "grace": "grace",
+    "force_after": "forceAfter",
+    "max_soak": "maxSoak",
+    "max_stage_wait": "maxStageWait",
+}
+
+
+class Lifecycle(NamedTuple):
+    """The durations in force for an organization; None where nobody gives one."""
+
+    notice: timedelta = timedelta(0)
+    grace: timedelta | None = None
+    force_after: timedelta | None = None
+    max_soak: timedelta | None = None
+    max_stage_wait: timedelta | None = None
+
+
+class UpgradeTimes(NamedTuple):
+    """When an upgrade was announced, when it may start, until when it may wait, and when it is forced."""
+
+    announced: datetime
+    not_before: datetime
+    grace_until: datetime | None = None
+    forced: datetime | None = None
+
+
+def lifecycle_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None) -> Lifecycle:
+    """An organization's choices, clamped to the platform's ceilings."""
+    durations = {}
+    for attribute in DURATIONS:
+        ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
+        given = [each for each in (ceiling, choice) if each is not None]
+        if given:
+            durations[attribute] = min(given)
+    return Lifecycle(**durations)
+
+
+def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> Iterator[tuple[str, str]]:
+    """The fields in which an organization chooses more than the platform allows, with the ceiling as written."""
+    for attribute, written in DURATIONS.items():
+        ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
+        if ceiling is not None and choice is not None and choice > ceiling:
+            yield written, str(getattr(platform, attribute))
+
+
+def _duration(policy: LifecyclePolicySpec | None, attribute: str) -> timedelta | None:
+    text = getattr(policy, attribute, None)
+    try:
+        return parse_duration(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def upgrade_times(lifecycle: Lifecycle, passed: Iterable[Revision], wanted: Revision, now: datetime) -> UpgradeTimes:
+    """The times of an upgrade to a revision; grace and force concern versions that break on the way."""
+    announced = announced_at(wanted, now)
+    breaking = [each for each in passed if each.object.spec.changes is not None and each.object.spec.changes.breaking]
+    not_before = announced + lifecycle.notice
+    if not breaking:
+        return UpgradeTimes(announced, not_before)
+    since = min(announced_at(each, now) for each in breaking)
+    longest = max([lifecycle.grace or timedelta(0), *(_own_grace(each) for each in breaking)])
+    grace_until = since + longest if longest else None
+    # Forced only where the policy has forceAfter, and never before the grace is over.
+    forced = since + lifecycle.force_after if lifecycle.force_after is not None else None
+    return UpgradeTimes(
+        announced, not_before, grace_until, max(forced, grace_until) if forced and grace_until else forced
+    )
+
+
+def _own_grace(revision: Revision) -> timedelta:
+    """A version may lengthen the policy's grace."""
+    changes = revision.object.spec.changes
+    try:
+        return parse_duration(changes.grace) if changes is not None and changes.grace is not None else timedelta(0)
+    except ValueError:
+        return timedelta(0)
+
+
+def announced_at(revision: Revision, now: datetime) -> datetime:
+    """When a revision was announced: its annotation, else now."""
+    stamp = (revision.object.metadata.annotations or {}).get(ANNOUNCED)
+    try:
+        return parse_time(stamp) if stamp is not None else now
+    except ValueError:
+        return now

@@ -1,0 +1,178 @@
+"""The commands in the documentation, run as a reader would run them, page by page, and what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.
+STARTS = {
+    "README.md": "examples/fleet",
+    "docs/how-to/find-out-why.md": "examples/fleet",
+    "docs/how-to/pull-request-check.md": "examples/fleet",
+    "docs/reference/cli.md": "examples/fleet",
+    "examples/seed-0/README.md": "examples/seed-0",
+}
+PAGES = ("README.md", "docs/tutorial.md", "docs/how-to/*.md", "docs/reference/cli.md", "examples/seed-*/README.md")
+# What cannot run here: it sets up an environment, or needs a network.
+NOT_RUN = ("make", "export", "git clone", "git push", "git fetch", "gh")
+# What may be missing on a machine; commands that use it are passed over there.
+MAYBE_MISSING = ("jq",)
+
+_BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.yaml)`(?: to)?:\s*\Z")
+_KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
+
+
+class Command(NamedTuple):
+    """What stands after a `$`, and the lines that follow it."""
+
+    line: int
+    text: str
+    printed: list[str]
+
+
+class File(NamedTuple):
+    """A file that the reader is told to write."""
+
+    name: str
+    text: str
+    append: bool
+
+
+def steps_of(page: str) -> Iterator[Command | File]:
+    """What a page tells its reader to do, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block in _BLOCK.finditer(text):
+        body = re.sub(rf"^{block['indent']}", "", block["text"], flags=re.MULTILINE)
+        told = _FILE.search(text[: block.start()])
+        if block["language"] == "console":
+            yield from _commands(body, text.count("\n", 0, block.start()) + 2)
+        elif told is not None:
+            yield File(told["name"], body, told["verb"].lower() == "append to")
+
+
+def _commands(block: str, first_line: int) -> Iterator[Command]:
+    command: Command | None = None
+    for number, line in enumerate(block.splitlines(), start=first_line):
+        if line.startswith("$ "):
+            if command is not None:
+                yield command
+            command = Command(number, line[2:], [])
+        elif command is None:
+            raise ValueError(f"line {number}: a console block begins with a command")
+        else:
+            command.printed.append(line.rstrip())
+    if command is not None:
+        yield command
+
+
+class Reader:
+    """A shell in a copy of the examples: remembers the folder and the exit code from one command to the next."""
+
+    def __init__(self, home: Path, start: str | None) -> None:
+        self._home = home
+        self._environment = {
+            **{name: os.environ[name] for name in _KEPT if name in os.environ},
+            "PATH": os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath))),
+            "HOME": str(home),
+            "LC_ALL": "C",
+            "PYTHONUTF8": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CEILING_DIRECTORIES": str(home),
+        }
+        for who in ("AUTHOR", "COMMITTER"):
+            self._environment |= {f"GIT_{who}_NAME": "Reader", f"GIT_{who}_EMAIL": "reader@example.com"}
+        self._code = 0
+        self._folder = home / "work"
+        self._folder.mkdir()
+        if start is not None:
+            shutil.copytree(ROOT / "examples", self._folder / "examples")
+            self.run("git init --quiet && git add . && git commit --quiet -m examples")
+            self._folder /= start
+
+    def write(self, file: File) -> None:
+        path = self._folder / file.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_text(encoding="utf-8") if file.append else ""
+        path.write_text(before + file.text, encoding="utf-8")
+
+    def run(self, command: str) -> list[str]:
+        """The lines that a command prints, on stdout and stderr."""
+        where = self._home / "folder"
+        script = f'(exit {self._code})\n{command}\ncode=$?\npwd > "{where}"\nexit $code\n'
+        done = subprocess.run(
+            ["sh", "-c", script],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=60,
+        )
+        self._code = done.returncode
+        self._folder = Path(where.read_text(encoding="utf-8").rstrip("\n"))
+        return [line.rstrip() for line in done.stdout.decode("utf-8").splitlines()]
+
+
+def passed_over(command: str) -> bool:
+    """Whether a command cannot run here."""
+    words = command.split()
+    begins = any(words[: len(each.split())] == each.split() for each in NOT_RUN)
+    return begins or any(tool in words and shutil.which(tool) is None for tool in MAYBE_MISSING)
+
+
+def same(printed: list[str], expected: list[str]) -> bool:
+    """Whether lines are as expected; a line `…` stands for any number of lines, blank lines at the end for none."""
+    pattern = "".join(r"(?:.*\n)*?" if line == "…" else re.escape(line) + "\n" for line in _trimmed(expected))
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _trimmed(printed))) is not None
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    return "\n".join(lines).rstrip("\n").split("\n") if any(lines) else []
+
+
+def pages() -> list[str]:
+    """Pages with commands, by name."""
+    found = [path.relative_to(ROOT).as_posix() for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
+    return [page for page in found if "```console\n" in (ROOT / page).read_text(encoding="utf-8")]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+@pytest.mark.parametrize("page", pages())
+def test_commands_print_what_the_page_says(page: str, tmp_path: Path) -> None:
+    reader = Reader(tmp_path, STARTS.get(page, "." if page.startswith("examples/") else None))
+    for step in steps_of(page):
+        if isinstance(step, File):
+            reader.write(step)
+        elif not passed_over(step.text):
+            printed = reader.run(step.text)
+            if not same(printed, step.printed):
+                where = f"{page}:{step.line}: $ {step.text}"
+                pytest.fail("\n".join((where, "--- the page says", *step.printed, "--- it prints", *printed)), False)
+
+
+def test_a_line_of_three_dots_stands_for_any_number_of_lines() -> None:
+    assert same(["a", "b", "c", "d"], ["a", "…", "d"])
+    assert same(["a", "d"], ["a", "…", "d"])
+    assert same(["a", "b", ""], ["a", "…"])
+    assert not same(["a", "b", "c"], ["a", "…", "b"])
+    assert not same(["a", "b"], ["a"])
+    assert not same(["a"], [])
+
+
+def test_pages_are_found_and_begin_where_they_should() -> None:
+    found = pages()
+    assert {"README.md", "docs/tutorial.md", *STARTS} <= set(found)
+    assert all((ROOT / start).is_dir() for start in STARTS.values())
