@@ -16,11 +16,11 @@ from fleetform.model.shape import did_you_mean
 Item = dict[str, Any]
 Column = tuple[str, Callable[[Item], str]]
 _SINGULAR = {
-    "addon": "addons", "cluster": "clusters", "definition": "definitions", "override": "overrides",
-    "plugin": "plugins", "preset": "presets", "revision": "revisions", "catalog": "catalogs",
-    "organization": "organizations", "placement": "placements", "policy": "policies", "rollout": "rollouts", "window": "windows",
+    "addon": "addons", "catalog": "catalogs", "cluster": "clusters", "definition": "definitions",
+    "organization": "organizations", "override": "overrides", "placement": "placements", "plugin": "plugins",
     "plugindefinition": "definitions", "plugindefinitions": "definitions", "pluginoverride": "overrides",
-    "pluginoverrides": "overrides", "pluginpreset": "presets", "pluginpresets": "presets",
+    "pluginoverrides": "overrides", "pluginpreset": "presets", "pluginpresets": "presets", "policy": "policies",
+    "preset": "presets", "revision": "revisions", "rollout": "rollouts", "window": "windows",
 }  # fmt: skip
 
 

@@ -41,6 +41,8 @@ def decide_option(slot: Slot, entries: Sequence[Entry], value_of: ValueOf = writ
 def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
     """An option's decision where a cluster has items of its own between what is below and above them."""
     if not settled.plain or not all_plain(own) or settled.decision is None:
+        if _stands_apart(settled, own):
+            return _decide_beside(settled, own, value_of)
         return decide_option(settled.slot, (*settled.below, *own, *settled.above), value_of)
     decision, above = settled.decision, len(settled.above)
     hidden = tuple([entry[0] for entry in reversed(own)])
@@ -53,6 +55,49 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
     value, problem = _valued(hidden[0], settled.slot, value_of)
     return OptionDecision(settled.slot, value, hidden[0], hidden[1:] + below, (), None, None, problem)
+
+
+def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
+    """Whether a cluster's own items only set paths of which nobody above them speaks, nor they of each other's."""
+    decision = settled.decision
+    if decision is None or decision.removed_by is not None or decision.problem is not None:
+        return False
+    if not isinstance(decision.value, dict):
+        return False
+    forms: list[tuple[str, ...]] = []
+    for item, inside in (*settled.above, *own):
+        if not inside or item.strategy != "Replace":
+            return False
+        forms.append(normal_form(inside))
+    first_own = len(settled.above)
+    return all(
+        form[: len(other)] != other[: len(form)]
+        for number, form in enumerate(forms[first_own:], start=first_own)
+        for other in forms[:number]
+    )
+
+
+def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) -> OptionDecision:
+    """The shared decision with a part for each of a cluster's own items: the same as folding all, for far less."""
+    decision, slot = settled.decision, settled.slot
+    assert decision is not None
+    try:
+        value = decision.value
+        parts = list(decision.parts)
+        for item, path in own:
+            said = value_of(item)
+            value = with_value(value, path, said)
+            form = normal_form(path)
+            heard = (_Heard(below, inside, written_value(below)) for below, inside in reversed(settled.below))
+            hidden = tuple([each.item for each in heard if each.at(path, form) is not _NOTHING])
+            parts = [each for each in parts if normal_form(each.steps)[: len(form)] != form]
+            parts.append(Part(path, said, item, hidden))
+    except ValueError:
+        return decide_option(slot, (*settled.below, *own, *settled.above), value_of)
+    in_order = tuple(sorted(parts, key=lambda part: normal_form(part.steps)))
+    return OptionDecision(
+        slot, value, decision.winner, decision.hidden, in_order, decision.tied_with, None, _problem(slot, value)
+    )
 
 
 def all_plain(entries: Iterable[Entry]) -> bool:
