@@ -25,9 +25,17 @@ _INT64 = range(-(2**63), 2**63)
 class SelectorError(ValueError):
     """What is wrong with a selector; where holds the field's path below the selector."""
 
+    code = "bad-selector"
+
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
         self.message, self.where = message, where
+
+
+class AmbiguousSelectorError(SelectorError):
+    """A selector that says the same thing in two ways."""
+
+    code = "ambiguous-selector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +244,14 @@ def compile_clusters(selectors: ClusterSelectors | None) -> Matchers:
         try:
             compiled.append(_compile_one(selector))
         except SelectorError as error:
-            raise SelectorError(error.message, index, *error.where) from error
+            raise type(error)(error.message, index, *error.where) from error
     return tuple(compiled)
 
 
 def _compile_one(selector: ClusterSelector) -> ClusterMatcher:
     bare = bool(selector.match_labels or selector.match_expressions)
     if bare and selector.label_selector is not None:
-        raise SelectorError("labels are given twice: under labelSelector and beside it", "labelSelector")
+        raise AmbiguousSelectorError("labels are given twice: under labelSelector and beside it", "labelSelector")
     requirements: Requirements = ()
     if bare:
         requirements = compile_labels(selector)

@@ -57,9 +57,17 @@ _INTEGERS = (
 class YamlError(Exception):
     """What is wrong with the text, and where; lines and columns count from 1."""
 
+    code = "bad-yaml"
+
     def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.line, self.column, self.hint = message, line, column, hint
+
+
+class MissingSeparatorError(YamlError):
+    """Two documents stand in one."""
+
+    code = "missing-separator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +101,8 @@ def read_stream(text: str) -> Iterator[YamlDocument | YamlError]:
                 return
             error = forbidden
         except YamlError as found:
-            error = YamlError(found.message, found.line - lines_before, found.column, found.hint)
-        yield YamlError(error.message, error.line + lines_before, error.column, error.hint)
+            error = type(found)(found.message, found.line - lines_before, found.column, found.hint)
+        yield type(error)(error.message, error.line + lines_before, error.column, error.hint)
         rest = _after_next_separator(text, error.line)
         if rest is None:
             return
@@ -341,7 +349,9 @@ class _Reader:
 
     def _duplicate(self, key: str, event: Any) -> YamlError:
         if key in ("apiVersion", "kind") and self._depth == 1:
-            return self._error(f"duplicate key {key}; is `---` missing?", event, "separate documents by a line `---`")
+            mark: Any = event.start_mark
+            message, hint = f"duplicate key {key}; is `---` missing?", "separate documents by a line `---`"
+            return MissingSeparatorError(message, self._line(mark.line), mark.column + 1, hint)
         return self._error(f"duplicate key {key}", event, "keep one of them")
 
     def _error(self, message: str, event: Any, hint: str) -> YamlError:

@@ -58,8 +58,7 @@ def _decode(content: bytes) -> str:
 def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
     for found in read_stream(text):
         if isinstance(found, YamlError):
-            code = "missing-separator" if "`---` missing" in found.message else "bad-yaml"
-            yield Diagnostic(code, found.message, found.hint, at=Place(name, found.line, found.column))
+            yield Diagnostic(found.code, found.message, found.hint, at=Place(name, found.line, found.column))
             continue
         for remark in found.remarks:
             place = Place(name, remark.line, remark.column)
@@ -83,7 +82,7 @@ def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
     except RecursionError:
         yield Diagnostic("bad-yaml", "not valid JSON: nested too deep", "flatten the document", at=Place(name))
     except ValueError as error:
-        hint = "keep one of them" if "duplicate" in str(error) else ""
+        hint = "keep one of them" if isinstance(error, _DuplicateKeyError) else ""
         yield Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=_where(name, text))
     else:
         yield Document(tree, Origin(name, 1, text.count("\n") + 1))
@@ -103,11 +102,15 @@ def _where(name: str, text: str) -> Place:
     return Place(name, found.line, found.column) if found is not None else Place(name)
 
 
+class _DuplicateKeyError(ValueError):
+    """A key stands twice in a map."""
+
+
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)}")
+        raise _DuplicateKeyError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)}")
     return mapping
 
 

@@ -95,7 +95,10 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]
         clusters = _listed([each.cluster.ref.name for each, _ in where])
-        text = f"{message.replace(' here', '')}: {plugin.target.definition} {plugin.version} on {clusters}"
+        what = f"{plugin.target.definition} {(plugin.upgrade or plugin).version} on {clusters}"
+        text = (
+            f"{gate.option} is required and has no value: {what}" if kind == "required-option" else f"{message}: {what}"
+        )
         code = "missing-required" if kind == "required-option" else "wrong-type"
         at = gate.at or owner.at("spec")
         at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)

@@ -18,8 +18,7 @@ def lint_selector(report: Report, selectors: ClusterSelectors | None, known: Kno
     try:
         compile_clusters(selectors)
     except SelectorError as error:
-        code = "ambiguous-selector" if "given twice" in error.message else "bad-selector"
-        report.error(code, error.message, "fix the selector", *path, *error.where)
+        report.error(error.code, error.message, "fix the selector", *path, *error.where)
     for place, selector in _each(selectors, path):
         if selector.label_selector is not None and not _asks(selector.label_selector) and selector.cluster_names:
             message = "an empty labelSelector beside clusterNames adds nothing: only the named clusters are selected"
