@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from command import Runner
+from fleetform.cli.text import patience
 from fleetform.formats.yaml_in import read_one
 from fleets import BASE, documents, override
 
@@ -400,3 +403,27 @@ def test_validate_against_a_commit_fails_a_change_without_a_bump(run: Runner) ->
     assert (result.code, [each["code"] for each in result.json["diagnostics"]]) == (1, ["changed-without-bump"])
     assert "changed-without-bump" in run("validate", "--against", "HEAD", "-o", "markdown").out
     assert run("validate", "--against", "HEAD~9").code == 2
+
+
+def test_what_takes_long_says_so_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    printed = ""
+    with patience("reading fleet", after=0):
+        for _ in range(1000):
+            printed += capsys.readouterr().err
+            if printed:
+                break
+            time.sleep(0.01)
+    assert "reading fleet…" in printed
+
+
+@pytest.mark.parametrize(("quiet", "after"), [(False, 60.0), (True, 0.0)])
+def test_what_is_done_at_once_or_quiet_says_nothing(
+    quiet: bool, after: float, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with patience("reading fleet", quiet, after):
+        pass
+    assert capsys.readouterr().err == ""

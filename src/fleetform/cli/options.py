@@ -14,6 +14,7 @@ import click
 from fleetform.app.errors import AmbiguousError, NotFoundError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
+from fleetform.cli.text import patience
 from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
 from fleetform.engine.times import parse_time
 from fleetform.wiring import open_fleet
@@ -63,7 +64,12 @@ class Flags:
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all."""
-        return open_fleet(list(sources or self.filename or (".",)), self.organization, self.at, self.state, self.strict)
+        names = list(sources or self.filename or (".",))
+        with patience(f"reading {' '.join(names)}", self.quiet):
+            fleet = open_fleet(names, self.organization, self.at, self.state, self.strict)
+        with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
+            assert fleet.decisions is not None
+        return fleet
 
     def scope(self, fleet: Fleet) -> Scope:
         return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
