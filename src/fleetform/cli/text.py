@@ -63,7 +63,7 @@ def count(number: int, noun: str) -> str:
 
 @contextmanager
 def patience(text: str, quiet: bool = False, after: float = 1.0) -> Iterator[None]:
-    """Says on a terminal what is going on, where it takes longer than that many seconds; and takes it back at the end."""
+    """Says on a terminal what is going on, where it takes longer than so many seconds; takes it back at the end."""
     if quiet or not sys.stderr.isatty():
         yield
         return
