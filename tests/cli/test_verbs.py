@@ -427,3 +427,48 @@ def test_what_is_done_at_once_or_quiet_says_nothing(
     with patience("reading fleet", quiet, after):
         pass
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("metadata", ["metadata: c1", "metadata: [1]", "kind: [Cluster]"])
+def test_a_greenhouse_document_of_a_wrong_shape_is_an_error_like_any_other(run: Runner, metadata: str) -> None:
+    kind = "" if metadata.startswith("kind") else "kind: Cluster\n"
+    run.write(odd=f"apiVersion: greenhouse.sap/v1alpha1\n{kind}{metadata}\n")
+    assert run("validate").code in (0, 1)
+
+
+def test_a_git_input_without_a_revision_is_refused(run: Runner) -> None:
+    assert run("diff", "git:").code == 2
+
+
+def test_a_snippet_shows_no_value_although_nobody_knows_yet_that_it_is_secret(run: Runner) -> None:
+    run.write(override=override("o", "[{path: token, value: hunter2, strategy: Mrge}]"))
+    result = run("validate")
+    assert (result.code, "hunter2" in result.out, "strategy" in result.out) == (1, False, True)
+
+
+def test_an_option_that_becomes_secret_is_masked_on_both_sides_of_a_diff(run: Runner) -> None:
+    value = override("o", "[{path: host, value: hunter2}]")
+    newer = (
+        BASE["definition.yaml"]
+        .replace("1.0.0", "2.0.0")
+        .replace("{name: host, type: string}", "{name: host, type: secret}")
+    )
+    run.write(before__base=documents(*BASE.values(), value))
+    run.write(after__base=documents(BASE["clusters.yaml"], newer, BASE["preset.yaml"], value))
+    for output in ("table", "json", "markdown"):
+        assert "hunter2" not in run("diff", "before", "after", "-o", output).out
+
+
+def test_a_relabelled_cluster_is_neither_new_nor_gone_under_a_selector(run: Runner) -> None:
+    relabelled = BASE["clusters.yaml"].replace("region: us", "region: moon")
+    run.write(before__base=documents(*BASE.values()))
+    run.write(after__base=documents(relabelled, BASE["definition.yaml"], BASE["preset.yaml"]))
+    summary = run("diff", "before", "after", "-l", "region=us", "-o", "json").json["summary"]
+    assert (summary["installs"], summary["deletes"]) == (0, 0)
+
+
+def test_values_are_masked_where_the_definition_is_not_known(run: Runner) -> None:
+    run.write(
+        preset=BASE["preset.yaml"].replace("{name: web}\n", "{name: wep}\n") + "    - {name: token, value: hunter2}\n"
+    )
+    assert "hunter2" not in run("get", "presets", "-o", "yaml").out

@@ -95,7 +95,7 @@ def test_a_list_as_key_is_refused() -> None:
 
 def test_a_tag_that_does_not_fit_is_refused_at_its_place() -> None:
     error = error_of("a: 1\nb: !!int x\n")
-    assert (error.message, error.line, error.column) == ("!!int cannot hold 'x'", 2, 4)
+    assert (error.message, error.line, error.column) == ("!!int cannot hold this", 2, 4)
 
 
 def test_a_number_that_json_does_not_know_is_refused() -> None:

@@ -67,8 +67,8 @@ def test_charts_and_hidden_folders_of_a_commit_are_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_no_revision_means_the_newest_commit() -> None:
-    assert read("git:")["git:HEAD/a.yaml"] == "n: 2\n"
+def test_an_input_that_names_no_revision_is_refused() -> None:
+    assert [each.code for each in load_input(["git:"]).diagnostics] == ["cannot-read"]
 
 
 @pytest.mark.usefixtures("repository")

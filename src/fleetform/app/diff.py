@@ -10,6 +10,7 @@ import msgspec
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.app.views import (
+    MASKED,
     diagnostics_view,
     gate_view,
     has_secret,
@@ -84,8 +85,11 @@ def _changes(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChan
     """What differs, by cluster and plugin, and how many plugins hold secrets whose content nobody can compare."""
     changes = []
     unknown = 0
-    wanted = [each.upgrade or each for each in scope.plugins(after)]
-    for one, other in _pairs(scope.plugins(before), wanted):
+    # A plugin that either side selects is looked at on both: a relabelled cluster is neither new nor gone.
+    keys = {key_of(each) for fleet in (before, after) for each in scope.plugins(fleet)}
+    runs = [plugin for key, plugin in before.decisions.plugins.items() if key in keys]
+    wanted = [plugin.upgrade or plugin for key, plugin in after.decisions.plugins.items() if key in keys]
+    for one, other in _pairs(runs, wanted):
         if one is None or other is None:
             changes.append(_one_sided(one, other))
             continue
@@ -251,16 +255,20 @@ def _is_breaking(change: PluginChange) -> bool:
 
 
 def _option_change_view(before: Fleet, after: Fleet, change: OptionChange) -> View:
+    # Secret on one side is secret on both: a value does not become harmless by a change.
+    secret = any(each is not None and each.slot.secret for each in (change.before, change.after))
     return {
         "path": change.name,
-        "from": _shown(change.before),
-        "to": _shown(change.after),
+        "from": _shown(change.before, secret),
+        "to": _shown(change.after, secret),
         "cause": _cause(before, after, change),
     }
 
 
-def _shown(decision: OptionDecision | None) -> Any:
-    return masked(decision.value) if decision is not None else None
+def _shown(decision: OptionDecision | None, secret: bool) -> Any:
+    if decision is None or decision.value is ABSENT:
+        return None
+    return dict(MASKED) if secret else masked(decision.value)
 
 
 def _cause(before: Fleet, after: Fleet, change: OptionChange) -> View | None:

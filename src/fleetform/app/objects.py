@@ -15,6 +15,7 @@ from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 
 View = dict[str, Any]
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def object_view(object_: Object[Any], status: View | None = None, known: Known | None = None) -> View:
@@ -23,7 +24,9 @@ def object_view(object_: Object[Any], status: View | None = None, known: Known |
     if object_.metadata.labels:
         metadata["labels"] = dict(object_.metadata.labels)
     if object_.metadata.annotations:
-        metadata["annotations"] = dict(object_.metadata.annotations)
+        # A copy of the whole manifest that kubectl leaves there would get around every mask.
+        kept = {key: text for key, text in object_.metadata.annotations.items() if key != _LAST_APPLIED}
+        metadata["annotations"] = kept
     if object_.created is not None:
         metadata["creationTimestamp"] = time_text(object_.created)
     spec = msgspec.to_builtins(object_.spec) if object_.spec is not None else {}
@@ -44,8 +47,8 @@ def object_view(object_: Object[Any], status: View | None = None, known: Known |
 def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
     if object_.ref.kind == "PluginDefinition":
         for option in spec.get("options", []):
-            if option["type"] == "secret" and "default" in option:
-                option["default"] = dict(MASKED)
+            if option["type"] == "secret":
+                option.update({field: dict(MASKED) for field in ("default", "enum") if field in option})
     if known is not None:
         for item in _written_items(object_.ref.kind, spec):
             for field in ("value", "expression"):
@@ -91,6 +94,9 @@ def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bo
     except PathError:
         return False
     revisions = [each for name in names for each in known.revisions(organization, name or "")]
+    if not revisions:
+        # Nobody can tell, so nobody is shown.
+        return True
     found = [revision.find(steps) for revision in revisions]
     return any(match is not None and match[0].type == "secret" for match in found)
 

@@ -15,6 +15,15 @@ from fleetform.ports import Locator
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "cyan"}
 _SECRET_FILE = re.compile(r"""^\s*["']?kind["']?\s*:\s*["']?Secret\b""", re.MULTILINE)
+_FIELD = re.compile(r"""([\w./-]+)["']?:(?=\s|$)""")
+_NAMING_FIELDS = frozenset(
+    (
+        "apiVersion", "kind", "metadata", "spec", "name", "namespace", "path", "type", "strategy", "version", "labels",
+        "clusterSelector", "labelSelector", "matchLabels", "matchExpressions", "clusterNames", "ignoreClusters", "key",
+        "operator", "values", "clusterName", "pluginDefinition", "pluginDefinitionNames", "presetRef", "overrides",
+        "optionValues", "options", "groups", "expires", "timeZone", "schedule", "stages", "plugin", "definition",
+    )
+)  # fmt: skip
 _SECRET_KEY = re.compile(r"""(?i)(pass|secret|token|credential|private|api-?key)""")
 
 
@@ -76,13 +85,15 @@ class _Shower:
         yield f"  {self._paint(' ' * width + ' |', fg='blue')} {' ' * (place.column - 1)}{pointer}"
 
     def _safe(self, diagnostic: Diagnostic, file: str, number: int, text: str) -> str:
-        """A line as it may be shown: without values where it holds a secret, or nobody can tell whether it does."""
+        """A line up to the first value that may be a secret: only fields that name things are shown with theirs."""
         secret = any(number in lines for lines in self._secret_lines.get(file, ()))
-        if secret or diagnostic.code in ("bad-yaml", "missing-separator") or _SECRET_KEY.search(text):
-            key = re.match(r"[\s-]*[\w./\"'-]+:(?=\s|$)|\s*", text)
-            shown = key.group() if key else ""
-            return f"{shown} …" if text[len(shown) :].strip() else text
-        return text[:160]
+        unsure = secret or diagnostic.code in ("bad-yaml", "missing-separator") or _SECRET_KEY.search(text)
+        shown = 0
+        for match in _FIELD.finditer(text):
+            if unsure or match.group(1) not in _NAMING_FIELDS:
+                return f"{text[: match.end()]} …" if text[match.end() :].strip(" {[") else text[:160]
+            shown = match.end()
+        return text[:160] if shown or not text.strip() else f"{text[: len(text) - len(text.lstrip())]}…"
 
     def _is_secret_file(self, file: str) -> bool:
         if file not in self._holds_secrets:

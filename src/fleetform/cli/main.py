@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -80,6 +81,13 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; never a traceback for what a user can cause."""
+    # A closed stream is as good as none; what a terminal cannot show must not end the answer.
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
     gc.set_threshold(200_000, 50, 50)
     if hasattr(signal, "SIGPIPE"):

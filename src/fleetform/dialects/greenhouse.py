@@ -119,7 +119,8 @@ def _organization(tree: dict[str, Any], default: str) -> str:
         return PLATFORM_NAMESPACE
     if tree["kind"] == "Organization":
         return _name(tree) or default
-    namespace = (tree.get("metadata") or {}).get("namespace")
+    metadata = tree.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
     return namespace if isinstance(namespace, str) else default
 
 

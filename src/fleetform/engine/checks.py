@@ -45,7 +45,8 @@ def _breaks_limits(option: Option, value: Any, shown: str) -> str | None:
     if option.regex is not None and isinstance(value, str) and not _matches(option.regex, value):
         return f"{option.name} must match {option.regex}, and {shown} does not"
     if option.enum is not None and not any(type(value) is type(each) and value == each for each in option.enum):
-        return f"{option.name} must be one of {', '.join(map(str, option.enum))}, not {shown}"
+        choices = "its choices" if shown == "its value" else ", ".join(map(str, option.enum))
+        return f"{option.name} must be one of {choices}, not {shown}"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if option.minimum is not None and value < option.minimum:
             return f"{option.name} must be at least {option.minimum}, not {shown.removeprefix('the number ')}"

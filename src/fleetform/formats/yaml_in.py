@@ -396,14 +396,14 @@ def _tagged(tag: str, text: str) -> Any:
         return _binary(text)
     if tag == "null":
         if text not in ("", "~", "null", "Null", "NULL"):
-            raise ValueError(f"!!null cannot hold {text!r}")
+            raise ValueError("!!null cannot hold this")
         return None
     value = resolve_plain(text)
     fits = {"bool": (bool,), "int": (int,), "float": (int, float)}.get(tag)
     if fits is None:
         return text
     if not isinstance(value, fits) or (isinstance(value, bool) and tag != "bool"):
-        raise ValueError(f"!!{tag} cannot hold {text!r}")
+        raise ValueError(f"!!{tag} cannot hold this")
     return value
 
 

@@ -49,9 +49,12 @@ def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
 
 def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
-    prefix = os.path.normpath(f"git:{ref or 'HEAD'}/{folder}")
+    if not ref:
+        yield _unreadable(name, "it names no revision", "write git:HEAD, or git:HEAD:DIR for a folder")
+        return
+    prefix = os.path.normpath(f"git:{ref}/{folder}")
     try:
-        found = sorted(files_at(ref or "HEAD", folder, ENDINGS), key=lambda file: file[0].split("/"))
+        found = sorted(files_at(ref, folder, ENDINGS), key=lambda file: file[0].split("/"))
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return

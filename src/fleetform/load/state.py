@@ -21,7 +21,7 @@ def load_state(name: str | None) -> KnownState:
             tree = json.load(file)
     except OSError as error:
         raise StateError(f"cannot read {name}: {(error.strerror or str(error)).lower()}", "check --state") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StateError(f"{name} is not a state export: {error}", _WANTED) from error
     return _read(name, tree)
 

@@ -72,7 +72,7 @@ def _misfits(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     elif isinstance(shape, inspect.AnyType):
         return
     elif not _same_kind(tree, shape):
-        message = f"{_named(path)} must be {_wanted(shape)}, not {describe(tree)}"
+        message = f"{_named(path)} must be {_wanted(shape)}, not {_described(tree, path)}"
         yield Misfit("bad-value", path, message, _quote_hint(tree, [shape]))
     elif isinstance(shape, inspect.StructType):
         yield from _misfits_of_struct(tree, shape, path)
@@ -92,7 +92,7 @@ def _misfits_of_union(tree: Any, shape: inspect.UnionType, path: Path) -> Iterat
     fitting = [branch for branch in branches if _same_kind(tree, branch)]
     if not fitting:
         wanted = " or ".join(_wanted(branch) for branch in branches if not isinstance(branch, inspect.NoneType))
-        message = f"{_named(path)} must be {wanted}, not {describe(tree)}"
+        message = f"{_named(path)} must be {wanted}, not {_described(tree, path)}"
         yield Misfit("bad-value", path, message, _quote_hint(tree, branches))
         return
     yield from _misfits(tree, fitting[0], path)
@@ -181,6 +181,14 @@ def _wanted(shape: inspect.Type) -> str:
     if isinstance(shape, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in shape.values)
     return next((words for kind, _, words in _KINDS if isinstance(shape, kind)), "something else")
+
+
+_MAY_HOLD_SECRETS = frozenset(("optionValues", "overrides", "value", "valueFrom", "data", "stringData"))
+
+
+def _described(tree: Any, path: Path) -> str:
+    """A value in words; where it may be a secret in the wrong place, only what kind of value it is."""
+    return "text" if isinstance(tree, str) and _MAY_HOLD_SECRETS & set(path) else describe(tree)
 
 
 def describe(tree: Any) -> str:

@@ -79,7 +79,9 @@ def _lint_sources(report: Report, each: Written) -> None:
         report.error("exactly-one", message, "keep one of them", *each.place, given[1])
     elif not given:
         message = f"{each.text} has no value"
-        report.error("exactly-one", message, "add value, valueFrom or expression", *each.place)
+        # There a value may come from what is not read here, which was noted.
+        say = report.error if report.object.dialect == "native" else report.warn
+        say("exactly-one", message, "add value, valueFrom or expression", *each.place)
     if item.value_from is not None and item.value_from.secret is None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
     if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
