@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from fleetform.engine.hashing import number_text
-from fleetform.formats.yaml_in import resolve_plain
+from fleetform.formats.yaml_scalars import resolve_plain
 
 _TAG = "tag:yaml.org,2002:"
 # Quoted although Go's reader takes them for text: dates, times and words that other YAML readers type.

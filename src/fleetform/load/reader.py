@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.formats.yaml_in import YamlError, is_too_deep, read_stream, resolve_plain
+from fleetform.formats.yaml_in import YamlError, is_too_deep, read_stream
+from fleetform.formats.yaml_scalars import resolve_plain
 from fleetform.load.places import FileLocator
 from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.objects import At, Origin, Path
