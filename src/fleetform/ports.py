@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 
-from fleetform.model.objects import At, Origin
+from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
+from fleetform.model.objects import At, Object, Origin
 from fleetform.model.results.diagnostics import Diagnostic, Place
 
 
@@ -25,6 +27,9 @@ class Locator(Protocol):
 
     def lines(self, file: str, first: int, last: int) -> Sequence[str]: ...
 
+    def add(self, file: str, text: str | Callable[[], str]) -> None:
+        """Make a file known by its text, or by where to get it once it is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -38,8 +43,75 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A definition that a catalog's source holds, or held once (retired).
+
+    recorded is the digest of what it renders as it first came, found the one it has now.
+    """
+
+    document: Document
+    text: Callable[[], str]
+    recorded: str | None = None
+    found: str | None = None
+    published: str | None = None
+    retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """What is known of one source of a catalog: what it holds, as of when, and what went wrong since when.
+
+    changed names versions whose content the source changed; the first content is kept.
+    """
+
+    title: str
+    entries: Sequence[CatalogEntry] = ()
+    revision: str = ""
+    read: str | None = None
+    failed: str | None = None
+    error: str = ""
+    hint: str = ""
+    next_look: str | None = None
+    problems: Sequence[str] = ()
+    changed: Sequence[str] = ()
+
+
+class Elsewhere(Protocol):
+    """What lies outside the input: catalogs, and the bytes that definitions render."""
+
+    def catalog(
+        self, catalog: Object[CatalogSpec], secret_of: Callable[[str], dict[str, str] | None]
+    ) -> list[SourceReading]:
+        """What is known of each source of a catalog."""
+
+    def digest(self, definition: Object[PluginDefinitionSpec]) -> str | None:
+        """The digest of what a definition renders now; None where nobody looked."""
+
+
+class KnownVersion(NamedTuple):
+    """What an earlier pass stamped on a version: when it came, when it goes, the digest of what it renders."""
+
+    announced: datetime | None = None
+    ends: datetime | None = None
+    digest: str | None = None
+
+
+class Rejection(NamedTuple):
+    """A version that failed for an owner (kind, organization, name), as long as its content is this one."""
+
+    owner: tuple[str, str, str]
+    version: str
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KnownState:
-    """What a state export brings: stamps by (kind, organization, name), and what runs, by plugin."""
+    """What a state export brings: stamps by (kind, organization, name), what runs, by plugin, and more on versions.
+
+    versions go by organization, definition and version.
+    """
 
     stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
     admitted: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    versions: dict[tuple[str, str, str], KnownVersion] = field(default_factory=dict)
+    rejected: Sequence[Rejection] = ()

@@ -54,7 +54,9 @@ def test_an_upgrade_shows_versions_the_changelog_and_whether_it_breaks() -> None
     assert {change["action"] for change in view["changes"]} == {"upgrade"}
     assert view["changes"][0]["version"] == {"from": "1.0.0", "to": "1.1.0"}
     assert view["changes"][0]["breaking"] is True
-    assert view["changelog"] == [{"definition": "web", "version": "1.1.0", "text": "Teams changed"}]
+    assert [(each["definition"], each["version"], each["text"]) for each in view["changelog"]] == [
+        ("web", "1.1.0", "Teams changed")
+    ]
     back = diff(fleet_with(newer=NEWER), fleet_with(), ACME)
     assert {change["action"] for change in back["changes"]} == {"downgrade"}
 

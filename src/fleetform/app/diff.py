@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
-
-import msgspec
 
 from fleetform.app.compare import OptionChange, PluginChange, compare
 from fleetform.app.fleet import Fleet
+from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
+from fleetform.app.upgrades import affected_view, span_view
 from fleetform.app.views import (
     MASKED,
     diagnostics_view,
@@ -22,6 +22,7 @@ from fleetform.app.views import (
 from fleetform.engine.effects import Effects, hidden_items, winning_items
 from fleetform.engine.hashing import CHANGE_ID, content_hash
 from fleetform.engine.resolve import same_value
+from fleetform.engine.span import span_between
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
@@ -33,11 +34,12 @@ _NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "Plu
 
 def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
     """The Diff from what runs to what would; a blocked upgrade is shown as it is wanted, with what blocks it (S22)."""
-    running = {key: plugin.version for key, plugin in before.decisions.plugins.items() if plugin.version is not None}
-    after = after.with_running({**running, **after.snapshot.running})
+    after = after.after(before)
     changes, unknown = compare(before, after, scope)
     locator = after.input.locator
-    views = [_change_view(before, after, change) for change in changes]
+    upgrades = _upgrades(after, changes)
+    breaking = {key for key, each in upgrades.items() if each["breaking"]}
+    views = [_change_view(before, after, change, _span_key(change) in breaking) for change in changes]
     return {
         "kind": "Diff",
         "from": before.input.name,
@@ -46,7 +48,8 @@ def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
         "summary": _summary(changes, unknown),
         "changes": views,
         "groups": _groups(views),
-        "changelog": list(_changelog(before, after, changes)),
+        "changelog": _changelog(upgrades.values()),
+        "upgrades": list(upgrades.values()),
         "overrides": _odd_overrides(before, after, scope),
         "diagnostics": diagnostics_view(
             [each for each in after.object_findings if each.object is None or scope.offers(each.object)], locator
@@ -57,7 +60,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
 # ---- Views
 
 
-def _change_view(before: Fleet, after: Fleet, change: PluginChange) -> View:
+def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bool) -> View:
     plugin = change.either
     versions = {
         "from": change.before.version if change.before is not None else None,
@@ -72,20 +75,13 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange) -> View:
         "definition": plugin.target.definition,
         "action": change.action,
         "version": versions,
-        "breaking": _is_breaking(change),
+        "breaking": breaking,
         "options": [_option_change_view(before, after, each) for each in change.options],
         "also": list(change.also),
         "configs": [],
         "manifests": [],
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
     }
-
-
-def _is_breaking(change: PluginChange) -> bool:
-    if change.action != "upgrade" or change.after is None or change.after.target.revision is None:
-        return False
-    changes = change.after.target.revision.object.spec.changes
-    return bool(changes is not None and changes.breaking)
 
 
 def _option_change_view(before: Fleet, after: Fleet, change: OptionChange) -> View:
@@ -184,27 +180,63 @@ def _cause_name(cause: View | None) -> str | None:
     return f"{cause['kind']}/{cause['name']}" if cause is not None else None
 
 
-def _changelog(before: Fleet, after: Fleet, changes: list[PluginChange]) -> Iterator[View]:
-    """The changelogs of every version passed on the way, each once."""
-    passed: dict[tuple[str, str, str], str] = {}
+SpanKey = tuple[str, str, str, str]
+
+
+def _span_key(change: PluginChange) -> SpanKey | None:
+    """The definition and the two versions of an upgrade; None for any other change."""
+    if change.action != "upgrade" or change.before is None or change.after is None:
+        return None
+    goal = change.after.target.revision
+    assert goal is not None
+    return goal.object.ref.organization, goal.object.ref.name, change.before.version or "", goal.version
+
+
+def _upgrades(after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, View]:
+    """Every span of versions that plugins pass, once: what it brings, on how many clusters, whose values it meets."""
+    spans: dict[SpanKey, list[PluginChange]] = {}
     for change in changes:
-        if change.action != "upgrade" or change.before is None or change.after is None:
-            continue
-        low, high = change.before.version, change.after.version
-        assert low is not None
-        assert high is not None
-        revision = change.after.target.revision
-        assert revision is not None
-        name = (revision.object.ref.organization, revision.object.ref.name)
-        for version, offer in after.decisions.revisions[name].items():
-            told = offer.object.spec.changes
-            if told is not None and parse_version(low) < parse_version(version) <= parse_version(high):
-                passed[(*name, version)] = told.changelog or told.summary or ""
-    for (_, definition, version), text in sorted(
-        passed.items(), key=lambda entry: (entry[0][:2], parse_version(entry[0][2]))
-    ):
-        if text:
-            yield {"definition": definition, "version": version, "text": text}
+        key = _span_key(change)
+        if key is not None:
+            spans.setdefault(key, []).append(change)
+    return {key: _span_view(after, spans[key]) for key in sorted(spans, key=_span_order)}
+
+
+def _span_order(key: SpanKey) -> tuple[Any, ...]:
+    organization, name, low, high = key
+    return organization, name, parse_version(low), parse_version(high)
+
+
+def _span_view(after: Fleet, members: list[PluginChange]) -> View:
+    low, high = members[0].before, members[0].after
+    assert low is not None
+    assert high is not None
+    goal = high.target.revision
+    assert goal is not None
+    versions = after.decisions.versions_of(goal)
+    span = span_between(versions, versions[low.version or ""], goal)
+    told = span_view(span, versions)
+    affected = {}
+    for change in members:
+        assert change.after is not None
+        for view in affected_view(span, change.after, after.input.locator):
+            place = view["object"].get("place") or {}
+            affected[view["path"], view["effect"], place.get("file", ""), place.get("line", 0)] = view
+    return {
+        "definition": goal.object.ref.name,
+        "from": low.version,
+        "to": goal.version,
+        "plugins": len(members),
+        "breaking": any(each["breaking"] for each in told["changelog"]),
+        **told,
+        "affected": [affected[key] for key in sorted(affected)],
+    }
+
+
+def _changelog(upgrades: Iterable[View]) -> list[View]:
+    """The texts of every version passed on the way, each once."""
+    passed = {(each["definition"], parse_version(each["version"])): each for up in upgrades for each in up["changelog"]}
+    return [passed[key] for key in sorted(passed) if passed[key]["text"] or passed[key]["breaking"]]
 
 
 def _odd_overrides(before: Fleet, after: Fleet, scope: Scope) -> View:
@@ -247,12 +279,6 @@ def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str], str]:
         if scope.offers(each.ref) and each.ref.kind not in (*_NOT_PART_OF_A_CHANGE, "Secret")
     ]
     return {
-        (str(each.ref), each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""): _content_of(each)
+        (str(each.ref), each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""): content_of(each)
         for each in counted
     }
-
-
-def _content_of(object_: Object[Any]) -> str:
-    if object_.spec is None:
-        return content_hash(object_.content)
-    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])

@@ -7,6 +7,7 @@ from typing import Any
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, elsewhere
+from fleetform.app.upgrades import affected_view, span_view
 from fleetform.app.views import (
     applied_view,
     diagnostics_view,
@@ -19,6 +20,7 @@ from fleetform.app.views import (
 )
 from fleetform.engine.lifecycle import lifecycle_of, upgrade_times
 from fleetform.engine.paths import PathError, normal_form, parse_path
+from fleetform.engine.span import span_between
 from fleetform.engine.times import time_text
 from fleetform.engine.version import versions_between
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -29,7 +31,8 @@ from fleetform.model.shape import did_you_mean
 
 def find_plugin(fleet: Fleet, scope: Scope, name: str | None, definition: str | None) -> PluginDecision:
     """The plugin that is meant: by its own name, by its preset's and a cluster, or by a definition and a cluster."""
-    candidates = scope.plugins(fleet)
+    # A contender is asked about by its preset: its own name may be another plugin's.
+    candidates = [*scope.plugins(fleet), *scope.contenders(fleet)]
     if definition is not None:
         found = [each for each in candidates if each.target.definition == definition]
         asked = f"plugin of definition {definition}"
@@ -112,18 +115,19 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
 
 
 def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None:
-    """The times of the upgrade that a plugin has before it, if any."""
-    goal = (plugin.upgrade or plugin).target.revision
+    """The upgrade that a plugin has before it, if any: its times, what it brings, whose values it meets."""
+    wanted = plugin.upgrade or plugin
+    goal = wanted.target.revision
     if plugin.running is None or goal is None or goal.version == plugin.running:
         return None
     policies = [
         getattr(fleet.snapshot.others.get(Ref("LifecyclePolicy", where, "default")), "spec", None)
         for where in (PLATFORM_NAMESPACE, plugin.organization)
     ]
-    name = (goal.object.ref.organization, goal.object.ref.name)
-    passed = versions_between(fleet.decisions.revisions[name], plugin.running, goal.version)
-    times = upgrade_times(lifecycle_of(*policies), passed, goal, fleet.snapshot.at)
-    return {
+    versions = fleet.decisions.versions_of(goal)
+    passed = versions_between(versions, plugin.running, goal.version)
+    times = upgrade_times(lifecycle_of(*policies), passed, goal, fleet.snapshot)
+    view = {
         "from": plugin.running,
         "to": goal.version,
         "announcedAt": time_text(times.announced),
@@ -131,6 +135,11 @@ def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None
         "graceUntil": time_text(times.grace_until) if times.grace_until is not None else None,
         "forcedAt": time_text(times.forced) if times.forced is not None else None,
     }
+    running = versions.get(plugin.running)
+    if running is None:
+        return view
+    span = span_between(versions, running, goal)
+    return {**view, **span_view(span, versions), "affected": affected_view(span, wanted, fleet.input.locator)}
 
 
 def about(fleet: Fleet, plugin: PluginDecision) -> list[Any]:

@@ -65,7 +65,7 @@ def _check_names(plural: str, wanted: list[str], found: list[str]) -> None:
 
 
 def _plugins(fleet: Fleet, scope: Scope) -> Iterator[View]:
-    for plugin in scope.plugins(fleet):
+    for plugin in (*scope.plugins(fleet), *scope.contenders(fleet)):
         yield plugin_view(fleet, plugin)
 
 
@@ -177,9 +177,10 @@ def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
             continue
         made = plugins.get(preset, [])
         versions = Counter(plugin.version or "none" for plugin in made)
-        blocked = sum(bool(plugin.blocked_by) for plugin in made)
-        status: View = {"plugins": {"total": len(made), "blocked": blocked}, "versions": dict(sorted(versions.items()))}
         lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
+        blocked = sum(bool(plugin.blocked_by) for plugin in made) + len(lost)
+        total = {"total": len(made) + len(lost), "blocked": blocked}
+        status: View = {"plugins": total, "versions": dict(sorted(versions.items()))}
         if lost:
             status["conflicts"] = [{"cluster": each.cluster.ref.name, "with": each.keeps.ref.name} for each in lost]
         yield object_view(preset, status, known)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.views import MASKED
+from fleetform.engine.hashing import content_hash
 from fleetform.engine.lint.known import Known
 from fleetform.engine.paths import PathError, parse_path
 from fleetform.engine.times import time_text
@@ -39,6 +40,13 @@ def object_view(object_: Object[Any], status: View | None = None, known: Known |
     if status is not None:
         view["status"] = status
     return view
+
+
+def content_of(object_: Object[Any]) -> str:
+    """A hash of what an object says, labels included; plain secrets count, and do not show."""
+    if object_.spec is None:
+        return content_hash(object_.content)
+    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])
 
 
 # ---- Secrets in what people wrote

@@ -37,6 +37,11 @@ class Scope:
     def holds_cluster(self, ref: Ref, labels: dict[str, str]) -> bool:
         return self.holds(ref) and self.cluster in (None, ref.name) and matches_all(self.labels, labels)
 
+    def contenders(self, fleet: Fleet) -> list[PluginDecision]:
+        """Plugins that are not made, as another owner has their release."""
+        claims = fleet.decisions.claims
+        return [each.plugin for each in claims if self.holds_cluster(each.cluster.ref, each.cluster.labels)]
+
     def plugins(self, fleet: Fleet) -> list[PluginDecision]:
         return [
             plugin

@@ -7,6 +7,7 @@ from typing import Any
 
 from fleetform.app.diff import signature
 from fleetform.cli.text import Painter, count, cut, place_text, value_text
+from fleetform.cli.upgrades import option_texts, upgrade_lines
 
 View = dict[str, Any]
 MARKDOWN_LIMIT = 60_000
@@ -27,9 +28,10 @@ def change_lines(view: View, paint: Painter, wide: bool) -> Iterator[str]:
     yield paint(headline(view), bold=True)
     for members in alike(view):
         yield from _group_lines(members, paint, wide)
-    for entry in view["changelog"]:
-        yield f"\n{paint(entry['definition'] + ' ' + entry['version'], bold=True)}"
-        yield from (f"  {line}" for line in entry["text"].rstrip().splitlines())
+    for upgrade in view["upgrades"]:
+        span = f"{upgrade['definition']} {upgrade['from']} → {upgrade['to']}"
+        yield f"\n{paint(span, bold=True)} on {count(upgrade['plugins'], 'cluster')}"
+        yield from (f"  {line}" for line in upgrade_lines(upgrade, paint, wide))
     for number, line in enumerate(_override_lines(view, wide)):
         yield line if number else f"\n{line}"
 
@@ -127,16 +129,24 @@ def markdown(view: View) -> str:
     """A pull request's comment: at most 60 kB, cut between changes, with counts of what is left out."""
     head = f"### Fleetform: {headline(view)}\n\n`{view['from']}` → `{view['to']}` · change `{view['changeId'][:15]}`\n"
     blocks = [_markdown_group(members) for members in alike(view)]
-    blocks += [_markdown_changelog(entry) for entry in view["changelog"]]
+    blocks += [_markdown_upgrade(each) for each in view["upgrades"]]
     overrides = list(_override_lines(view))
     if overrides:
         blocks.append("\n".join(f"- {line}" for line in overrides) + "\n")
     return _fitted(head, blocks)
 
 
-def _markdown_changelog(entry: View) -> str:
-    title = f"{entry['definition']} {entry['version']}"
-    return f"<details><summary>{title}</summary>\n\n{entry['text'].rstrip()}\n\n</details>\n"
+def _markdown_upgrade(upgrade: View) -> str:
+    """A span of versions, folded: the changelogs as they were written, and what becomes of options."""
+    title = f"{upgrade['definition']} {upgrade['from']} → {upgrade['to']}"
+    lines = [f"<details><summary>{title}</summary>", ""]
+    for entry in upgrade["changelog"]:
+        if entry["text"] or entry["breaking"]:
+            lines += [f"**{entry['version']}**" + (" breaking" if entry["breaking"] else ""), ""]
+            lines += [f"To do first: {_escape(entry['acknowledge'])}", ""] if entry["acknowledge"] else []
+            lines += [entry["text"].rstrip(), ""] if entry["text"] else []
+    lines += [f"- options {word}: {_escape(', '.join(texts))}" for word, texts in option_texts(upgrade["options"])]
+    return "\n".join([*lines, "", "</details>", ""])
 
 
 def _fitted(head: str, blocks: list[str]) -> str:

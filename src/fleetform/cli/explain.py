@@ -9,6 +9,7 @@ import click
 from fleetform.app.explain import explain, find_option, find_plugin
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, cut, is_masked, place_text, table, value_text
+from fleetform.cli.upgrades import upgrade_lines
 from fleetform.engine.paths import get_in, normal_form, parse_path, text_of
 from fleetform.model.results.decisions import ABSENT, Steps
 
@@ -149,6 +150,9 @@ def _print_plugin(flags: Flags, view: dict[str, Any], wanted: str | None) -> Non
     paint = Painter(flags.color)
     click.echo(f"{paint(view['plugin'], bold=True)}  {paint(_title(view, wanted), dim=True)}")
     _print_blocked(view["blocked"], paint)
+    if view["upgrade"] and "changelog" in view["upgrade"]:
+        for line in upgrade_lines(view["upgrade"], paint, flags.output == "wide"):
+            click.echo(f"  {line}")
     applied = view["appliedOverrides"]
     if applied:
         names = ", ".join(each["name"] + ("" if each["won"] else " (hidden)") for each in applied)

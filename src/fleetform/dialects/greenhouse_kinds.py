@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from fleetform.model.kinds.base import LabelSelector, Name, Record, ReleaseName, SecretKey, Text
-from fleetform.model.kinds.definition import OptionType
 
 
 class HelmChart(Record, frozen=True):
@@ -18,7 +17,7 @@ class HelmChart(Record, frozen=True):
 
 class GreenhouseOption(Record, frozen=True):
     name: Text
-    type: OptionType
+    type: Literal["string", "bool", "int", "list", "map", "secret"]
     default: Any = msgspec.UNSET
     description: str | None = None
     display_name: str | None = None

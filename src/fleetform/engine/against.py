@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fleetform.engine.checks import must_be_set
 from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.paths import normal_form
 from fleetform.engine.version import versions_between
@@ -97,7 +98,7 @@ def _compare_options(
             yield from _compare_option(what, option, now, other, places[form], form in retyped, form in required)
     renamed = {normal_form(target) for target in moved.values() if target is not None}
     for form, option in new.items():
-        if form not in old and form not in renamed and form not in required and _must_be_set(option):
+        if form not in old and form not in renamed and form not in required and must_be_set(option):
             message = f"{what} adds the required option {option.name}"
             hint = "give it a default, bump the major version, or add a require migration"
             yield _error("option-required", message, hint, other, "spec", "options", places[form])
@@ -111,17 +112,13 @@ def _compare_option(
         message = f"{what} makes {new.name} a {new.type} option; it was a {old.type} option"
         hint = "bump the major version, or add a retype migration"
         yield _error("option-retyped", message, hint, revision, *path, "type")
-    if _must_be_set(new) and not _must_be_set(old) and not required:
+    if must_be_set(new) and not must_be_set(old) and not required:
         message = f"{what} makes the option {new.name} required"
         hint = "give it a default, bump the major version, or add a require migration"
         yield _error("option-required", message, hint, revision, *path)
     if old.required and not new.required:
         message = f"{what} no longer requires the option {new.name}"
         yield _error("requirement-lost", message, "bump the major version", revision, *path)
-
-
-def _must_be_set(option: Option) -> bool:
-    return option.required and option.default in (msgspec.UNSET, None)
 
 
 def _indexes(revision: Revision) -> dict[Any, int]:

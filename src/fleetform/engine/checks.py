@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from fleetform.engine.expressions import ExpressionError, matches
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Secret
@@ -16,6 +18,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "list": (list,),
     "map": (dict,),
+    "any": (object,),
 }
 _WORDS = {
     "string": "text",
@@ -24,6 +27,7 @@ _WORDS = {
     "int": "a whole number",
     "list": "a list",
     "map": "a map",
+    "any": "any value",
 }
 
 
@@ -39,6 +43,11 @@ def breaks_rules(option: Option, value: Any, secret: bool = False) -> str | None
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
+
+
+def must_be_set(option: Option) -> bool:
+    """Whether a value must come from somewhere, as the option brings none itself."""
+    return option.required and option.default in (UNSET, None)
 
 
 def _breaks_limits(option: Option, value: Any, shown: str) -> str | None:
@@ -64,4 +73,4 @@ def _matches(pattern: str, value: str) -> bool:
 
 
 def _article(kind: str) -> str:
-    return f"an {kind}" if kind == "int" else f"a {kind}"
+    return f"an {kind}" if kind in ("int", "any") else f"a {kind}"

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fleetform.engine.times import parse_duration, parse_time
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.results.decisions import Revision
+from fleetform.model.snapshot import Snapshot
 
 ANNOUNCED = "fleetform.dev/announced"
 # Durations an organization may choose, by attribute and written name; the platform's is the longest it may choose.
+REVISION_HISTORY = 10
 DURATIONS = {
     "notice": "notice",
     "grace": "grace",
@@ -32,6 +34,7 @@ class Lifecycle(NamedTuple):
     force_after: timedelta | None = None
     max_soak: timedelta | None = None
     max_stage_wait: timedelta | None = None
+    revision_history: int = REVISION_HISTORY
 
 
 class UpgradeTimes(NamedTuple):
@@ -45,7 +48,11 @@ class UpgradeTimes(NamedTuple):
 
 def lifecycle_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None) -> Lifecycle:
     """An organization's choices, clamped to the platform's ceilings."""
-    durations = {}
+    durations: dict[str, Any] = {}
+    limits = [each.revision_history for each in (platform, own) if each is not None]
+    given_limits = [each for each in limits if each is not None]
+    if given_limits:
+        durations["revision_history"] = min(given_limits)
     for attribute in DURATIONS:
         ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
         given = [each for each in (ceiling, choice) if each is not None]
@@ -70,14 +77,16 @@ def _duration(policy: LifecyclePolicySpec | None, attribute: str) -> timedelta |
         return None
 
 
-def upgrade_times(lifecycle: Lifecycle, passed: Iterable[Revision], wanted: Revision, now: datetime) -> UpgradeTimes:
+def upgrade_times(
+    lifecycle: Lifecycle, passed: Iterable[Revision], wanted: Revision, snapshot: Snapshot
+) -> UpgradeTimes:
     """The times of an upgrade to a revision; grace and force concern versions that break on the way."""
-    announced = announced_at(wanted, now)
+    announced = announced_at(wanted, snapshot)
     breaking = [each for each in passed if each.object.spec.changes is not None and each.object.spec.changes.breaking]
     not_before = announced + lifecycle.notice
     if not breaking:
         return UpgradeTimes(announced, not_before)
-    since = min(announced_at(each, now) for each in breaking)
+    since = min(announced_at(each, snapshot) for each in breaking)
     longest = max([lifecycle.grace or timedelta(0), *(_own_grace(each) for each in breaking)])
     grace_until = since + longest if longest else None
     # Forced only where the policy has forceAfter, and never before the grace is over.
@@ -96,10 +105,11 @@ def _own_grace(revision: Revision) -> timedelta:
         return timedelta(0)
 
 
-def announced_at(revision: Revision, now: datetime) -> datetime:
-    """When a revision was announced: its annotation, else now."""
+def announced_at(revision: Revision, snapshot: Snapshot) -> datetime:
+    """When a revision was announced: its annotation, else the stamp of an earlier pass, else now."""
+    otherwise = snapshot.announced.get((revision.object.ref, revision.version), snapshot.at)
     stamp = (revision.object.metadata.annotations or {}).get(ANNOUNCED)
     try:
-        return parse_time(stamp) if stamp is not None else now
+        return parse_time(stamp) if stamp is not None else otherwise
     except ValueError:
-        return now
+        return otherwise

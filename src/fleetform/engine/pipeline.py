@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from fleetform.engine.again import changed_owners, reached_by_changed_overrides
 from fleetform.engine.expressions import context_of, evaluate
 from fleetform.engine.layers import Group, Owner, block_items, instance_items
 from fleetform.engine.names import generated_name
@@ -22,6 +23,7 @@ from fleetform.engine.selectors import any_matches
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
 from fleetform.engine.version import Choice, versions_between
+from fleetform.engine.versions import parse_version
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import (
     Claim,
@@ -57,13 +59,13 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
 def _decisions(
     plugins: dict[PluginKey, PluginDecision], prepared: Prepared, claims: tuple[Claim, ...] = ()
 ) -> Decisions:
-    return Decisions(plugins, prepared.revisions, tuple(prepared.overrides), claims, prepared)
+    return Decisions(plugins, prepared.revisions, tuple(prepared.overrides), claims, prepared.retired, prepared)
 
 
 def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
     """The decisions, with only those made anew that a change can reach; None where all must be looked at."""
     before: Prepared = previous.memory
-    owners = _changed_owners(prepared, before)
+    owners = changed_owners(prepared, before, previous)
     clusters: set[Cluster] = differing(prepared.snapshot.clusters, before.snapshot.clusters)
     found = _decide_changed(prepared, before, owners, clusters)
     fresh = dict(found)
@@ -86,7 +88,7 @@ def _decide_changed(
     prepared: Prepared, before: Prepared, owners: set[Object[Any]], clusters: set[Cluster]
 ) -> list[tuple[PluginKey, PluginDecision]]:
     """All plugins of changed owners; those of the others on changed clusters, and where a changed override reaches."""
-    everywhere, by_definition = _reached_by_changed_overrides(prepared, before)
+    everywhere, by_definition = reached_by_changed_overrides(prepared, before)
     deciding = _Deciding(prepared)
     found: list[tuple[PluginKey, PluginDecision]] = []
     for owner in prepared.owners.values():
@@ -104,38 +106,6 @@ def _decide_changed(
     return found
 
 
-def _changed_owners(prepared: Prepared, before: Prepared) -> set[Object[Any]]:
-    """Presets and plugins that changed, or whose definition or instance did."""
-    now, then = prepared.snapshot, before.snapshot
-    changed: set[Object[Any]] = {*differing(now.presets, then.presets), *differing(now.plugins, then.plugins)}
-    if now.running != then.running or differing(prepared.policies, before.policies):
-        return {*prepared.owners, *before.owners}
-    definitions = {each.ref.name for each in differing(now.definitions, then.definitions)}
-    beside = {
-        (each.ref.organization, each.spec.preset_ref.name)
-        for each in differing(now.plugins, then.plugins)
-        if each.spec.preset_ref is not None
-    }
-    for object_, owner in (*prepared.owners.items(), *before.owners.items()):
-        if owner.definition in definitions or (object_.ref.organization, object_.ref.name) in beside:
-            changed.add(object_)
-    return changed
-
-
-def _reached_by_changed_overrides(prepared: Prepared, before: Prepared) -> tuple[set[Cluster], dict[str, set[Cluster]]]:
-    """Clusters that overrides reach which changed, came, went or expired: for all definitions, and for some."""
-    everywhere: set[Cluster] = set()
-    by_definition: dict[str, set[Cluster]] = {}
-    for object_ in prepared.overrides.keys() ^ before.overrides.keys():
-        override = prepared.overrides.get(object_) or before.overrides[object_]
-        clusters = prepared.clusters_reached(override)
-        if not override.definitions:
-            everywhere.update(clusters)
-        for name in override.definitions:
-            by_definition.setdefault(name, set()).update(clusters)
-    return everywhere, by_definition
-
-
 def _settle_claims(
     found: Iterable[tuple[PluginKey, PluginDecision]],
 ) -> tuple[dict[PluginKey, PluginDecision], tuple[Claim, ...]]:
@@ -150,8 +120,15 @@ def _settle_claims(
         if holder is None:
             holders[_release(plugin)] = kept[key] = plugin
         else:
-            claims.append(Claim(plugin.cluster, claimed, holder.target.owner, plugin.target.owner))
+            claims.append(_claim(claimed, holder.target.owner, plugin))
     return kept, tuple(claims)
+
+
+def _claim(claimed: str, keeps: Object[Any], plugin: PluginDecision) -> Claim:
+    message = f"{claimed} on {plugin.cluster.ref.name} belongs to {keeps.ref.kind} {keeps.ref.name}, which is older"
+    do = "give one of them another releaseName, or let their selectors part"
+    gate = Gate("conflict", message, do, ref=keeps.ref, at=keeps.at())
+    return Claim(claimed, keeps, structs.replace(plugin, gates=(gate, *plugin.gates), upgrade=None))
 
 
 def _release(plugin: PluginDecision) -> tuple[Cluster, str, str]:
@@ -206,7 +183,7 @@ def _decide_plugin(
     if not prepared.snapshot.running:
         return wanted
     version = prepared.snapshot.running.get((cluster.ref.organization, cluster.ref.name, name))
-    running = prepared.offers(owner).get(version) if version is not None else None
+    running = prepared.running_revision(owner, version)
     if version is None or running is None or running is chosen:
         return structs.replace(wanted, running=version) if version is not None else wanted
     gates = _gates_of_upgrade(prepared, owner, cluster, running, wanted)
@@ -224,7 +201,8 @@ def _gates_of_upgrade(
     revision = wanted.target.revision
     if revision is None:
         return wanted.gates
-    passed = versions_between(prepared.offers(owner), running.version, revision.version)
+    low, high = sorted((running.version, revision.version), key=parse_version)
+    passed = versions_between(prepared.known(owner), low, high)
     known = {each.item.text for each in wanted.skipped if prepared.route(running, each.item.steps) is not None}
     return (
         *wanted.gates,

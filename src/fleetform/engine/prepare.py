@@ -23,6 +23,7 @@ from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import Choice, Offers, choose, offered, support_rules, versions_between
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.kinds.definition import Support
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
@@ -30,6 +31,7 @@ from fleetform.model.snapshot import Snapshot
 
 Cluster = Object[ClusterSpec]
 Route = tuple[str, Steps] | None
+RevisionOf = dict[Object[Any], Revision]
 
 
 class Prepared:
@@ -40,8 +42,11 @@ class Prepared:
         self.clusters = self._group_clusters(before)
         self.owners = self._prepare_owners(before)
         self.overrides, self.indexes = self._prepare_overrides(before)
-        self.revisions, self.revision_of = self._prepare_definitions(before)
+        self.revision_of: RevisionOf = _revisions_of(snapshot.definitions, before.revision_of if before else {})
+        self.revisions = _by_name(self.revision_of)
+        self.retired = _by_name(_revisions_of(snapshot.retired, self.revision_of))
         self.policies = {ref: each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"}
+        self._chosen: dict[Any, Choice | Gate] = {}
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
         self._targets: dict[tuple[Owner, Revision | Gate], Target] = {}
         self.instances = self._find_instances()
@@ -82,35 +87,53 @@ class Prepared:
         indexes = {organization: ReachIndex(active.get(organization, ())) for organization in self.clusters}
         return overrides, indexes
 
-    def _prepare_definitions(
-        self, before: Prepared | None
-    ) -> tuple[dict[tuple[str, str], dict[str, Revision]], dict[Object[Any], Revision]]:
-        earlier = before.revision_of if before else {}
-        by_name: dict[tuple[str, str], dict[str, Revision]] = {}
-        by_object = {}
-        for object_ in self.snapshot.definitions.values():
-            try:
-                revision = earlier.get(object_) or revision_of(object_)
-            except VersionError:
-                continue
-            by_object[object_] = revision
-            by_name.setdefault((object_.ref.organization, object_.ref.name), {})[revision.version] = revision
-        return by_name, by_object
-
     def offers(self, owner: Owner) -> Offers:
-        organization = PLATFORM_NAMESPACE if owner.of_platform else owner.object.ref.organization
-        return offered(self.revisions, organization, owner.definition)
+        return offered(self.revisions, *self._home(owner))
+
+    def known(self, owner: Owner) -> Offers:
+        """The revisions that are offered, and those that are not any more and may still run."""
+        retired = offered(self.retired, *self._home(owner)) if self.retired else {}
+        return {**retired, **self.offers(owner)} if retired else self.offers(owner)
+
+    def running_revision(self, owner: Owner, version: str | None) -> Revision | None:
+        """The revision that runs, which may no longer be offered."""
+        return self.known(owner).get(version) if version is not None else None
+
+    def _home(self, owner: Owner) -> tuple[str, str]:
+        return PLATFORM_NAMESPACE if owner.of_platform else owner.object.ref.organization, owner.definition
 
     def _choose(self, owner: Owner) -> Choice | Gate:
-        places = (PLATFORM_NAMESPACE, owner.object.ref.organization)
-        support = [
-            rule
-            for each in self.policies.values()
-            if each.ref.organization in places
-            for rule in each.spec.support or []
-        ]
-        rules = support_rules(support, owner.definition, self.snapshot.at)
-        return choose(self.offers(owner), owner.definition, owner.wanted, rules)
+        """What an owner wants; owners of an organization that ask for the same get the same answer."""
+        rejected = self.snapshot.rejected.get(owner.object.ref, frozenset())
+        key = (owner.object.ref.organization, owner.of_platform, owner.definition, owner.wanted, rejected)
+        found = self._chosen.get(key)
+        if found is None:
+            offers = self.offers(owner)
+            ended = [version for version, each in offers.items() if self._has_ended(each)]
+            rules = support_rules(self._support(key[0]), owner.definition, self.snapshot.at, rejected, ended)
+            found = self._chosen[key] = choose(offers, owner.definition, owner.wanted, rules)
+        return found
+
+    def _has_ended(self, revision: Revision) -> bool:
+        end = self.snapshot.ends.get((revision.object.ref, revision.version))
+        return end is not None and end <= self.snapshot.at
+
+    def _support(self, organization: str) -> list[Support]:
+        places = (PLATFORM_NAMESPACE, organization)
+        policies = [each for each in self.policies.values() if each.ref.organization in places]
+        return [rule for each in policies for rule in each.spec.support or []]
+
+    def gates_of_revision(self, revision: Revision) -> tuple[Gate, ...]:
+        """What keeps a revision from being installed anywhere: other bytes under its version (R2-35)."""
+        key = (revision.object.ref, revision.version)
+        then, now = self.snapshot.recorded.get(key), self.snapshot.found.get(key)
+        if then is None or now is None or then == now:
+            return ()
+        name = f"{revision.object.ref.name} {revision.version}"
+        message = f"what {name} renders changed under one version, from {then[:19]} to {now[:19]}"
+        do = "publish it as a new version, or bring the old bytes back"
+        at = revision.object.at("spec", "source")
+        return (Gate("artifact-mutated", message, do, ref=revision.object.ref, at=at),)
 
     def target(self, owner: Owner, revision: Revision | Gate) -> Target:
         found = self._targets.get((owner, revision))
@@ -139,7 +162,7 @@ class Prepared:
         found = self._slots.get(revision)
         if found is None:
             in_order = sorted(revision.options.items(), key=lambda entry: sort_key(entry[0]))
-            secret = self._secret_forms(revision)
+            secret = self.secret_forms(revision)
             found = {
                 option.name: Slot(option.name, steps, option, tuple(map(str, steps)) in secret)
                 for steps, option in in_order
@@ -147,11 +170,15 @@ class Prepared:
             self._slots[revision] = found
         return found
 
-    def _secret_forms(self, revision: Revision) -> set[tuple[str, ...]]:
-        """The options that any version of the definition declares secret."""
+    def _versions(self, revision: Revision) -> dict[str, Revision]:
+        """All versions of a revision's definition, itself among them even where it is retired."""
         ref = revision.object.ref
-        others = self.revisions[ref.organization, ref.name].values()
-        return {form for each in others for form, option in each.forms.items() if option.type == "secret"}
+        return {revision.version: revision, **self.revisions.get((ref.organization, ref.name), {})}
+
+    def secret_forms(self, revision: Revision) -> set[tuple[str, ...]]:
+        """The options that any version of the definition declares secret."""
+        forms = [each.forms for each in self._versions(revision).values()]
+        return {form for each in forms for form, option in each.items() if option.type == "secret"}
 
     def route(self, revision: Revision, steps: Steps) -> Route:
         """The name of the option a path belongs to, and the path inside it; remembered, as fleets repeat paths."""
@@ -168,8 +195,7 @@ class Prepared:
     def _migrations_of(self, revision: Revision) -> Migrations:
         found = self._migrations.get(revision)
         if found is None:
-            ref = revision.object.ref
-            passed = versions_between(self.revisions[ref.organization, ref.name], None, revision.version)
+            passed = versions_between(self._versions(revision), None, revision.version)
             found = self._migrations[revision] = migrations_to(passed)
         return found
 
@@ -198,8 +224,7 @@ class Prepared:
         """Why a revision takes no value at a path: nobody declares it, another revision does, or it was removed."""
         if self._migrations_of(revision).moved(steps) is None:
             return "removed"
-        ref = revision.object.ref
-        others = self.revisions[ref.organization, ref.name].values()
+        others = self._versions(revision).values()
         newer = [each for each in others if parse_version(each.version) > parse_version(revision.version)]
         return "not-yet-known" if any(self.route(each, steps) is not None for each in newer) else "not-declared"
 
@@ -210,6 +235,25 @@ class Prepared:
             refs = {Ref("Cluster", organization, name) for each in override.matchers for name in each.names}
             candidates = [self.snapshot.clusters[ref] for ref in refs if ref in self.snapshot.clusters]
         return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
+
+
+def _revisions_of(definitions: Mapping[Any, Object[Any]], earlier: RevisionOf) -> RevisionOf:
+    found = {}
+    for object_ in definitions.values():
+        try:
+            found[object_] = earlier.get(object_) or revision_of(object_)
+        except VersionError:
+            # Said where the definition stands.
+            continue
+    return found
+
+
+def _by_name(revisions: RevisionOf) -> dict[tuple[str, str], dict[str, Revision]]:
+    """Revisions by organization and name of their definition, then version."""
+    by_name: dict[tuple[str, str], dict[str, Revision]] = {}
+    for object_, revision in revisions.items():
+        by_name.setdefault((object_.ref.organization, object_.ref.name), {})[revision.version] = revision
+    return by_name
 
 
 def _age(object_: Object[Any]) -> tuple[Any, ...]:

@@ -72,7 +72,7 @@ class Sharing:
         options = self._settle_all((owner, revision, groups), revision, below, above)
         dynamic = tuple(each for each in options if each.decision is None)
         gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision))
-        return Shared(options, dynamic, applied, tuple(skipped), gates)
+        return Shared(options, dynamic, applied, tuple(skipped), self._prepared.gates_of_revision(revision) + gates)
 
     def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision) -> Routed:
         """Defaults, the owner's values and its groups', by option."""

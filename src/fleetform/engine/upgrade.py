@@ -18,15 +18,10 @@ from fleetform.model.results.decisions import Gate, Revision, Skipped
 def upgrade_gates(
     owner: Owner, cluster: Object[ClusterSpec], running: Revision, wanted: Revision, passed: Iterable[Revision]
 ) -> Iterator[Gate]:
-    """Gates of the step from one revision to another."""
-    downgrade = parse_version(wanted.version) < parse_version(running.version)
-    if downgrade and not owner.pinned and not is_acknowledged(owner, cluster, wanted.version):
-        yield Gate(
-            "would-downgrade",
-            f"{running.version} runs, and {owner.wanted or 'newest'} admits nothing above {wanted.version}",
-            f"pin {wanted.version} exactly, acknowledge it, or widen the range",
-            ref=owner.object.ref,
-        )
+    """Gates of the step from one revision to another; passed are the versions between, the lower one left out."""
+    if parse_version(wanted.version) < parse_version(running.version):
+        yield from _downgrade_gates(owner, cluster, running, wanted, passed)
+        return
     for revision in passed:
         changes = revision.object.spec.changes
         if changes is None or not changes.breaking or is_acknowledged(owner, cluster, revision.version):
@@ -39,6 +34,29 @@ def upgrade_gates(
             ref=revision.object.ref,
             at=revision.object.at("spec", "changes", "breaking"),
         )
+
+
+def _downgrade_gates(
+    owner: Owner, cluster: Object[ClusterSpec], running: Revision, wanted: Revision, passed: Iterable[Revision]
+) -> Iterator[Gate]:
+    """A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39)."""
+    if not owner.pinned and not is_acknowledged(owner, cluster, wanted.version):
+        yield Gate(
+            "would-downgrade",
+            f"{running.version} runs, and {owner.wanted or 'newest'} admits nothing above {wanted.version}",
+            f"pin {wanted.version} exactly, acknowledge it, or widen the range",
+            ref=owner.object.ref,
+        )
+    for revision in passed:
+        changes = revision.object.spec.changes
+        if changes is not None and changes.irreversible:
+            yield Gate(
+                "would-downgrade",
+                f"{owner.definition} {revision.version} is irreversible, and {running.version} runs",
+                f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
+                ref=revision.object.ref,
+                at=revision.object.at("spec", "changes", "irreversible"),
+            )
 
 
 def removed_option_gates(skipped: Iterable[Skipped], known_to_running: set[str]) -> Iterator[Gate]:

@@ -28,11 +28,14 @@ class SupportRules(NamedTuple):
     floor: str | None = None
     yanked: frozenset[str] = frozenset()
     ended: tuple[Range, ...] = ()
+    rejected: frozenset[str] = frozenset()
 
     def refuses(self, version: str) -> str | None:
         """Why a version is not supported, or None."""
         if version in self.yanked:
             return "yanked"
+        if version in self.rejected:
+            return "rejected after a rollback"
         if self.floor is not None and parse_version(version) < parse_version(self.floor):
             return f"below the floor {self.floor}"
         return "past its end" if self.has_ended(version) else None
@@ -44,11 +47,21 @@ class SupportRules(NamedTuple):
 ALL_SUPPORTED = SupportRules()
 
 
-def support_rules(support: Iterable[Support], definition: str, at: datetime) -> SupportRules:
-    """The rules of all policies together: the highest floor, every yanked version, every end that has come."""
+def support_rules(
+    support: Iterable[Support],
+    definition: str,
+    at: datetime,
+    rejected: frozenset[str] = frozenset(),
+    past_end: Iterable[str] = (),
+) -> SupportRules:
+    """The rules of all policies together: the highest floor, every yanked version, every end that has come.
+
+    rejected are the versions that failed for one owner, and are not tried there again by themselves (B10); past_end
+    are those whose own end has come.
+    """
     floors: list[str] = []
     yanked: set[str] = set()
-    ended: list[Range] = []
+    ended = [parse_range(f"={each}") for each in past_end]
     for rule in support:
         if rule.definition != definition:
             continue
@@ -61,7 +74,7 @@ def support_rules(support: Iterable[Support], definition: str, at: datetime) -> 
             except ValueError:
                 # Said where the policy stands.
                 continue
-    return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended))
+    return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended), rejected)
 
 
 def _readable(versions: Iterable[str]) -> list[str]:
@@ -118,6 +131,12 @@ def _pinned(offers: Offers, definition: str, pinned: str, rules: SupportRules) -
             return Choice(offers[min(stable, key=_order)], forced=True)
         message = f"support of {definition} {pinned} has ended, and there is no supported version above it"
         return _gate(message, "publish one, or move the end date in the LifecyclePolicy")
+    if pinned in rules.rejected:
+        return Gate(
+            "rejected",
+            f"{definition} {pinned} failed here and was rolled back",
+            "publish a higher version, edit its owner, or let it be tried again",
+        )
     if pinned in offers:
         return Choice(offers[pinned])
     return _gate(f"{definition} has no version {pinned}", f"there is {_listed(offers)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fleetform.formats.yaml_places import Mark, Path, marks_of, nearest
 from fleetform.model.objects import At
@@ -13,11 +13,11 @@ class FileLocator:
     """Keeps the texts that were read; a document is looked through once, when the first place in it is asked for."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, str | Callable[[], str]] = {}
         self._lines: dict[str, list[str]] = {}
         self._marks: dict[tuple[str, int], dict[Path, Mark]] = {}
 
-    def add(self, file: str, text: str) -> None:
+    def add(self, file: str, text: str | Callable[[], str]) -> None:
         self._texts[file] = text
 
     def place(self, at: At | Place) -> Place:
@@ -33,6 +33,7 @@ class FileLocator:
     def lines(self, file: str, first: int, last: int) -> Sequence[str]:
         if file not in self._lines:
             # Not splitlines: it also splits at characters that are no line ends in YAML.
-            text = self._texts.get(file, "").replace("\r\n", "\n").replace("\r", "\n")
-            self._lines[file] = text.split("\n")
+            known = self._texts.get(file, "")
+            text = known if isinstance(known, str) else known()
+            self._lines[file] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         return self._lines[file][first - 1 : last]

@@ -1,14 +1,55 @@
-"""Reads a state export (`--state FILE`): creation stamps, and what runs where."""
+"""Reads a state export (`--state FILE`): creation stamps, what runs where, what became of versions."""
 
 from __future__ import annotations
 
-import json
+from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from fleetform.app.errors import StateError
-from fleetform.ports import KnownState
+from fleetform.engine.times import parse_time
+from fleetform.ports import KnownState, KnownVersion, Rejection
 
 _WANTED = "give a file that holds a State of version 1"
+
+
+class _Stamp(msgspec.Struct):
+    kind: str
+    organization: str
+    name: str
+    created: str
+
+
+class _Plugin(msgspec.Struct):
+    organization: str
+    cluster: str
+    plugin: str
+    admitted: dict[str, Any] | None = None
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    organization: str
+    definition: str
+    version: str
+    announced_at: str | None = None
+    ends_at: str | None = None
+    digest: str | None = None
+
+
+class _Rejection(msgspec.Struct, rename="camel"):
+    organization: str
+    name: str
+    version: str
+    kind: str = "PluginPreset"
+    content_hash: str | None = None
+
+
+class _State(msgspec.Struct):
+    stamps: list[_Stamp]
+    plugins: list[_Plugin] = []
+    announced: list[_Version] = []
+    rejected: list[_Rejection] = []
 
 
 def load_state(name: str | None) -> KnownState:
@@ -17,8 +58,8 @@ def load_state(name: str | None) -> KnownState:
     if name.startswith("sqlite:"):
         raise StateError("this release reads state exports only, no databases", _WANTED)
     try:
-        with open(name, encoding="utf-8") as file:
-            tree = json.load(file)
+        with open(name, "rb") as file:
+            tree = msgspec.json.decode(file.read())
     except OSError as error:
         raise StateError(f"cannot read {name}: {(error.strerror or str(error)).lower()}", "check --state") from error
     except (ValueError, RecursionError) as error:
@@ -30,12 +71,27 @@ def _read(name: str, tree: Any) -> KnownState:
     if not isinstance(tree, dict) or tree.get("kind") != "State" or tree.get("version") != 1:
         raise StateError(f"{name} is not a state export of version 1", _WANTED)
     try:
-        stamps = {(each["kind"], each["organization"], each["name"]): each["created"] for each in tree["stamps"]}
-        admitted = {
-            (each["organization"], each["cluster"], each["plugin"]): each["admitted"]
-            for each in tree.get("plugins", [])
-            if each.get("admitted") is not None
-        }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise StateError(f"{name} is damaged: {error}", "export it anew") from error
-    return KnownState(stamps, admitted)
+        state = msgspec.convert(tree, _State)
+    except msgspec.ValidationError as error:
+        raise StateError(f"{name} is damaged: {str(error)[:1].lower()}{str(error)[1:]}", "export it anew") from error
+    return KnownState(
+        {(each.kind, each.organization, each.name): each.created for each in state.stamps},
+        {(each.organization, each.cluster, each.plugin): each.admitted for each in state.plugins if each.admitted},
+        {
+            (each.organization, each.definition, each.version): KnownVersion(
+                _time(name, each.announced_at), _time(name, each.ends_at), each.digest
+            )
+            for each in state.announced
+        },
+        tuple(
+            Rejection((each.kind, each.organization, each.name), each.version, each.content_hash)
+            for each in state.rejected
+        ),
+    )
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError as error:
+        raise StateError(f"{name} is damaged: {text} is not a time", "export it anew") from error

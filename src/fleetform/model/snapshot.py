@@ -12,12 +12,18 @@ from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Ref
 
+# A definition and one of its versions.
+VersionKey = tuple[Ref, str]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """Objects by reference; definitions also by version, as several stand side by side.
 
-    running holds the version that runs, by organization, cluster and plugin, as far as it is known.
+    What earlier passes left behind, as far as it is known: running holds the version that runs, by organization,
+    cluster and plugin; rejected the versions that failed, by their owner; announced and ends the times at which a
+    version came and goes; recorded the digest of the bytes it came with; retired the definitions that are no longer
+    offered and may still run. found holds the digests of a version's bytes now.
     """
 
     at: datetime
@@ -29,6 +35,12 @@ class Snapshot:
     overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
     others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
     running: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    rejected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
+    announced: Mapping[VersionKey, datetime] = field(default_factory=dict)
+    ends: Mapping[VersionKey, datetime] = field(default_factory=dict)
+    retired: Mapping[VersionKey, Object[PluginDefinitionSpec]] = field(default_factory=dict)
+    recorded: Mapping[VersionKey, str] = field(default_factory=dict)
+    found: Mapping[VersionKey, str] = field(default_factory=dict)
 
     @property
     def objects(self) -> list[Object[Any]]:

@@ -8,7 +8,7 @@ import msgspec
 
 from fleetform.model.kinds.base import Choices, Digest, Duration, Name, NameRef, Record, SecretRef, Time, doc
 
-OptionType = Literal["string", "bool", "int", "list", "map", "secret"]
+OptionType = Literal["string", "bool", "int", "list", "map", "secret", "any"]
 ConfigMode = Literal["OverrideByGVK", "Merge", "Override"]
 
 
@@ -67,7 +67,7 @@ class Option(Record, frozen=True):
     """Something a user may set; every rule it states is enforced on every layer."""
 
     name: Annotated[str, doc("Its name; dots and indexes make the tree the renderer gets.", min_length=1)]
-    type: Annotated[OptionType, doc("What its value is.")]
+    type: Annotated[OptionType, doc("What its value is; any where its author cannot say.")]
     default: Annotated[Any, doc("Its value where no layer sets it.")] = msgspec.UNSET
     required: Annotated[bool, doc("A value must come from somewhere.")] = False
     description: Annotated[str | None, doc("For people.")] = None

@@ -283,26 +283,43 @@ PluginKey = tuple[str, str, str]
 
 
 class Claim(Struct, frozen=True, eq=False, gc=False):
-    """Two objects want one release, or one plugin's name, on one cluster; claimed says which."""
+    """Two objects want one release, or one plugin's name, on one cluster; claimed says which.
 
-    cluster: Object[Any]
+    plugin is what the one that loses would get, with the gate that says so.
+    """
+
     claimed: str
     keeps: Object[Any]
-    loses: Object[Any]
+    plugin: PluginDecision
+
+    @property
+    def cluster(self) -> Object[ClusterSpec]:
+        return self.plugin.cluster
+
+    @property
+    def loses(self) -> Object[Any]:
+        return self.plugin.target.owner
 
 
 class Decisions(Struct, frozen=True, eq=False):
     """Everything decided in one pass.
 
-    plugins go by organization, cluster and name; revisions by organization and name of their definition, then version;
-    overrides are those that apply at the time of the pass. memory is what the next pass can reuse, and nobody else's.
+    plugins go by organization, cluster and name; revisions by organization and name of their definition, then version,
+    and so do those that are no longer offered and may still run (retired); overrides are those that apply at the time
+    of the pass. memory is what the next pass can reuse, and nobody else's.
     """
 
     plugins: dict[PluginKey, PluginDecision]
     revisions: dict[tuple[str, str], dict[str, Revision]]
     overrides: tuple[Object[Any], ...]
     claims: tuple[Claim, ...] = ()
+    retired: dict[tuple[str, str], dict[str, Revision]] = {}
     memory: Any = None
+
+    def versions_of(self, revision: Revision) -> dict[str, Revision]:
+        """All versions known of a revision's definition."""
+        name = (revision.object.ref.organization, revision.object.ref.name)
+        return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
 
 
 def sort_key(steps: Steps) -> tuple[tuple[int, int, str], ...]:

@@ -1,0 +1,65 @@
+"""Folders that definitions render or catalogs read are no input of their own (S35)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
+from fleetform.model.objects import Object
+
+
+def source_folders(objects: Iterable[Object[Any] | None]) -> frozenset[str]:
+    folders: set[str] = set()
+    for object_ in objects:
+        if object_ is not None:
+            folders.update(joined(object_, path) for path in _local_paths(object_.spec))
+    return frozenset(folders - {"."})
+
+
+def joined(object_: Object[Any], path: str) -> str:
+    """A path that an object names, which is relative to its file."""
+    return os.path.normpath(os.path.join(os.path.dirname(object_.origin.file), path))
+
+
+def names_folder(object_: Object[Any] | None) -> bool:
+    return object_ is not None and any(True for _ in _local_paths(object_.spec))
+
+
+def local_sources(spec: PluginDefinitionSpec) -> Iterator[str]:
+    """The folders, relative to its file, that a definition renders."""
+    source = spec.source
+    if source is None:
+        return
+    if source.helm is not None and "://" not in source.helm.repository:
+        yield os.path.join(source.helm.repository, source.helm.chart)
+    if source.kustomize is not None and source.kustomize.path is not None:
+        yield source.kustomize.path
+    if source.manifests is not None:
+        yield source.manifests.path
+
+
+def _local_paths(spec: Any) -> Iterator[str]:
+    if isinstance(spec, PluginDefinitionSpec):
+        yield from local_sources(spec)
+    if isinstance(spec, CatalogSpec):
+        directories = [each.directory for each in spec.sources if each.directory is not None]
+        yield from (each for each in directories if not holds_its_catalog(each))
+
+
+def holds_its_catalog(directory: str) -> bool:
+    """Whether a catalog's own file lies in the folder that it reads: it would take the whole input for itself."""
+    return all(step in (".", "..") for step in os.path.normpath(directory).split(os.sep))
+
+
+def below(file: str, folders: frozenset[str]) -> bool:
+    folder = os.path.dirname(file)
+    while folder:
+        if folder in folders:
+            return True
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        folder = parent
+    return False

@@ -1,0 +1,105 @@
+"""Again: what of the last pass a change can reach. What it leaves out stays as it was decided then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fleetform.engine.layers import Owner
+from fleetform.engine.prepare import Cluster, Prepared, differing
+from fleetform.engine.version import Choice
+from fleetform.engine.versions import parse_version
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
+
+# What earlier passes left behind; a change of it may concern every plugin.
+_PAST = ("running", "retired", "recorded", "found")
+
+
+def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) -> set[Object[Any]]:
+    """Presets and plugins that changed, or for which a definition, a policy or what runs makes a difference."""
+    now, then = prepared.snapshot, before.snapshot
+    if any(getattr(now, past) != getattr(then, past) for past in _PAST):
+        return {*prepared.owners, *before.owners}
+    changed: set[Object[Any]] = {*differing(now.presets, then.presets), *differing(now.plugins, then.plugins)}
+    beside = {(each.ref.organization, each.spec.preset_ref.name) for each in changed if _preset_of(each) is not None}
+    definitions = _DefinitionChanges(prepared, before, previous)
+    for object_, owner in prepared.owners.items():
+        if object_ in before.owners and (
+            (object_.ref.organization, object_.ref.name) in beside or definitions.reach(owner)
+        ):
+            changed.add(object_)
+    return changed
+
+
+def _preset_of(object_: Object[Any]) -> Any:
+    return object_.spec.preset_ref if object_.ref.kind == "Plugin" else None
+
+
+class _DefinitionChanges:
+    """Which owners the definitions that came, went or changed make a difference to."""
+
+    def __init__(self, prepared: Prepared, before: Prepared, previous: Decisions) -> None:
+        self._now, self._then = prepared, before
+        self._changed: dict[str, list[Revision]] = {}
+        for object_ in differing(prepared.snapshot.definitions, before.snapshot.definitions):
+            revision = prepared.revision_of.get(object_) or before.revision_of.get(object_)
+            if revision is not None:
+                self._changed.setdefault(object_.ref.name, []).append(revision)
+        self._plugins: dict[Object[Any], list[PluginDecision]] = {}
+        for plugin in previous.plugins.values() if self._changed else ():
+            if plugin.target.definition in self._changed:
+                self._plugins.setdefault(plugin.target.owner, []).append(plugin)
+
+    def reach(self, owner: Owner) -> bool:
+        now = self._now.choices[owner]
+        if not _same_choice(now, self._then.choices[owner]):
+            return True
+        changed = self._changed.get(owner.definition)
+        if not changed:
+            return False
+        if isinstance(now, Gate) or self._now.secret_forms(now.revision) != self._then.secret_forms(now.revision):
+            return True
+        plugins = self._plugins.get(owner.object, [])
+        return any(_makes_a_difference(each, now.revision, plugins) for each in changed)
+
+
+def _same_choice(one: Choice | Gate, other: Choice | Gate) -> bool:
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return one.revision is other.revision and one.forced == other.forced
+    if isinstance(one, Gate) and isinstance(other, Gate):
+        return (one.gate, one.message, one.do) == (other.gate, other.message, other.do)
+    return False
+
+
+def _makes_a_difference(changed: Revision, chosen: Revision, plugins: Iterable[PluginDecision]) -> bool:
+    """Whether a revision that is not the chosen one says anything about plugins that want the chosen one."""
+    version, top = parse_version(changed.version), parse_version(chosen.version)
+    changes = changed.object.spec.changes
+    if version <= top and changes is not None and changes.migrations:
+        return True
+    for running in {plugin.running for plugin in plugins} - {None}:
+        ends = sorted((parse_version(str(running)), top))
+        if ends[0] <= version <= ends[1]:
+            return True
+    return any(changed.find(each.item.steps) is not None for plugin in plugins for each in _skipped(plugin))
+
+
+def _skipped(plugin: PluginDecision) -> Iterator[Any]:
+    yield from plugin.skipped
+    if plugin.upgrade is not None:
+        yield from plugin.upgrade.skipped
+
+
+def reached_by_changed_overrides(prepared: Prepared, before: Prepared) -> tuple[set[Cluster], dict[str, set[Cluster]]]:
+    """Clusters that overrides reach which changed, came, went or expired: for all definitions, and for some."""
+    everywhere: set[Cluster] = set()
+    by_definition: dict[str, set[Cluster]] = {}
+    for object_ in prepared.overrides.keys() ^ before.overrides.keys():
+        override = prepared.overrides.get(object_) or before.overrides[object_]
+        clusters = prepared.clusters_reached(override)
+        if not override.definitions:
+            everywhere.update(clusters)
+        for name in override.definitions:
+            by_definition.setdefault(name, set()).update(clusters)
+    return everywhere, by_definition
