@@ -61,7 +61,8 @@ class CatalogEntry:
 class SourceReading:
     """What is known of one source of a catalog: what it holds, as of when, and what went wrong since when.
 
-    changed names versions whose content the source changed; the first content is kept.
+    changed names versions whose content the source changed; the first content is kept. ours says that the source is
+    part of the fleet's own files: what is wrong there is for its people to mend.
     """
 
     title: str
@@ -74,6 +75,14 @@ class SourceReading:
     next_look: str | None = None
     problems: Sequence[str] = ()
     changed: Sequence[str] = ()
+    ours: bool = False
+
+
+class Digests(NamedTuple):
+    """The digest of what a definition renders: as it was first seen, and as it is now."""
+
+    recorded: str | None = None
+    found: str | None = None
 
 
 class Elsewhere(Protocol):
@@ -84,8 +93,8 @@ class Elsewhere(Protocol):
     ) -> list[SourceReading]:
         """What is known of each source of a catalog."""
 
-    def digest(self, definition: Object[PluginDefinitionSpec]) -> str | None:
-        """The digest of what a definition renders now; None where nobody looked."""
+    def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
+        """The digests of what a definition renders, as far as anybody looked."""
 
 
 class KnownVersion(NamedTuple):
@@ -108,10 +117,11 @@ class Rejection(NamedTuple):
 class KnownState:
     """What a state export brings: stamps by (kind, organization, name), what runs, by plugin, and more on versions.
 
-    versions go by organization, definition and version.
+    versions go by organization, definition and version; healthy is the last version that was healthy, by plugin.
     """
 
     stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
     admitted: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     versions: dict[tuple[str, str, str], KnownVersion] = field(default_factory=dict)
     rejected: Sequence[Rejection] = ()
+    healthy: dict[tuple[str, str, str], str] = field(default_factory=dict)

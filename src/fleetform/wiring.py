@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.catalogs.cache import Cache, cache_folder
+from fleetform.catalogs.elsewhere import Catalogs, Fetching
 from fleetform.engine.times import parse_time
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import write_file
 
-__all__ = ["open_fleet", "write_file"]
+__all__ = ["Fetching", "open_fleet", "write_file"]
 
 
 def open_fleet(
@@ -20,7 +22,17 @@ def open_fleet(
     at: str | None = None,
     state: str | None = None,
     strict: bool = False,
+    fetching: Fetching = "none",
+    catalogs: Sequence[str] | None = None,
 ) -> Fleet:
-    """The fleet that the sources hold, as it is at a time (now, unless one is given)."""
-    moment = parse_time(at) if at is not None else datetime.now(UTC)
-    return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict)
+    """The fleet that the sources hold, as it is at a time (now, unless one is given).
+
+    catalogs are the names of those that are fetched; None means all.
+    """
+    moment = parse_time(at) if at is not None else _now()
+    elsewhere = Catalogs(Cache(cache_folder()), _now, fetching, catalogs)
+    return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, elsewhere)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

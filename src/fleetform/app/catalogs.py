@@ -12,7 +12,7 @@ from fleetform.app.assemble import version_key
 from fleetform.app.reading import read_document
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import VersionKey
 from fleetform.ports import CatalogEntry, Elsewhere, Locator, SourceReading
 
@@ -48,7 +48,9 @@ def read_catalogs(objects: Iterable[Object[Any]], elsewhere: Elsewhere | None, l
         for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
             brought.diagnostics.extend(_said(catalog, index, reading))
             for entry in reading.entries:
-                _bring(brought, catalog, source, entry, locator)
+                file = _bring(brought, catalog, source, entry, locator)
+                if file is not None and not reading.ours:
+                    brought.files.add(file)
     return brought
 
 
@@ -73,22 +75,21 @@ def _decoded(tree: Any) -> dict[str, str]:
 
 def _bring(
     brought: Brought, catalog: Object[CatalogSpec], source: CatalogSource, entry: CatalogEntry, locator: Locator
-) -> None:
+) -> str | None:
     """One definition, into the catalog's own organization whatever namespace it names, and under its name there."""
     reading = read_document(entry.document, catalog.ref.organization)
     object_ = reading.object
     if object_ is None or not isinstance(object_.spec, PluginDefinitionSpec):
-        return
+        return None
     renamed = {each.name: each.as_ for each in source.rename or []}
     name = renamed.get(object_.ref.name, object_.ref.name)
     object_ = replace(object_, ref=Ref("PluginDefinition", catalog.ref.organization, name))
     key = version_key(object_)
     file = object_.origin.file
     locator.add(file, entry.text)
-    brought.files.add(file)
     if entry.retired:
         brought.retired[key] = object_
-        return
+        return file
     brought.definitions.append(object_)
     for known, value in (
         (brought.recorded, entry.recorded),
@@ -97,26 +98,24 @@ def _bring(
     ):
         if value is not None:
             known[key] = value
+    return file
 
 
 def _said(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> Iterator[Diagnostic]:
     """What is to be said of a source, at the place that names it."""
     at = catalog.at("spec", "sources", index)
+    severity: Severity = "error" if reading.ours else "warning"
     if reading.error:
         since = f" since {reading.failed}" if reading.failed else ""
-        kept = f"; what was read at {reading.read} is used" if reading.read else "; nothing is known of it"
+        kept = f"; what was read at {reading.read} is used" if reading.read else ""
         message = f"{reading.title} cannot be read{since}: {reading.error}{kept}"
-        yield Diagnostic("catalog-unavailable", message, reading.hint, "warning", catalog.ref, at)
+        yield Diagnostic("catalog-unavailable", message, reading.hint, severity, catalog.ref, at)
     elif reading.read is None:
         message = f"{reading.title} has never been read, so nothing it holds is known"
         yield Diagnostic("catalog-unread", message, "read it with --fetch", "warning", catalog.ref, at)
+    hint = "mend it, or leave it out with include" if reading.ours else "tell its author, or leave it out with include"
     for text in reading.problems:
-        message = f"{reading.title}: {text}"
-        yield Diagnostic(
-            "catalog-problem", message, "tell its author, or leave it out with include", "warning", catalog.ref, at
-        )
+        yield Diagnostic("catalog-problem", f"{reading.title}: {text}", hint, severity, catalog.ref, at)
     for text in reading.changed:
-        message = f"{reading.title}: {text}"
-        yield Diagnostic(
-            "changed-without-bump", message, "tell its author to raise the version", "warning", catalog.ref, at
-        )
+        hint = "a version that changes needs a new number"
+        yield Diagnostic("changed-without-bump", f"{reading.title}: {text}", hint, severity, catalog.ref, at)

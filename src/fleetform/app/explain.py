@@ -6,6 +6,7 @@ from typing import Any
 
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
+from fleetform.app.revisions import lifecycle_in
 from fleetform.app.scope import Scope, elsewhere
 from fleetform.app.upgrades import affected_view, span_view
 from fleetform.app.views import (
@@ -18,13 +19,11 @@ from fleetform.app.views import (
     speaker_view,
     values_tree,
 )
-from fleetform.engine.lifecycle import lifecycle_of, upgrade_times
+from fleetform.engine.lifecycle import upgrade_times
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.span import span_between
 from fleetform.engine.times import time_text
 from fleetform.engine.version import versions_between
-from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
 from fleetform.model.shape import did_you_mean
 
@@ -120,13 +119,9 @@ def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None
     goal = wanted.target.revision
     if plugin.running is None or goal is None or goal.version == plugin.running:
         return None
-    policies = [
-        getattr(fleet.snapshot.others.get(Ref("LifecyclePolicy", where, "default")), "spec", None)
-        for where in (PLATFORM_NAMESPACE, plugin.organization)
-    ]
     versions = fleet.decisions.versions_of(goal)
     passed = versions_between(versions, plugin.running, goal.version)
-    times = upgrade_times(lifecycle_of(*policies), passed, goal, fleet.snapshot)
+    times = upgrade_times(lifecycle_in(fleet, plugin.organization), passed, goal, fleet.snapshot)
     view = {
         "from": plugin.running,
         "to": goal.version,

@@ -10,7 +10,7 @@ from typing import Any
 
 from fleetform.app.assemble import assemble
 from fleetform.app.catalogs import Brought, read_catalogs
-from fleetform.app.folders import below, names_folder, source_folders
+from fleetform.app.folders import below, is_local, names_folder, source_folders
 from fleetform.app.reading import read_document
 from fleetform.engine.lint import lint_objects
 from fleetform.engine.lint.effects import lint_effects
@@ -19,8 +19,8 @@ from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import At, Ref
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.snapshot import Snapshot
-from fleetform.ports import Elsewhere, Input, KnownState
+from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.ports import Digests, Elsewhere, Input, KnownState
 
 _WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
 
@@ -40,14 +40,42 @@ class Fleet:
     def after(self, before: Fleet) -> Fleet:
         """The same fleet, where what the one before it wants is what runs, whatever it is offered now."""
         then, now = before.snapshot, self.snapshot
+        # What a version rendered before is what it must render now (R2-35).
+        both = [key for key in then.definitions if key in now.definitions]
+        recorded = {key: digest for key in both if (digest := before.digests(key).found) is not None}
+        found = {key: digest for key in recorded if (digest := self.digests(key).found) is not None}
         runs = {key: plugin.version for key, plugin in before.decisions.plugins.items() if plugin.version is not None}
         snapshot = replace(
             now,
             running={**runs, **now.running},
             retired={key: each for key, each in then.definitions.items() if key not in now.definitions},
-            recorded={**then.found, **now.recorded},
+            recorded={**recorded, **now.recorded},
+            found={**found, **now.found},
         )
         return replace(self, snapshot=snapshot)
+
+    def _with_bytes(self) -> Snapshot:
+        """The snapshot with what is known of the bytes of its definitions; folders only where there is a record."""
+        recorded, found = {**self.brought.recorded}, {**self.brought.found}
+        for key, definition in self.snapshot.definitions.items():
+            if key in found or (is_local(definition) and key not in self.snapshot.recorded):
+                continue
+            digests = self.digests(key)
+            if digests.recorded is not None:
+                recorded[key] = digests.recorded
+            if digests.found is not None:
+                found[key] = digests.found
+        recorded.update(self.snapshot.recorded)
+        return replace(self.snapshot, retired=self.brought.retired, recorded=recorded, found=found)
+
+    def digests(self, key: VersionKey) -> Digests:
+        """The digests of what a definition renders, as far as they are known."""
+        if key in self.brought.found:
+            return Digests(self.brought.recorded.get(key), self.brought.found[key])
+        definition = self.snapshot.definitions.get(key)
+        if self.elsewhere is None or definition is None:
+            return Digests()
+        return self.elsewhere.digests(definition)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -159,8 +187,8 @@ def read_fleet(
     brought = read_catalogs(objects, elsewhere, input_.locator)
     diagnostics += brought.diagnostics
     snapshot = assemble([*objects, *brought.definitions], at, state, diagnostics)
-    snapshot = replace(snapshot, retired=brought.retired, recorded={**brought.recorded, **snapshot.recorded})
-    return Fleet(input_, snapshot, state, tuple(diagnostics), strict, brought, elsewhere)
+    fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, brought, elsewhere)
+    return replace(fleet, snapshot=fleet._with_bytes())
 
 
 def _file(diagnostic: Diagnostic) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fleetform.engine.lint.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object
 
@@ -40,17 +41,16 @@ def local_sources(spec: PluginDefinitionSpec) -> Iterator[str]:
         yield source.manifests.path
 
 
+def is_local(definition: Object[PluginDefinitionSpec]) -> bool:
+    return any(True for _ in local_sources(definition.spec))
+
+
 def _local_paths(spec: Any) -> Iterator[str]:
     if isinstance(spec, PluginDefinitionSpec):
         yield from local_sources(spec)
     if isinstance(spec, CatalogSpec):
         directories = [each.directory for each in spec.sources if each.directory is not None]
         yield from (each for each in directories if not holds_its_catalog(each))
-
-
-def holds_its_catalog(directory: str) -> bool:
-    """Whether a catalog's own file lies in the folder that it reads: it would take the whole input for itself."""
-    return all(step in (".", "..") for step in os.path.normpath(directory).split(os.sep))
 
 
 def below(file: str, folders: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.objects import object_view
+from fleetform.app.revisions import revision_views
 from fleetform.app.scope import Scope
 from fleetform.app.views import (
     applied_view,
@@ -20,14 +21,14 @@ from fleetform.app.views import (
     values_tree,
 )
 from fleetform.engine.effects import Effects
-from fleetform.engine.hashing import content_hash
 from fleetform.engine.layers import has_expired, override_layer
 from fleetform.engine.lint.known import Known
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Revision, Secret
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
 from fleetform.model.shape import did_you_mean
+from fleetform.ports import SourceReading
 
 View = dict[str, Any]
 
@@ -139,34 +140,6 @@ def _definitions(fleet: Fleet, scope: Scope) -> Iterator[View]:
             yield object_view(definition, {"plugins": used[definition]})
 
 
-def _revisions(fleet: Fleet, scope: Scope) -> Iterator[View]:
-    """Versions side by side are revisions, numbered in their order (S6)."""
-    for revisions in fleet.decisions.revisions.values():
-        ordered = sorted(revisions.values(), key=lambda each: parse_version(each.version))
-        for number, revision in enumerate(ordered, start=1):
-            if scope.offers(revision.object.ref):
-                yield _revision_view(revision, number)
-
-
-def _revision_view(revision: Revision, number: int) -> View:
-    ref, spec = revision.object.ref, object_view(revision.object)["spec"]
-    content = {
-        key: value for key, value in spec.items() if key not in ("displayName", "description", "icon", "docsURL")
-    }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PluginDefinitionRevision",
-        "metadata": {"name": f"{ref.name}-{revision.version}", "namespace": ref.organization},
-        "spec": {
-            "number": number,
-            "version": revision.version,
-            "contentHash": f"sha256:{content_hash(content)}",
-            "options": spec.get("options", []),
-            "source": spec.get("source"),
-        },
-    }
-
-
 def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
     known = Known(fleet.snapshot)
     plugins: dict[Object[Any], list[PluginDecision]] = {}
@@ -230,15 +203,46 @@ def _plain(*names: str) -> Callable[[Fleet, Scope], Iterator[View]]:
     return getter
 
 
+def _catalogs(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    """Catalogs with what became of each of their sources; those of the platform serve everybody."""
+    for object_ in fleet.snapshot.others.values():
+        if object_.ref.kind == "Catalog" and object_.spec is not None and scope.offers(object_.ref):
+            readings = fleet.brought.sources.get(object_.ref, [])
+            offered = {
+                (each.document.tree.get("metadata") or {}).get("name")
+                for reading in readings
+                for each in reading.entries
+                if not each.retired
+            }
+            status = {"definitions": len(offered), "sources": [_source_view(each) for each in readings]}
+            yield object_view(object_, status)
+
+
+def _source_view(reading: SourceReading) -> View:
+    return {
+        "source": reading.title,
+        "revision": reading.revision or None,
+        "versions": sum(not each.retired for each in reading.entries),
+        "gone": sum(each.retired for each in reading.entries),
+        "readAt": reading.read,
+        "failedSince": reading.failed,
+        "error": reading.error or None,
+        "nextLookAt": reading.next_look,
+        "problems": list(reading.problems),
+        "changed": list(reading.changed),
+    }
+
+
 _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[View]]] = {
+    "catalogs": _catalogs,
     "clusters": _clusters,
     "definitions": _definitions,
     "overrides": _overrides,
     "plugins": _plugins,
     "presets": _presets,
-    "revisions": _revisions,
+    "revisions": revision_views,
     **{
         plural: _plain(*(kind.name for kind in KINDS.values() if kind.plural == plural))
-        for plural in ("addons", "catalogs", "organizations", "placements", "policies", "rollouts", "windows")
+        for plural in ("addons", "organizations", "placements", "policies", "rollouts", "windows")
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,8 +52,20 @@ def content_of(object_: Object[Any]) -> str:
 
 # ---- Secrets in what people wrote
 
+_USER = re.compile(r"(?<=://)[^/@]*@")
+
+
+def _mask_addresses(spec: View) -> None:
+    """An address may hold a user and a password."""
+    for source in spec["sources"]:
+        for kind, field in (("git", "url"), ("helm", "repository"), ("oci", "repository")):
+            if kind in source:
+                source[kind][field] = _USER.sub("", source[kind][field])
+
 
 def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
+    if object_.ref.kind == "Catalog":
+        _mask_addresses(spec)
     if object_.ref.kind == "PluginDefinition":
         for option in spec.get("options", []):
             if option["type"] == "secret":

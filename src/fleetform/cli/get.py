@@ -152,6 +152,33 @@ def _versions(item: Item) -> str:
     return ", ".join(f"{version}: {number:,}" for version, number in item["status"]["versions"].items()) or "-"
 
 
+def _read_at(item: Item) -> str:
+    return ", ".join(each["readAt"] or "never" for each in item["status"]["sources"])
+
+
+def _source_states(item: Item) -> str:
+    """What stands in a catalog's way, of all its sources together."""
+    failing = [each["failedSince"] for each in item["status"]["sources"] if each["failedSince"]]
+    if failing:
+        return f"unavailable since {min(failing)}"
+    if any(each["error"] for each in item["status"]["sources"]):
+        return "unavailable"
+    if any(each["readAt"] is None for each in item["status"]["sources"]):
+        return "unread"
+    problems = _source_problems(item)
+    return f"{len(problems):,} problem{'s' if len(problems) != 1 else ''}" if problems else "ok"
+
+
+def _source_problems(item: Item) -> list[str]:
+    return [text for each in item["status"]["sources"] for text in (*each["problems"], *each["changed"])]
+
+
+def _history(item: Item) -> str:
+    status = item["status"]
+    words = {"pinned": status["pinned"], "no longer offered": not status["offered"], "may go": status["prunable"]}
+    return ", ".join(word for word, holds in words.items() if holds) or "-"
+
+
 _PLAIN: tuple[Column, ...] = (("KIND", lambda item: str(item["kind"])),)
 _COLUMNS: dict[str, tuple[Column, ...]] = {
     "clusters": (
@@ -165,9 +192,18 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
         ("PLUGINS", lambda item: f"{item['status']['plugins']:,}"),
         ("OFFERED BY", lambda item: str(item["metadata"]["namespace"])),
     ),
+    "catalogs": (
+        ("DEFINITIONS", lambda item: f"{item['status']['definitions']:,}"),
+        ("VERSIONS", lambda item: f"{sum(each['versions'] for each in item['status']['sources']):,}"),
+        ("SOURCES", lambda item: ", ".join(each["source"] for each in item["status"]["sources"])),
+        ("READ", _read_at),
+        ("STATE", _source_states),
+    ),
     "revisions": (
         ("NUMBER", lambda item: str(item["spec"]["number"])),
         ("VERSION", lambda item: str(item["spec"]["version"])),
+        ("PLUGINS", lambda item: f"{item['status']['plugins']:,}"),
+        ("ENDS", lambda item: str(item["status"]["endsAt"] or "-")),
         ("CONTENT", lambda item: str(item["spec"]["contentHash"])[:19]),
     ),
     "presets": (
@@ -192,7 +228,15 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
 }
 _WIDE: dict[str, tuple[Column, ...]] = {
+    "catalogs": (
+        ("NEXT LOOK", lambda item: ", ".join(each["nextLookAt"] or "-" for each in item["status"]["sources"])),
+        ("PROBLEMS", lambda item: "; ".join(_source_problems(item)) or "-"),
+    ),
     "definitions": (("SOURCE", _source),),
+    "revisions": (
+        ("RENDERS", lambda item: str((item["spec"]["source"] or {}).get("digest", "-"))[:19]),
+        ("HISTORY", _history),
+    ),
     "presets": (
         ("CLUSTERS", _selected_by),
         ("VERSIONS", _versions),

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 VERBS = {
+    "catalog": "Read catalogs, and feed their versions to update bots.",
     "completion": "Print a completion script for your shell.",
     "convert": "Write native files from manifests of other systems.",
     "diff": "What a change does, before it is made.",
@@ -31,7 +32,7 @@ Examples:
   fleetform get overrides -o wide
 
 \b
-Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 130 interrupted.
+Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 4 unavailable; 130 interrupted.
 """
 
 

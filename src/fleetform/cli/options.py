@@ -17,7 +17,7 @@ from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
 from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
 from fleetform.engine.times import parse_time
-from fleetform.wiring import open_fleet
+from fleetform.wiring import Fetching, open_fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "validate": "ValidateResult"}
@@ -37,9 +37,11 @@ class Flags:
     at: str | None
     state: str | None
     strict: bool
+    fetching: Fetching
     quiet: bool
     verbose: bool
     color: bool
+    catalogs: tuple[str, ...] | None = None
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet; invalid input ends the command with exit 2 and says why."""
@@ -65,8 +67,9 @@ class Flags:
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all."""
         names = list(sources or self.filename or (".",))
-        with patience(f"reading {' '.join(names)}", self.quiet):
-            fleet = open_fleet(names, self.organization, self.at, self.state, self.strict)
+        doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
+        with patience(f"{doing} {' '.join(names)}", self.quiet):
+            fleet = open_fleet(names, self.organization, self.at, self.state, self.strict, self.fetching, self.catalogs)
         with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
             assert fleet.decisions is not None
         return fleet
@@ -120,6 +123,7 @@ def shared_flags(function: F) -> Any:
             at=given.pop("at"),
             state=given.pop("state"),
             strict=given.pop("strict"),
+            fetching="all" if given.pop("fetch") else "none",
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
             color=_wants_color(given.pop("no_color")),
@@ -184,6 +188,7 @@ _OPTIONS = (
     click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="The format."),
     click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
+    click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("--server", metavar="URL", help="Ask a running control plane instead."),
     click.option("--as", "as_user", metavar="USER", help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),

@@ -12,7 +12,7 @@ from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.paths import normal_form
 from fleetform.engine.version import versions_between
 from fleetform.engine.versions import parse_version
-from fleetform.model.kinds.definition import Option
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -37,8 +37,11 @@ def compare_definitions(before: Mapping[Name, Versions], after: Mapping[Name, Ve
 
 def content_of(revision: Revision) -> dict[str, Any]:
     """What makes a version what it is: its whole spec, less what is for people only (S27)."""
-    spec = msgspec.to_builtins(revision.object.spec)
-    return {key: value for key, value in spec.items() if key not in FOR_PEOPLE}
+    return content_of_spec(revision.object.spec)
+
+
+def content_of_spec(spec: PluginDefinitionSpec) -> dict[str, Any]:
+    return {key: value for key, value in msgspec.to_builtins(spec).items() if key not in FOR_PEOPLE}
 
 
 def _vanished(revision: Revision) -> Diagnostic:

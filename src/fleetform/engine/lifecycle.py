@@ -67,6 +67,9 @@ def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> I
         ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
         if ceiling is not None and choice is not None and choice > ceiling:
             yield written, str(getattr(platform, attribute))
+    limit = platform.revision_history if platform is not None else None
+    if limit is not None and own.revision_history is not None and own.revision_history > limit:
+        yield "revisionHistory", str(limit)
 
 
 def _duration(policy: LifecyclePolicySpec | None, attribute: str) -> timedelta | None:

@@ -47,6 +47,14 @@ def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
         yield _unreadable(name, "there is no such file or folder", "check the path; for a git revision write git:NAME")
 
 
+def git_folder(path: str) -> tuple[str, str] | None:
+    """The revision and the folder of a path below `git:REF/`; None for any other path."""
+    if not path.startswith("git:"):
+        return None
+    ref, _, folder = path.removeprefix("git:").partition("/")
+    return ref, folder
+
+
 def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
     if not ref:

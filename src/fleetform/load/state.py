@@ -21,11 +21,12 @@ class _Stamp(msgspec.Struct):
     created: str
 
 
-class _Plugin(msgspec.Struct):
+class _Plugin(msgspec.Struct, rename="camel"):
     organization: str
     cluster: str
     plugin: str
     admitted: dict[str, Any] | None = None
+    last_healthy: dict[str, Any] | None = None
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -87,6 +88,11 @@ def _read(name: str, tree: Any) -> KnownState:
             Rejection((each.kind, each.organization, each.name), each.version, each.content_hash)
             for each in state.rejected
         ),
+        {
+            (each.organization, each.cluster, each.plugin): str(each.last_healthy["version"])
+            for each in state.plugins
+            if each.last_healthy and "version" in each.last_healthy
+        },
     )
 
 

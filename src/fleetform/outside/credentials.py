@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 
 class Credentials(NamedTuple):
-    """A user name and password, or a token of the other side's."""
+    """A user name and password, a token of the other side's, or a private key and whose host keys to trust."""
 
     username: str | None = None
     password: str | None = None
     token: str | None = None
+    private_key: str | None = None
+    known_hosts: str | None = None
 
     def __repr__(self) -> str:
         return "Credentials(…)"

@@ -5,18 +5,16 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 
+from fleetform.outside.errors import OutsideError
 
-class GitError(Exception):
+
+class GitError(OutsideError):
     """What git said, and what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Path (below the folder) and bytes of every regular file at a commit whose name ends as wanted, by path."""
-    commit = _run(
+    commit = run_git(
         "rev-parse",
         "--verify",
         "--quiet",
@@ -26,7 +24,7 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
     )
     tree = commit.decode().strip()
     where = _folder_in_repository(folder)
-    listed = _run(
+    listed = run_git(
         "ls-tree", "-r", "-z", "--full-tree", tree, *(["--", where] if where else []), failing=f"{ref} has no {folder}"
     )
     entries = [entry.split("\t", 1) for entry in listed.decode("utf-8", "surrogateescape").split("\0") if entry]
@@ -34,14 +32,14 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
     if folder and not entries:
         raise GitError(f"{ref} has no folder {folder}", "check the folder's name")
     cut = len(where) + 1 if where else 0
-    contents = _contents([blob for _, blob in blobs])
+    contents = read_blobs([blob for _, blob in blobs])
     for (path, _), content in zip(blobs, contents, strict=True):
         yield path[cut:] or path.rsplit("/", 1)[-1], content
 
 
 def _folder_in_repository(folder: str) -> str:
     """The folder's path from the repository's root; the one we stand in counts, as it does for git itself."""
-    prefix = _run("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
+    prefix = run_git("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
     steps = [step for step in f"{prefix}{folder}".split("/") if step not in ("", ".")]
     path: list[str] = []
     for step in steps:
@@ -52,10 +50,12 @@ def _folder_in_repository(folder: str) -> str:
     return "/".join(path)
 
 
-def _contents(blobs: list[str]) -> Iterator[bytes]:
+def read_blobs(blobs: list[str], folder: str | None = None) -> Iterator[bytes]:
+    """The bytes of blobs, in their order."""
     if not blobs:
         return
-    output = _run("cat-file", "--batch", failing="git cannot read its objects", stdin="\n".join(blobs).encode())
+    stdin = "\n".join(blobs).encode()
+    output = run_git("cat-file", "--batch", failing="git cannot read its objects", stdin=stdin, folder=folder)
     position = 0
     for _ in blobs:
         end = output.index(b"\n", position)
@@ -64,11 +64,23 @@ def _contents(blobs: list[str]) -> Iterator[bytes]:
         position = end + 1 + size + 1
 
 
-def _run(*arguments: str, failing: str, stdin: bytes | None = None) -> bytes:
+def run_git(
+    *arguments: str,
+    failing: str,
+    stdin: bytes | None = None,
+    folder: str | None = None,
+    environment: dict[str, str] | None = None,
+    timeout: float | None = None,
+) -> bytes:
+    """What git prints; where it fails, what it says. folder is a bare repository; else it is the one we stand in."""
+    where = [f"--git-dir={folder}"] if folder is not None else []
+    command = ["git", *where, *arguments]
     try:
-        done = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment, timeout=timeout)
     except FileNotFoundError as error:
         raise GitError("git is not installed", "install git, or give a folder") from error
+    except subprocess.TimeoutExpired as error:
+        raise GitError(f"{failing}: it took longer than {timeout:g} s", "try again later") from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise GitError(f"{failing}: {said}" if said else failing, "run it inside the repository, and check the name")

@@ -93,7 +93,7 @@ def _lint_overlaps(report: Report, options: list[Option], places: dict[tuple[str
             continue
         _, other = forms[outer]
         path = ("spec", "options", index, "name")
-        if other.type in ("map", "list"):
+        if other.type in ("map", "list", "any"):
             message = f"the option {option.name} goes over what {other.name} says there"
             report.warn("duplicate-option", message, "declare one of them", *path, related=(places[outer],))
         else:
@@ -116,10 +116,10 @@ def _lint_option(report: Report, option: Option, names: list[str], index: int) -
         problem = breaks_rules(plain, choice)
         if problem:
             report.error("wrong-type", problem, "fix the choice", *path, "enum", position)
-    if option.regex is not None and option.type not in ("string", "secret"):
+    if option.regex is not None and option.type not in ("string", "secret", "any"):
         report.warn("bad-value", f"regex has no effect on a {option.type} option", "drop it", *path, "regex")
     for bound, value in (("minimum", option.minimum), ("maximum", option.maximum)):
-        if value is not None and option.type != "int":
+        if value is not None and option.type not in ("int", "any"):
             report.warn("bad-value", f"{bound} has no effect on a {option.type} option", "drop it", *path, bound)
     if option.minimum is not None and option.maximum is not None and option.minimum > option.maximum:
         report.error("bad-value", f"no value of {option.name} can fit its bounds", "swap them", *path, "minimum")

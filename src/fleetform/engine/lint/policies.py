@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fleetform.engine.lifecycle import clamped
+from fleetform.engine.lint.catalogs import lint_catalog
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_selector
@@ -46,9 +47,7 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
     elif isinstance(spec, PlacementSpec):
         _lint_placement(report, spec)
     elif isinstance(spec, CatalogSpec):
-        for index, source in enumerate(spec.sources):
-            fields = {"directory": "directory", "git": "git", "helm": "helm", "oci": "oci"}
-            exactly_one(report, source, fields, "spec", "sources", index)
+        lint_catalog(report, spec)
     return report.found
 
 

@@ -191,13 +191,13 @@ def _lint_migrated(report: Report, each: Written, steps: Steps, revisions: Seque
 
 def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str | None:
     if inside:
-        if option.type in ("map", "list"):
+        if option.type in ("map", "list", "any"):
             return None
         return f"there is no {text_of(inside)} inside {option.name}, which is a {option.type} option"
     value: Any = each.item.value
     if value is UNSET or value is None or each.strategy == "Remove":
         return None
-    if each.strategy == "Merge" and option.type != "map":
+    if each.strategy == "Merge" and option.type not in ("map", "any"):
         return f"Merge needs a map option, and {option.name} is a {option.type} option"
     return breaks_rules(option, value, secret)
 

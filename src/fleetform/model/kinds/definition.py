@@ -263,16 +263,27 @@ class OciRepository(Record, frozen=True):
     repository: Annotated[str, doc("Its address.")]
 
 
+class CatalogGit(GitSource, frozen=True):
+    """A git repository of definitions."""
+
+    versions: Annotated[
+        Literal["History", "Tags", "Head"],
+        doc("Which versions it offers: every one the main line ever held, those at its tags, or those it holds now."),
+    ] = "History"
+
+
 class CatalogSource(Record, frozen=True):
     """Where definitions come from: one of directory, git, helm, oci."""
 
     directory: Annotated[str | None, doc("A folder relative to this file.")] = None
-    git: Annotated[GitSource | None, doc("A git repository.")] = None
+    git: Annotated[CatalogGit | None, doc("A git repository.")] = None
     helm: Annotated[HelmRepository | None, doc("A Helm repository.")] = None
     oci: Annotated[OciRepository | None, doc("An OCI repository.")] = None
-    include: Annotated[list[str] | None, doc("Globs of the files that count.")] = None
-    interval: Annotated[Duration | None, doc("How often it is read.")] = None
-    secret_ref: Annotated[SecretRef | None, doc("Credentials.")] = None
+    include: Annotated[list[str] | None, doc("Globs of the files, or charts, that count.")] = None
+    interval: Annotated[Duration | None, doc("How often it is read; an hour where nothing is said.")] = None
+    secret_ref: Annotated[
+        SecretRef | None, doc("Credentials: username and password, a token, or ssh-privatekey and known_hosts.")
+    ] = None
     rename: Annotated[list[CatalogRename] | None, doc("Entries offered under another name.")] = None
 
 

@@ -1,0 +1,71 @@
+"""The feed that update bots read: the versions of every definition that may still be used, newest last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleetform.app.errors import AmbiguousError
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.engine.times import parse_time, time_text
+from fleetform.engine.version import support_rules
+from fleetform.engine.versions import parse_version
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.results.decisions import Revision
+
+View = dict[str, Any]
+_ANNOUNCED = "fleetform.dev/announced"
+
+
+def feed(fleet: Fleet, scope: Scope) -> dict[str, View]:
+    """The releases of each definition that an organization is offered, by the definition's name (R2-46)."""
+    found: dict[str, View] = {}
+    for organization, name in _offered(fleet, scope):
+        revisions = fleet.decisions.revisions[organization, name]
+        rules = support_rules(_support(fleet, scope), name, fleet.snapshot.at)
+        usable = [revisions[each] for each in sorted(revisions, key=parse_version) if rules.refuses(each) is None]
+        found[name] = {"releases": [_release(fleet, each) for each in usable]}
+    return dict(sorted(found.items()))
+
+
+def _offered(fleet: Fleet, scope: Scope) -> list[tuple[str, str]]:
+    """Definitions in scope; an organization's own hides the platform's of the same name."""
+    names = [key for key in fleet.decisions.revisions if scope.organization in (None, key[0])]
+    own = {name for _, name in names}
+    platform = [key for key in fleet.decisions.revisions if key[0] == PLATFORM_NAMESPACE and key[1] not in own]
+    chosen = sorted({*names, *platform})
+    for (one, name), (other, again) in zip(
+        sorted(chosen, key=_by_name), sorted(chosen, key=_by_name)[1:], strict=False
+    ):
+        if name == again:
+            message = f"{one} and {other} both have a definition {name}, and a feed has one"
+            raise AmbiguousError(message, [one, other], "choose an organization with -n")
+    return chosen
+
+
+def _by_name(key: tuple[str, str]) -> tuple[str, str]:
+    return key[1], key[0]
+
+
+def _support(fleet: Fleet, scope: Scope) -> list[Any]:
+    places = (PLATFORM_NAMESPACE, scope.organization)
+    policies = [each for each in fleet.snapshot.others.values() if each.ref.kind == "LifecyclePolicy"]
+    return [rule for each in policies if each.ref.organization in places for rule in each.spec.support or []]
+
+
+def _release(fleet: Fleet, revision: Revision) -> View:
+    """What is not known is left out: a bot that reads null for a time takes it for one."""
+    ref, spec = revision.object.ref, revision.object.spec
+    stamp = fleet.brought.published.get((ref, revision.version)) or _announced(fleet, revision)
+    view = {"version": revision.version, "releaseTimestamp": stamp, "changelogUrl": spec.docs_url}
+    return {key: value for key, value in view.items() if value is not None}
+
+
+def _announced(fleet: Fleet, revision: Revision) -> str | None:
+    stamp = (revision.object.metadata.annotations or {}).get(_ANNOUNCED)
+    try:
+        known = parse_time(stamp) if stamp is not None else None
+    except ValueError:
+        known = None
+    known = known or fleet.snapshot.announced.get((revision.object.ref, revision.version))
+    return time_text(known) if known is not None else None

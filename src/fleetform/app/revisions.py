@@ -1,0 +1,145 @@
+"""Revisions: the versions of definitions as immutable snapshots, who uses them, and which may go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.objects import object_view
+from fleetform.app.scope import Scope
+from fleetform.engine.against import FOR_PEOPLE
+from fleetform.engine.hashing import content_hash
+from fleetform.engine.history import judge_history
+from fleetform.engine.lifecycle import Lifecycle, announced_at, lifecycle_of
+from fleetform.engine.ranges import RangeError, parse_range
+from fleetform.engine.times import parse_time, time_text
+from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import Revision
+
+View = dict[str, Any]
+Name = tuple[str, str]
+# How long the oldest of too many versions in use still has, where the policy gives no grace.
+_GRACE = timedelta(days=30)
+
+
+def lifecycle_in(fleet: Fleet, organization: str) -> Lifecycle:
+    """What policies say to an organization."""
+    policies = [
+        getattr(fleet.snapshot.others.get(Ref("LifecyclePolicy", where, "default")), "spec", None)
+        for where in (PLATFORM_NAMESPACE, organization)
+    ]
+    return lifecycle_of(*policies)
+
+
+def revision_views(fleet: Fleet, scope: Scope) -> Iterator[View]:
+    """Versions side by side are revisions, numbered in their order (S6); one that is not offered any more may run."""
+    use = _Use(fleet)
+    names = fleet.decisions.revisions.keys() | fleet.decisions.retired.keys()
+    for name in names:
+        revisions = {**fleet.decisions.retired.get(name, {}), **fleet.decisions.revisions.get(name, {})}
+        if not scope.offers(next(iter(revisions.values())).object.ref):
+            continue
+        lifecycle = lifecycle_in(fleet, name[0])
+        history = judge_history(revisions, use.versions(name), lifecycle.revision_history)
+        for number, version in enumerate(sorted(revisions, key=parse_version), start=1):
+            revision = revisions[version]
+            ends = _end(fleet, revision)
+            if ends is None and version == history.should_end:
+                ends = fleet.snapshot.at + (lifecycle.grace or _GRACE)
+            status = {
+                "announcedAt": time_text(announced_at(revision, fleet.snapshot)),
+                "endsAt": time_text(ends) if ends is not None else None,
+                "plugins": use.plugins[name, version],
+                "pinned": (name, version) in use.pinned,
+                "offered": version in fleet.decisions.revisions.get(name, {}),
+                "prunable": version in history.prunable,
+            }
+            yield {**_revision_view(fleet, revision, number), "status": status}
+
+
+class _Use:
+    """Who uses which versions: what runs, what is wanted, what is pinned, what was healthy last."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.plugins: Counter[tuple[Name, str]] = Counter()
+        self.pinned: set[tuple[Name, str]] = set()
+        self._needed: set[tuple[Name, str]] = set()
+        for key, plugin in fleet.decisions.plugins.items():
+            wanted = plugin.upgrade or plugin
+            revision = wanted.target.revision or plugin.target.revision
+            if revision is None:
+                continue
+            name = (revision.object.ref.organization, revision.object.ref.name)
+            if plugin.version is not None:
+                self.plugins[name, plugin.version] += 1
+            exact = _exact(plugin.target.wanted)
+            if exact is not None:
+                self.pinned.add((name, exact))
+            needed = (plugin.version, wanted.version, plugin.running, fleet.state.healthy.get(key))
+            self._needed.update((name, version) for version in needed if version is not None)
+
+    def versions(self, name: Name) -> set[str]:
+        return {version for of, version in self._needed | self.pinned if of == name}
+
+
+def _exact(wanted: str | None) -> str | None:
+    try:
+        return parse_range(wanted).exact if wanted is not None else None
+    except RangeError:
+        return None
+
+
+def _end(fleet: Fleet, revision: Revision) -> datetime | None:
+    """When a version ends: as a policy says, or as it was stamped."""
+    ref = revision.object.ref
+    ends = [fleet.snapshot.ends.get((ref, revision.version))]
+    for policy in fleet.snapshot.others.values():
+        if policy.ref.kind != "LifecyclePolicy" or policy.ref.organization not in (
+            PLATFORM_NAMESPACE,
+            ref.organization,
+        ):
+            continue
+        for rule in policy.spec.support or []:
+            ends += [
+                _time(each.at) for each in rule.ends or [] if rule.definition == ref.name and _is_of(each, revision)
+            ]
+    return min((each for each in ends if each is not None), default=None)
+
+
+def _is_of(end: Any, revision: Revision) -> bool:
+    try:
+        return parse_range(end.version).admits(revision.version)
+    except (RangeError, VersionError):
+        return False
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return parse_time(text)
+    except ValueError:
+        return None
+
+
+def _revision_view(fleet: Fleet, revision: Revision, number: int) -> View:
+    ref, spec = revision.object.ref, object_view(revision.object)["spec"]
+    content = {key: value for key, value in spec.items() if key not in FOR_PEOPLE}
+    source = spec.get("source")
+    if source is not None:
+        source = {**source, "digest": fleet.digests((ref, revision.version)).found or "unknown"}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PluginDefinitionRevision",
+        "metadata": {"name": f"{ref.name}-{revision.version}", "namespace": ref.organization},
+        "spec": {
+            "number": number,
+            "version": revision.version,
+            "contentHash": f"sha256:{content_hash(content)}",
+            "options": spec.get("options", []),
+            "source": source,
+        },
+    }

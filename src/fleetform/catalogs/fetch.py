@@ -1,0 +1,62 @@
+"""Fetching: a source is read, and what is known of it brought up to date. A failure leaves the last good state."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import structs
+
+from fleetform.catalogs.cache import Cache
+from fleetform.catalogs.git import read_git
+from fleetform.catalogs.helm import read_helm
+from fleetform.catalogs.holdings import Holdings
+from fleetform.catalogs.login import SecretOf, credentials_of
+from fleetform.catalogs.merge import merge
+from fleetform.catalogs.oci import read_oci
+from fleetform.catalogs.records import SourceState
+from fleetform.model.kinds.definition import CatalogSource
+from fleetform.outside.credentials import Credentials
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.http import Web
+from fleetform.outside.mirrors import Mirror, is_path
+from fleetform.outside.oci import Registry
+
+
+def fetch(
+    cache: Cache, key: str, title: str, source: CatalogSource, folder: str, secret_of: SecretOf, now: str
+) -> None:
+    """Read a source and remember it; folder is what its paths are relative to."""
+    with cache.locked(key):
+        before = cache.state(key, title)
+        try:
+            credentials = credentials_of(source, secret_of)
+            holdings = _read(cache, key, source, folder, credentials, before)
+        except OutsideError as error:
+            cache.keep(key, _failed(before, error, now), {})
+            return
+        state, texts = merge(before, holdings, now)
+        cache.keep(key, state, texts)
+
+
+def _read(
+    cache: Cache, key: str, source: CatalogSource, folder: str, credentials: Credentials | None, before: SourceState
+) -> Holdings:
+    if source.git is not None:
+        mirror = Mirror(cache.mirror(key), git_address(source.git.url, folder))
+        mirror.update(credentials)
+        return read_git(mirror, source.git, source.include, before.marks)
+    with Web(credentials) as web:
+        if source.helm is not None:
+            return read_helm(source.helm.repository, source.include, before.marks, web)
+        assert source.oci is not None
+        registry = Registry(source.oci.repository, web, credentials)
+        return read_oci(registry, source.include, before.marks)
+
+
+def git_address(url: str, folder: str) -> str:
+    """A repository's address; a path is relative to the file that names it."""
+    return os.path.abspath(os.path.join(folder, url)) if is_path(url) else url
+
+
+def _failed(before: SourceState, error: OutsideError, now: str) -> SourceState:
+    return structs.replace(before, tried=now, failed=before.failed or now, error=error.message, hint=error.hint)

@@ -1,0 +1,58 @@
+"""Credentials out of Secrets, in the shapes that Kubernetes and Flux users know."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from fleetform.model.kinds.definition import CatalogSource
+from fleetform.outside.credentials import Credentials
+from fleetform.outside.errors import OutsideError
+
+SecretOf = Callable[[str], "dict[str, str] | None"]
+
+
+def credentials_of(source: CatalogSource, secret_of: SecretOf) -> Credentials | None:
+    """What lets us into a source; OutsideError where it names a Secret that is not there or holds nothing of use."""
+    ref = source.secret_ref
+    if ref is None:
+        return None
+    secret = secret_of(ref.name)
+    if secret is None:
+        raise OutsideError(f"there is no Secret {ref.name} in the input", "add the Secret, or drop secretRef")
+    found = _of_key(secret, ref.key) if ref.key is not None else _of_secret(secret, source)
+    if found == Credentials():
+        keys = "username and password, token, ssh-privatekey or .dockerconfigjson"
+        raise OutsideError(f"the Secret {ref.name} holds nothing to log in with", f"give it {keys}")
+    return found
+
+
+def _of_key(secret: dict[str, str], key: str) -> Credentials:
+    return Credentials(token=secret[key].strip()) if key in secret else Credentials()
+
+
+def _of_secret(secret: dict[str, str], source: CatalogSource) -> Credentials:
+    if source.oci is not None and ".dockerconfigjson" in secret:
+        return _of_docker(secret[".dockerconfigjson"], urlsplit(source.oci.repository).netloc)
+    return Credentials(
+        secret.get("username"),
+        secret.get("password"),
+        secret.get("token") or secret.get("bearerToken"),
+        secret.get("ssh-privatekey") or secret.get("identity"),
+        secret.get("known_hosts"),
+    )
+
+
+def _of_docker(text: str, host: str) -> Credentials:
+    try:
+        entry = json.loads(text)["auths"][host]
+        if "auth" in entry:
+            username, _, password = base64.b64decode(entry["auth"]).decode().partition(":")
+            return Credentials(username, password)
+        return Credentials(entry.get("username"), entry.get("password"))
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
+        # What is wrong with it could only be said by showing it.
+        return Credentials()

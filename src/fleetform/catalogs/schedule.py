@@ -1,0 +1,25 @@
+"""When a source is to be looked at again: every interval, give or take, so that many do not come at once."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timedelta
+
+from fleetform.engine.times import parse_duration, parse_time
+
+INTERVAL = timedelta(hours=1)
+SPREAD = 0.1
+
+
+def next_look(key: str, tried: str | None, interval: str | None) -> datetime | None:
+    """The time of the next look at a source; None where it was never looked at, and the time is now.
+
+    The interval is stretched or shortened by up to a tenth, differently for every source and every look, and the same
+    for all who ask.
+    """
+    if tried is None:
+        return None
+    pause = parse_duration(interval) if interval is not None else INTERVAL
+    number = int.from_bytes(hashlib.sha256(f"{key} {tried}".encode()).digest()[:8], "big")
+    share = number / 2**64 * 2 - 1
+    return (parse_time(tried) + pause * (1 + SPREAD * share)).replace(microsecond=0)

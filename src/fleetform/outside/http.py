@@ -1,0 +1,329 @@
+"""HTTP, read only and bounded: in size, in time and in redirects. No failure tells a secret."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import ssl
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from functools import cache
+from http import HTTPStatus
+from socket import gaierror
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple, Self
+from urllib.parse import unquote, urlsplit
+
+from fleetform.outside.credentials import Credentials
+from fleetform.outside.errors import OutsideError
+
+if TYPE_CHECKING:
+    import httpx
+
+LIMIT = 100_000_000
+MAX_REDIRECTS = 5
+LONGEST_WAIT = 10.0
+
+_PAUSES = (0.5, 2.0)
+_PASSING = (429, 500, 502, 503, 504)
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]+\Z")
+_FILE_CHUNK = 1 << 20
+
+
+class Answer(NamedTuple):
+    """What a server said; names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class UnreachableError(OutsideError):
+    """Nobody answered; the next try may find somebody."""
+
+
+class Web:
+    """Reads addresses, and lets itself in with the credentials; a server is tried three times before it counts as gone.
+
+    timeout is the longest silence, patience the longest time for one address with everything; patience is looked at
+    between the parts of an answer.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials | None = None,
+        *,
+        timeout: float = 20.0,
+        patience: float = 120.0,
+        limit: int = LIMIT,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._credentials = credentials
+        self._timeout, self._patience, self._limit = timeout, patience, limit
+        self._sleep, self._clock = sleep, clock
+        self._lock = Lock()
+        self._made: httpx.Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._made is not None:
+            self._made.close()
+            self._made = None
+
+    def get(self, url: str, accept: str = "*/*", *, anonymous: bool = False) -> Answer:
+        """The content of an address; anonymous for one that the credentials are not meant for."""
+        answer = self.ask(url, accept, None if anonymous else authorization_of(self._credentials))
+        if answer.status != HTTPStatus.OK:
+            raise refusal(url, answer.status)
+        return answer
+
+    def ask(self, url: str, accept: str = "*/*", authorization: str | None = None, limit: int | None = None) -> Answer:
+        """What the server says, refusals among it, to a request with this authorization and no other."""
+        bound = self._limit if limit is None else min(limit, self._limit)
+        if _scheme(url) == "file":
+            return Answer(HTTPStatus.OK, {}, _read_file(url, bound))
+        headers = {"Accept": accept, "Accept-Encoding": "identity"}
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        deadline = self._clock() + self._patience
+        for pause in _PAUSES:
+            try:
+                answer = self._attempt(url, headers, deadline, bound)
+            except UnreachableError:
+                self._sleep(pause)
+                continue
+            wait = _wait_before_next(answer, pause)
+            if wait is None:
+                return answer
+            self._sleep(wait)
+        return self._attempt(url, headers, deadline, bound)
+
+    def _attempt(self, url: str, headers: dict[str, str], deadline: float, limit: int) -> Answer:
+        import httpx
+
+        client = self._client()
+        try:
+            request = client.build_request("GET", url, headers=headers)
+            for _ in range(MAX_REDIRECTS + 1):
+                self._check_time(url, deadline)
+                with closing(client.send(request, stream=True)) as response:
+                    if response.next_request is None:
+                        return self._read(url, response, deadline, limit)
+                    request = _onward(url, response.next_request)
+        except httpx.InvalidURL:
+            # Its message quotes the address, password and all.
+            raise bad_address(url) from None
+        except httpx.TransportError as error:
+            raise self._failure(url, error) from error
+        raise OutsideError(f"{shown(url)} redirects more than {MAX_REDIRECTS} times", "check the address")
+
+    def _read(self, url: str, response: httpx.Response, deadline: float, limit: int) -> Answer:
+        # Raw: archives that a server calls encoded are archives all the same, and digests are of what is stored.
+        content = _joined(url, self._in_time(url, response.iter_raw(), deadline), limit)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, content)
+
+    def _in_time(self, url: str, parts: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+        for part in parts:
+            self._check_time(url, deadline)
+            yield part
+
+    def _check_time(self, url: str, deadline: float) -> None:
+        if self._clock() > deadline:
+            message = f"{shown(url)} took longer than {self._patience:g} s"
+            raise OutsideError(message, "try again later, or read less of it")
+
+    def _failure(self, url: str, error: httpx.TransportError) -> OutsideError:
+        import httpx
+
+        causes = list(_causes(error))
+        address, host = shown(url), urlsplit(url).hostname or "it"
+        for cause in causes:
+            if isinstance(cause, ssl.SSLError):
+                return _tls_failure(address, cause)
+            if isinstance(cause, gaierror):
+                return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
+            if isinstance(cause, ConnectionRefusedError):
+                return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
+        if isinstance(error, httpx.TimeoutException):
+            message = f"{address} did not answer within {self._timeout:g} s"
+            return OutsideError(message, "check the address and the network, or try again later")
+        if isinstance(error, httpx.ProxyError):
+            return OutsideError(f"{address}: the proxy does not let us through", "check HTTPS_PROXY and HTTP_PROXY")
+        return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
+
+    def _client(self) -> httpx.Client:
+        # Made on first use, since its import takes long, and once, since connections are worth keeping.
+        with self._lock:
+            if self._made is None:
+                self._made = _new_client(self._timeout)
+            return self._made
+
+
+def authorization_of(credentials: Credentials | None) -> str | None:
+    """The header that lets us in."""
+    if credentials is None:
+        return None
+    if credentials.token:
+        return bearer(credentials.token)
+    if credentials.username is None and credentials.password is None:
+        return None
+    pair = f"{credentials.username or ''}:{credentials.password or ''}"
+    return "Basic " + b64encode(pair.encode()).decode()
+
+
+def bearer(token: str) -> str:
+    """The header for a token."""
+    token = token.strip()
+    if not _HEADER_VALUE.match(token):
+        raise OutsideError("the token holds characters that no token has", "check the credentials in secretRef")
+    return f"Bearer {token}"
+
+
+def refusal(url: str, status: int) -> OutsideError:
+    """What an answer that is none means."""
+    address = shown(url)
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return OutsideError(f"{address} does not let us in ({status})", "check the credentials in secretRef")
+    if status == HTTPStatus.NOT_FOUND:
+        return OutsideError(f"{address} does not exist (404)", "check the address")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return OutsideError(f"{address} has had too many requests (429)", "try again later, or read it less often")
+    hint = "try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "check the address"
+    return OutsideError(f"{address} answers {status}{_phrase(status)}", hint)
+
+
+def bad_address(url: str) -> OutsideError:
+    """What is written where an address should be."""
+    return OutsideError(f"{shown(url)} is not an address that can be read", "write https://host/path")
+
+
+def shown(url: str) -> str:
+    """An address as messages may show it: without user, password and query, which may be secret."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "the address"
+    place = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{place}{f':{port}' if port is not None else ''}{parts.path}"
+
+
+def same_origin(url: str, other: str) -> bool:
+    """Whether two addresses are served by one server."""
+    return _origin(url) == _origin(other)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def _scheme(url: str) -> str:
+    try:
+        scheme, host, _ = _origin(url)
+    except ValueError:
+        # Its message may quote the password; so does the chain.
+        raise bad_address(url) from None
+    if scheme != "file" and not (scheme in ("http", "https") and host):
+        raise bad_address(url)
+    return scheme
+
+
+def _new_client(timeout: float) -> httpx.Client:
+    import httpx
+
+    # It logs every address as a matter of course, with the secrets in it.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        return httpx.Client(timeout=timeout, headers={"User-Agent": "fleetform"}, verify=certificates)
+    except (OSError, ValueError, ImportError, httpx.InvalidURL):
+        # The environment's proxies may hold passwords, and messages about them quote them.
+        raise OutsideError(
+            "HTTP cannot be set up", "check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+        ) from None
+
+
+@cache
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Whom we trust, as the environment says; it takes longer to load than most answers to come."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _onward(url: str, request: httpx.Request) -> httpx.Request:
+    target = str(request.url)
+    if request.url.scheme not in ("http", "https") or (
+        urlsplit(url).scheme == "https" and request.url.scheme != "https"
+    ):
+        raise OutsideError(f"{shown(url)} redirects to {shown(target)}, which is not safe", "check the address")
+    return request
+
+
+def _wait_before_next(answer: Answer, pause: float) -> float | None:
+    """How long to wait before asking again, or None where asking again is of no use."""
+    if answer.status not in _PASSING:
+        return None
+    asked = answer.headers.get("retry-after", "")
+    if not (asked.isascii() and asked.isdigit()):
+        return pause
+    return float(asked) if float(asked) <= LONGEST_WAIT else None
+
+
+def _tls_failure(address: str, error: ssl.SSLError) -> OutsideError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        message = f"{address}: the server's certificate is not trusted ({error.verify_message})"
+        return OutsideError(message, "check the address; name the certificates of your own authority in SSL_CERT_FILE")
+    reason = (error.reason or "it failed").replace("_", " ").lower()
+    return OutsideError(f"{address}: no TLS connection ({reason})", "check that the server speaks https on this port")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _too_large(url: str, limit: int) -> OutsideError:
+    return OutsideError(f"{shown(url)} is larger than {limit:,} bytes", "read a smaller source")
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""
+
+
+def _read_file(url: str, limit: int) -> bytes:
+    parts = urlsplit(url)
+    if parts.hostname not in (None, "localhost"):
+        raise OutsideError(f"{shown(url)} is a file of another machine", "write file:///path")
+    try:
+        with open(unquote(parts.path), "rb") as file:
+            return _joined(url, iter(lambda: file.read(_FILE_CHUNK), b""), limit)
+    except (OSError, ValueError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is no path"
+        raise OutsideError(f"{shown(url)} cannot be read: {reason.lower()}", "check the path") from error
+
+
+def _joined(url: str, parts: Iterable[bytes], limit: int) -> bytes:
+    content = bytearray()
+    for part in parts:
+        content += part
+        if len(content) > limit:
+            raise _too_large(url, limit)
+    return bytes(content)

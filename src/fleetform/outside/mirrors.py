@@ -1,0 +1,203 @@
+"""A repository's bare copy on this machine: made once, fetched incrementally, read without a checkout."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from fleetform.outside.credentials import Credentials
+from fleetform.outside.git import GitError, read_blobs, run_git
+from fleetform.outside.http import shown
+
+_PATIENCE = 600.0
+_SCHEMES = ("https", "http", "ssh", "git", "file")
+_LIKE_SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)")
+_EVERYTHING = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+
+
+class Commit(NamedTuple):
+    """A commit, and when it was made."""
+
+    name: str
+    time: str
+
+
+class Change(NamedTuple):
+    """A file as a commit left it."""
+
+    commit: Commit
+    path: str
+    blob: str
+
+
+class Mirror:
+    """The bare copy of a repository below a folder."""
+
+    def __init__(self, folder: str, url: str) -> None:
+        self._folder, self._url = folder, url
+        self._shown = shown(url) if "://" in url else url
+
+    def update(self, credentials: Credentials | None) -> None:
+        """Bring the copy up to date: branches and tags as they are there, moved ones too."""
+        check_address(self._url)
+        failing = f"git cannot fetch {self._shown}"
+        if not os.path.isdir(os.path.join(self._folder, "objects")):
+            os.makedirs(self._folder, exist_ok=True)
+            run_git("init", "--quiet", "--bare", failing=failing, folder=self._folder)
+        with _let_in(self._url, credentials) as environment:
+            try:
+                run_git(
+                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-write-fetch-head"),
+                    *("--end-of-options", self._url, *_EVERYTHING),
+                    failing=failing,
+                    folder=self._folder,
+                    environment=environment,
+                    timeout=_PATIENCE,
+                )
+            except GitError as error:
+                # The first line says it; the others guess.
+                message = error.message.replace(self._url, self._shown).partition("\n")[0]
+                raise GitError(message, "check the address, the network and secretRef") from None
+
+    def default_branch(self) -> str:
+        """The branch that a clone would check out, as far as names tell."""
+        names = self._lines("for-each-ref", "--format=%(refname:short)", "refs/heads")
+        for name in ("main", "master"):
+            if name in names:
+                return name
+        if len(names) == 1:
+            return names[0]
+        raise GitError(f"{self._shown} has no branch main or master", "name one with ref: {branch: …}")
+
+    def commit(self, name: str) -> Commit:
+        """The commit that a full name (refs/heads/…, refs/tags/…, a hash) stands for."""
+        failing = f"{self._shown} has no {name.removeprefix('refs/heads/').removeprefix('refs/tags/')}"
+        out = self._git("log", "-1", "--format=%H %ct", "--end-of-options", f"{name}^{{commit}}", failing=failing)
+        return _commit(*out.decode().split())
+
+    def tags(self) -> list[tuple[str, Commit]]:
+        """Every tag that leads to a commit, oldest first."""
+        form = "%(refname:short)%00%(objecttype)%00%(*objecttype)%00%(objectname)%00%(*objectname)"
+        tags = []
+        for line in self._lines("for-each-ref", f"--format={form}", "refs/tags"):
+            name, kind, peeled, own, inner = line.split("\0")
+            if "commit" in (kind, peeled):
+                tags.append((name, self.commit(inner or own)))
+        return sorted(tags, key=lambda tag: (tag[1].time, tag[0]))
+
+    def holds(self, commit: str, among: str) -> bool:
+        """Whether one commit is another or comes before it."""
+        try:
+            self._git("merge-base", "--is-ancestor", commit, among, failing="")
+        except GitError:
+            return False
+        return True
+
+    def changes(self, tip: str, since: str | None, folder: str) -> Iterator[Change]:
+        """Every file of a folder as each commit of the main line left it, oldest first; deletions do not count."""
+        span = f"{since}..{tip}" if since is not None else tip
+        out = self._git(
+            *("log", "--first-parent", "--diff-merges=first-parent", "--reverse", "--raw", "--no-abbrev", "-z"),
+            *("--no-renames", "--diff-filter=AMT", "--format=%x01%H %ct", "--end-of-options", span),
+            *(["--", folder] if folder else []),
+            failing=f"the history of {self._shown} cannot be read",
+        )
+        for part in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+            head, _, raw = part.partition("\0")
+            commit = _commit(*head.split())
+            fields = [field.lstrip("\n") for field in raw.split("\0") if field.strip("\n")]
+            for meta, path in zip(fields[::2], fields[1::2], strict=True):
+                _, mode, _, blob, _ = meta.split()
+                if mode.startswith("100"):
+                    yield Change(commit, path, blob)
+
+    def files(self, commit: Commit, folder: str) -> list[Change]:
+        """Every file of a folder at a commit, by path."""
+        out = self._git(
+            *("ls-tree", "-r", "-z", "--full-tree", commit.name, *(["--", folder] if folder else [])),
+            failing=f"{self._shown} cannot be read at {commit.name}",
+        )
+        entries = [each.split("\t", 1) for each in out.decode("utf-8", "surrogateescape").split("\0") if each]
+        return [Change(commit, path, meta.split()[2]) for meta, path in entries if meta.startswith("100")]
+
+    def contents(self, blobs: list[str]) -> Iterator[bytes]:
+        return read_blobs(blobs, self._folder)
+
+    def _lines(self, *arguments: str) -> list[str]:
+        return self._git(*arguments, failing=f"the copy of {self._shown} cannot be read").decode().splitlines()
+
+    def _git(self, *arguments: str, failing: str) -> bytes:
+        # Folders are names, not patterns.
+        return run_git("--literal-pathspecs", *arguments, failing=failing, folder=self._folder, timeout=_PATIENCE)
+
+
+def _commit(name: str, seconds: str) -> Commit:
+    moment = datetime.fromtimestamp(int(seconds), UTC)
+    return Commit(name, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def check_address(url: str) -> None:
+    """Refuse what git would take for an option or a program to run."""
+    scheme, colons, _ = url.partition("://")
+    helper = "::" in url.split("/", 1)[0]
+    if url.startswith("-") or helper or (colons and scheme.lower() not in _SCHEMES):
+        raise GitError(f"{shown(url)} is no git address", f"write one of {', '.join(_SCHEMES)}, or a path")
+
+
+def is_path(url: str) -> bool:
+    """Whether an address is a path on this machine."""
+    return "://" not in url and not _LIKE_SCP.match(url)
+
+
+@contextmanager
+def _let_in(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
+    """An environment in which git asks nobody, and has the credentials for this one host."""
+    environment = {
+        **os.environ,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+        "GIT_ALLOW_PROTOCOL": ":".join(_SCHEMES),
+        "LC_ALL": "C",
+    }
+    environment.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+    if credentials is None:
+        yield environment
+        return
+    # In the environment, not in arguments: those can be read by every user of the machine.
+    environment.update(_http_header(url, credentials))
+    if credentials.private_key is None:
+        yield environment
+        return
+    with tempfile.TemporaryDirectory(prefix="fleetform-") as folder:
+        command = f"ssh -oBatchMode=yes -oIdentitiesOnly=yes -i {_private(folder, 'key', credentials.private_key)}"
+        if credentials.known_hosts is not None:
+            command += f" -oUserKnownHostsFile={_private(folder, 'known_hosts', credentials.known_hosts)}"
+        yield {**environment, "GIT_SSH_COMMAND": command}
+
+
+def _http_header(url: str, credentials: Credentials) -> dict[str, str]:
+    parts = urlsplit(url)
+    secret = credentials.password or credentials.token
+    if parts.scheme not in ("http", "https") or secret is None:
+        return {}
+    pair = base64.b64encode(f"{credentials.username or 'git'}:{secret}".encode()).decode()
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"http.{parts.scheme}://{parts.netloc}/.extraHeader",
+        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {pair}",
+    }
+
+
+def _private(folder: str, name: str, text: str) -> str:
+    path = os.path.join(folder, name)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text if text.endswith("\n") else f"{text}\n")
+    return path
