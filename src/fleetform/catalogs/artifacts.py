@@ -69,27 +69,29 @@ class Artifacts:
 
 
 def _digest_of(folders: list[str]) -> str | None:
-    """One digest over the names and bytes of all files below some folders."""
+    """One digest over the names and bytes of all files below some folders; hidden files are the editor's, or git's."""
     whole = hashlib.sha256()
     found = False
     for folder in folders:
-        for name, content in _files(folder):
-            found = True
-            whole.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode("utf-8", "surrogateescape"))
+        for name, content in sorted(_files(folder)):
+            if not any(step.startswith(".") for step in name.split("/")):
+                found = True
+                whole.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{whole.hexdigest()}" if found else None
 
 
 def _files(folder: str) -> Iterator[tuple[str, bytes]]:
+    """The files below a folder, or below one of a git revision, which the same files have the same digest in."""
     try:
         revision = git_folder(folder)
         if revision is not None:
-            yield from sorted(files_at(*revision, ("",)))
+            yield from files_at(*revision, ("",))
             return
-        for root, folders, names in os.walk(folder):
-            folders.sort()
-            for name in sorted(names):
+        for root, _, names in os.walk(folder):
+            for name in names:
                 path = os.path.join(root, name)
-                with open(path, "rb") as file:
-                    yield os.path.relpath(path, folder).replace(os.sep, "/"), file.read()
+                if not os.path.islink(path):
+                    with open(path, "rb") as file:
+                        yield os.path.relpath(path, folder).replace(os.sep, "/"), file.read()
     except (OSError, OutsideError):
         return
