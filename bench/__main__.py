@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 
-from bench import measure_check, measure_decide, measure_edit, measure_load, measure_peers, measure_start
+from bench import (
+    measure_check,
+    measure_decide,
+    measure_edit,
+    measure_load,
+    measure_peers,
+    measure_start,
+    measure_versions,
+)
 from bench.table import print_table
 
 MEASUREMENTS = {
     "decide": measure_decide,
     "peers": measure_peers,
     "edit": measure_edit,
+    "versions": measure_versions,
     "check": measure_check,
     "start": measure_start,
     "load": measure_load,

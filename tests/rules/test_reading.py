@@ -157,7 +157,7 @@ ODD: dict[str, tuple[str, str]] = {
     "access": ("Cluster", "{access: {context: a, directory: b}}"),
     "newline": ("LifecyclePolicy", '{notice: "2d\\n"}'),
     "notification": ("Organization", "{notifications: [{events: [Blocked]}]}"),
-    "catalog": ("Catalog", "{sources: [{directory: a, helm: {repository: "https://b"}}]}"),
+    "catalog": ("Catalog", "{sources: [{directory: a, helm: {repository: 'https://b'}}]}"),
 }
 
 
