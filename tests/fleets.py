@@ -11,7 +11,7 @@ from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.ports import Document, Input, KnownState
+from fleetform.ports import Document, Elsewhere, Input, KnownState
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -59,7 +59,12 @@ spec:
 BASE = {"clusters.yaml": CLUSTERS, "definition.yaml": DEFINITION, "preset.yaml": PRESET}
 
 
-def fleet_of(files: dict[str, str] | str, strict: bool = False, state: KnownState | None = None) -> Fleet:
+def fleet_of(
+    files: dict[str, str] | str,
+    strict: bool = False,
+    state: KnownState | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Fleet:
     """The fleet that some files (name to text) hold."""
     if isinstance(files, str):
         files = {"all.yaml": files}
@@ -72,7 +77,7 @@ def fleet_of(files: dict[str, str] | str, strict: bool = False, state: KnownStat
                 documents.append(found)
             else:
                 diagnostics.append(found)
-    return read_fleet(Input(documents, diagnostics, locator, len(files)), NOW, None, state, strict)
+    return read_fleet(Input(documents, diagnostics, locator, len(files)), NOW, None, state, strict, elsewhere)
 
 
 def fleet_with(**files: str) -> Fleet:

@@ -85,6 +85,13 @@ class Digests(NamedTuple):
     found: str | None = None
 
 
+class Files(Protocol):
+    """People's files, as they are now."""
+
+    def read(self, name: str) -> str:
+        """A file's text, with its line ends as they are; OSError where it is none that can be edited."""
+
+
 class Elsewhere(Protocol):
     """What lies outside the input: catalogs, and the bytes that definitions render."""
 

@@ -11,9 +11,9 @@ from fleetform.catalogs.elsewhere import Catalogs, Fetching
 from fleetform.engine.times import parse_time
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
-from fleetform.outside.files import write_file
+from fleetform.outside.files import LocalFiles, write_file
 
-__all__ = ["Fetching", "open_fleet", "write_file"]
+__all__ = ["Fetching", "LocalFiles", "open_fleet", "write_file"]
 
 
 def open_fleet(

@@ -19,6 +19,9 @@ from fleetform.ports import Document
 def read_document(document: Document, organization: str) -> Reading:
     """The object of a document; organization is where it belongs if it names none (S7)."""
     tree, origin = document.tree, document.origin
+    if tree.get("kind") == "State" and "stamps" in tree and "apiVersion" not in tree:
+        # A state export that lies beside the fleet: read by --state, and no object of it.
+        return Reading(None)
     if is_native(tree):
         return read_native(tree, origin, organization)
     if str(tree.get("apiVersion")).startswith("greenhouse.sap/"):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 
 import click
 
 from fleetform.app.convert import convert, left_out, losses
+from fleetform.app.fleet import Fleet
+from fleetform.app.migrate import migrate, migration_view
 from fleetform.app.views import diagnostics_view
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count, cut
-from fleetform.wiring import write_file
+from fleetform.wiring import LocalFiles, write_file
 
 
 @click.command(
@@ -20,11 +23,14 @@ Examples:
   fleetform convert greenhouse/ -n acme                        print native manifests
   fleetform convert greenhouse/ -n acme --output-dir fleet/    write them, a file each
   fleetform convert fleet/ --check                             exit 1 where something is not native
+  fleetform convert fleet/ --migrate --dry-run                 the edits that migrations ask for, as a patch
+  fleetform convert fleet/ --migrate                           make them
 """
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--output-dir", metavar="DIR", help="Write files below this folder instead of printing.")
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where something is not native.")
+@click.option("--migrate", "migrating", is_flag=True, help="Write into the files themselves what migrations do.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where something would change.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
 @click.option("--reason", metavar="TEXT", help="Why; kept where writes are recorded.")
@@ -33,6 +39,7 @@ def command(
     flags: Flags,
     paths: tuple[str, ...],
     output_dir: str | None,
+    migrating: bool,
     check: bool,
     dry_run: bool,
     yes: bool,
@@ -41,9 +48,16 @@ def command(
     """Write native manifests from those of other systems, and say what is lost.
 
     Values stand in what is written as they stand in the input, plain secrets included.
+
+    With --migrate the files themselves are edited, and nothing in them but names and values that a newer version of a
+    definition renamed, retyped or removed. A value that a cluster still needs as it is stays.
     """
     output = flags.only("table", "json", "yaml")
     fleet = flags.fleet((*flags.filename, *paths))
+    if migrating:
+        if output_dir is not None:
+            raise click.UsageError("--migrate edits files where they are; drop --output-dir.")
+        return _migrate(flags, fleet, check, dry_run)
     converted = convert(fleet)
     lost = losses(fleet)
     if not flags.quiet and lost:
@@ -66,6 +80,31 @@ def command(
         return 0
     files_to_write = [(os.path.join(output_dir, each.path), each.text(output_dir)) for each in converted]
     return _write(flags, files_to_write, dry_run, yes)
+
+
+def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
+    migration = migrate(fleet, LocalFiles())
+    if flags.output != "table":
+        flags.print_data({**migration_view(fleet, migration), "diagnostics": []})
+    elif check or dry_run:
+        for file, text in migration.files.items():
+            click.echo(_patch(file, LocalFiles().read(file), text), nl=False)
+    for move, reason in migration.left:
+        flags.say(f"{move.item.text} stays as it is: {reason}")
+    for file, text in migration.files.items() if not check and not dry_run else ():
+        write_file(file, text)
+        if flags.output == "table":
+            click.echo(file)
+    would = "would be " if check or dry_run else ""
+    flags.say(f"{count(len(migration.moves), 'value')} {would}rewritten in {count(len(migration.files), 'file')}")
+    return 1 if check and migration.moves else 0
+
+
+def _patch(file: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{file}", f"b/{file}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _write(flags: Flags, files: list[tuple[str, str]], dry_run: bool, yes: bool) -> int:

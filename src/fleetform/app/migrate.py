@@ -1,0 +1,236 @@
+"""convert --migrate: the edits that write into people's files what migrations do in memory.
+
+A value is rewritten only where every plugin it reaches reads it as the new one: as long as one still runs the older
+version, it needs the value as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.views import MASKED, ref_view
+from fleetform.engine.effects import hidden_items, winning_items
+from fleetform.engine.paths import normal_form, parse_path, text_of
+from fleetform.engine.resolve import same_value
+from fleetform.formats.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
+from fleetform.model.objects import At, Object, Path
+from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
+from fleetform.ports import Files
+
+# A value that somebody wrote: its object, the collection it stands in, and its place there.
+Written = tuple[Object[Any], Path, str | int]
+
+
+class Outcome(NamedTuple):
+    """How a plugin reads a value: where it goes (None: nowhere any more), and what becomes of it (ABSENT: it stays)."""
+
+    steps: Steps | None
+    value: Any = ABSENT
+
+
+class Move(NamedTuple):
+    """A value and how it is to be written instead."""
+
+    item: Item
+    outcome: Outcome
+    secret: bool = False
+
+    @property
+    def at(self) -> At:
+        return self.item.at
+
+    @property
+    def renamed(self) -> str | None:
+        """Its new name, where it gets one."""
+        steps = self.outcome.steps
+        if steps is None or normal_form(steps) == normal_form(parse_path(self.item.text)):
+            return None
+        return text_of(steps)
+
+
+class Migration(NamedTuple):
+    """New texts of files, the moves they hold, and the moves that cannot be made, with the reason."""
+
+    files: dict[str, str]
+    moves: list[Move]
+    left: list[tuple[Move, str]]
+
+
+def migrate(fleet: Fleet, files: Files) -> Migration:
+    """What to write. Files are read as they are now; one that cannot be edited safely is left alone."""
+    moves, left = _settled(_Readings(fleet))
+    by_file: dict[str, list[Move]] = {}
+    for move in moves:
+        by_file.setdefault(move.at.origin.file, []).append(move)
+    texts, made = {}, []
+    for file, members in sorted(by_file.items()):
+        try:
+            text = files.read(file)
+            texts[file] = _edited(text, members)
+            made += members
+        except (EditError, OSError, UnicodeDecodeError) as error:
+            left += [(move, f"{file} cannot be edited: {error}") for move in members]
+    return Migration(texts, made, left)
+
+
+def _edited(text: str, moves: list[Move]) -> str:
+    """A file's text with its moves made, document by document, the last one first: lines above stay where they are."""
+    documents: dict[int, list[Move]] = {}
+    for move in moves:
+        documents.setdefault(move.at.origin.first_line, []).append(move)
+    for first_line in sorted(documents, reverse=True):
+        text = edit_yaml(text, [edit for move in documents[first_line] for edit in _edits(move)], first_line)
+    return text
+
+
+def _edits(move: Move) -> Iterator[Edit]:
+    path, in_map = move.at.path, isinstance(move.item.index, str)
+    if move.outcome.steps is None:
+        yield Remove(path)
+        return
+    if move.renamed is not None:
+        name = "path" if move.item.layer.name == "override" else "name"
+        yield RenameKey(path, move.renamed) if in_map else Replace((*path, name), move.renamed)
+    if move.outcome.value is not ABSENT:
+        yield Replace(path if in_map else (*path, "value"), move.outcome.value)
+
+
+# ---- How plugins read values
+
+
+class _Readings:
+    """How every plugin reads every value, blocked upgrades among them: they read it in the old way and the new."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.values: dict[Written, dict[str, tuple[Move, PluginDecision]]] = {}
+        self._homes: dict[tuple[Object[Any], Path], set[str | int]] = {}
+        self._seen: set[Shared] = set()
+        self._secret = {
+            form
+            for versions in fleet.decisions.revisions.values()
+            for revision in versions.values()
+            for form, option in revision.forms.items()
+            if option.type == "secret"
+        }
+        for plugin in fleet.decisions.plugins.values():
+            for each in (plugin, plugin.upgrade):
+                if each is not None:
+                    self._look_at(each)
+
+    def has_beside(self, move: Move) -> bool:
+        """Whether another value stands where this one would go: written there, one of the two would be lost."""
+        steps = move.outcome.steps
+        beside = self._homes[move.item.layer.object, move.item.collection] - {move.item.index}
+        others = [
+            other.outcome.steps
+            for index in beside
+            for other, _ in self.values[move.item.layer.object, move.item.collection, index].values()
+        ]
+        return steps is not None and any(
+            other is not None and normal_form(other) == normal_form(steps) for other in others
+        )
+
+    def _look_at(self, plugin: PluginDecision) -> None:
+        if plugin.shared not in self._seen:
+            self._seen.add(plugin.shared)
+            for settled in plugin.shared.options:
+                for item, inside in (*settled.below, *settled.above):
+                    self._hear(plugin, item, Outcome((*settled.slot.steps, *inside)))
+            for skipped in plugin.shared.skipped:
+                self._skip(plugin, skipped.item, skipped.reason)
+        for decision in plugin.own:
+            for item in (*winning_items(decision), *hidden_items(decision)):
+                self._hear(plugin, item, Outcome(item.steps))
+        for skipped in plugin.own_skipped:
+            self._skip(plugin, skipped.item, skipped.reason)
+
+    def _skip(self, plugin: PluginDecision, item: Item, reason: str) -> None:
+        # What a revision does not know yet, or nobody declares, stays as it is.
+        self._hear(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
+
+    def _hear(self, plugin: PluginDecision, item: Item, outcome: Outcome) -> None:
+        if item.layer.name == "default":
+            return
+        if item.migrated_from is not None and outcome.steps is not None:
+            outcome = Outcome(item.steps, item.value)
+        key = (item.layer.object, item.collection, item.index)
+        secret = outcome.steps is not None and normal_form(outcome.steps) in self._secret
+        self._homes.setdefault(key[:2], set()).add(item.index)
+        known = self.values.setdefault(key, {})
+        known.setdefault(repr((outcome.steps, outcome.value)), (Move(item, outcome, secret), plugin))
+
+
+def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
+    """The moves that all plugins agree on, and those that some are not ready for."""
+    moves: list[Move] = []
+    left: list[tuple[Move, str]] = []
+    for outcomes in readings.values.values():
+        found = [(_as_written(move), plugin) for move, plugin in outcomes.values()]
+        changing = [move for move, _ in found if _changes(move)]
+        staying = [plugin for move, plugin in found if not _changes(move)]
+        if not changing:
+            continue
+        if staying:
+            left.append((changing[0], f"{staying[0].cluster.ref.name} still reads it as it is"))
+        elif len(changing) > 1:
+            left.append((changing[0], "plugins read it in several ways"))
+        elif readings.has_beside(changing[0]):
+            left.append((changing[0], f"{changing[0].renamed} stands beside it already"))
+        else:
+            moves.append(changing[0])
+    return sorted(moves, key=_place), sorted(left, key=lambda entry: _place(entry[0]))
+
+
+def _place(move: Move) -> tuple[str, int, str]:
+    return move.at.origin.file, move.at.origin.first_line, str(move.at.path)
+
+
+def _as_written(move: Move) -> Move:
+    """The move without a value where that is the one that stands there already."""
+    written = _written_value(move.item)
+    value = move.outcome.value
+    if value is ABSENT or (written is not ABSENT and same_value(value, written)):
+        return move._replace(outcome=move.outcome._replace(value=ABSENT))
+    return move
+
+
+def _written_value(item: Item) -> Any:
+    """What stands in the object: a migrated item holds the new value."""
+    tree: Any = {"spec": msgspec.to_builtins(item.layer.object.spec)}
+    for step in (*item.collection, item.index):
+        tree = tree[step]
+    return tree.get("value", ABSENT) if isinstance(item.index, int) else tree
+
+
+def _changes(move: Move) -> bool:
+    return move.outcome.steps is None or move.renamed is not None or move.outcome.value is not ABSENT
+
+
+# ---- As plain data
+
+
+def migration_view(fleet: Fleet, migration: Migration) -> dict[str, Any]:
+    locator = fleet.input.locator
+    return {
+        "kind": "Migration",
+        "files": sorted(migration.files),
+        "edits": [_move_view(move, locator) for move in migration.moves],
+        "left": [{**_move_view(move, locator), "reason": reason} for move, reason in migration.left],
+    }
+
+
+def _move_view(move: Move, locator: Any) -> dict[str, Any]:
+    view: dict[str, Any] = {
+        "path": move.item.text,
+        "action": "remove" if move.outcome.steps is None else "rename" if move.renamed is not None else "retype",
+        "object": ref_view(move.item.layer.object.ref, move.at, locator),
+    }
+    if move.renamed is not None:
+        view["to"] = move.renamed
+    if move.outcome.value is not ABSENT:
+        view["value"] = dict(MASKED) if move.secret else move.outcome.value
+    return view

@@ -1,0 +1,155 @@
+"""convert --migrate: what migrations do in memory is written into people's files, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Runner
+from fleets import BASE, DEFINITION
+
+CHANGES = """  changes:
+    breaking: false
+    migrations:
+    - {rename: {from: host, to: server.host}}
+    - {remove: {name: legacy, reason: unused}}
+    - {retype: {name: args, expression: "[value]"}}
+"""
+OLD = DEFINITION.replace("{name: args, type: list, default: [a, b]}", "{name: args, type: string}")
+OLD += "  - {name: legacy, type: bool}\n"
+NEW = (
+    DEFINITION.replace("1.0.0", "2.0.0")
+    .replace("{name: host, type: string}", "{name: server.host, type: string}")
+    .replace("default: [a, b]", "default: []")
+    + CHANGES
+)
+PRESET = """# The shop's front.
+apiVersion: fleetform.dev/v1alpha1
+kind: PluginPreset
+metadata: {name: web, namespace: acme}
+spec:
+  clusterSelector: {}
+  plugin:
+    pluginDefinition: {name: web}
+    optionValues:
+    # Asked for by the shop.
+    - name:   host      # as DNS has it
+      value: 'shop.example.com'
+    - {name: replicas,  value: 2}
+
+    - {name: args, value: "-v --color"}   # loud
+    - name: legacy
+      value: true
+  groups:
+  - name: eu
+    clusterSelector: {matchLabels: {region: eu}}
+    optionValues: {host: eu.example.com, replicas: 3}
+  clusterOptionOverrides:
+  - clusterName: us-1
+    overrides:
+    - {name: "host", value: us.example.com}
+"""
+OVERRIDE = """apiVersion: fleetform.dev/v1alpha1
+kind: PluginOverride
+metadata: {name: canary, namespace: acme}
+spec:
+  clusterSelector: {clusterNames: [eu-1]}
+  overrides:
+  - path: host
+    value: canary.example.com
+"""
+MIGRATED = (
+    PRESET.replace("name:   host      #", "name:   server.host      #")
+    .replace('{name: args, value: "-v --color"}', '{name: args, value: ["-v --color"]}')
+    .replace("    - name: legacy\n      value: true\n", "")
+    .replace("{host: eu.example.com", "{server.host: eu.example.com")
+    .replace('{name: "host", value: us', '{name: "server.host", value: us')
+)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    files = {**BASE, "definition.yaml": OLD, "newer.yaml": NEW, "preset.yaml": PRESET, "override.yaml": OVERRIDE}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.rule("B9", "R2-6")
+def test_names_and_values_are_rewritten_on_every_layer_and_every_other_byte_stays(run: Runner, fleet: Path) -> None:
+    before = json.loads(run("get", "plugins", "-f", str(fleet), "-o", "json").out)
+    done = run("convert", str(fleet), "--migrate")
+    assert (done.code, "6 values rewritten in 2 files" in done.err) == (0, True)
+    assert (fleet / "preset.yaml").read_text() == MIGRATED
+    assert (fleet / "override.yaml").read_text() == OVERRIDE.replace("path: host", "path: server.host")
+    after = json.loads(run("get", "plugins", "-f", str(fleet), "-o", "json").out)
+    values = [[item["status"]["values"] for item in view["items"]] for view in (before, after)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.rule("B9")
+def test_what_was_migrated_needs_nothing_more(run: Runner, fleet: Path) -> None:
+    assert run("convert", str(fleet), "--migrate", "--check").code == 1
+    run("convert", str(fleet), "--migrate")
+    done = run("convert", str(fleet), "--migrate", "--check")
+    assert (done.code, done.out) == (0, "")
+
+
+@pytest.mark.parametrize("flag", ["--check", "--dry-run"])
+def test_a_patch_is_shown_and_nothing_written(run: Runner, fleet: Path, flag: str) -> None:
+    done = run("convert", str(fleet), "--migrate", flag)
+    assert "-    - name:   host      # as DNS has it\n+    - name:   server.host" in done.out
+    assert (fleet / "preset.yaml").read_text() == PRESET
+
+
+@pytest.mark.rule("B9")
+def test_a_value_that_a_cluster_still_needs_as_it_is_stays(run: Runner, fleet: Path) -> None:
+    state = {
+        "kind": "State", "version": 1, "stamps": [],
+        "plugins": [
+            {"organization": "acme", "cluster": "us-1", "plugin": "web-us-1", "admitted": {"version": "1.0.0"}}
+        ],
+    }  # fmt: skip
+    (fleet / "newer.yaml").write_text(NEW.replace("breaking: false", "breaking: true"))
+    (fleet / "state.json").write_text(json.dumps(state))
+    done = run("convert", "-f", str(fleet), "--migrate", "--state", str(fleet / "state.json"), "--dry-run")
+    assert "host stays as it is: us-1 still reads it as it is" in done.err
+    # The group and the override reach no cluster that still runs the old version.
+    assert "+    optionValues: {server.host: eu.example.com, replicas: 3}" in done.out
+    assert "name:   server.host" not in done.out
+
+
+def test_a_value_whose_new_name_is_set_beside_it_is_left_to_a_person(run: Runner, fleet: Path) -> None:
+    both = PRESET.replace(
+        "    - {name: replicas,", "    - {name: server.host, value: b.example.com}\n    - {name: replicas,"
+    )
+    (fleet / "preset.yaml").write_text(both)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: server.host stands beside it already" in done.err
+    assert "name:   host" in (fleet / "preset.yaml").read_text()
+
+
+def test_the_edits_are_data_too_and_hide_secrets(run: Runner, fleet: Path) -> None:
+    view = json.loads(run("convert", str(fleet), "--migrate", "--dry-run", "-o", "json").out)
+    assert view["kind"] == "Migration"
+    actions = {(each["path"], each["action"]) for each in view["edits"]}
+    assert actions == {("host", "rename"), ("args", "retype"), ("legacy", "remove")}
+
+
+def test_a_file_that_is_linked_and_its_permissions_stay(run: Runner, fleet: Path, tmp_path: Path) -> None:
+    real = tmp_path / "elsewhere.txt"
+    (fleet / "preset.yaml").rename(real)
+    real.chmod(0o640)
+    (fleet / "preset.yaml").symlink_to(real)
+    run("convert", str(fleet), "--migrate")
+    assert (fleet / "preset.yaml").is_symlink()
+    assert (real.read_text(), real.stat().st_mode & 0o777) == (MIGRATED, 0o640)
+
+
+def test_migrating_into_another_folder_is_refused(run: Runner, fleet: Path) -> None:
+    done = run("convert", str(fleet), "--migrate", "--output-dir", "x")
+    assert (done.code, "drop --output-dir" in done.err) == (2, True)

@@ -1,0 +1,350 @@
+"""Upgrades: what is said of the whole way, what keeps a plugin where it is, what became of versions before."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from fleetform.app.diff import diff
+from fleetform.app.explain import explain, find_plugin
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get
+from fleetform.app.objects import content_of
+from fleetform.app.scope import Scope
+from fleetform.engine.history import judge_history
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.ports import KnownState, KnownVersion, Rejection
+from fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
+
+ACME = Scope("acme")
+PLUGINS = {("acme", cluster, f"web-{cluster}") for cluster in ("eu-1", "eu-2", "us-1")}
+
+
+def version(number: str, changes: str = "", more: str = "", **replaced: str) -> str:
+    """The definition web in another version; replaced maps an option's name to what stands there instead."""
+    text = DEFINITION.replace("1.0.0", number) + more
+    for name, option in replaced.items():
+        line = next(each for each in text.splitlines() if each.startswith(f"  - {{name: {name},"))
+        text = text.replace(f"{line}\n", f"  - {option}\n" if option else "")
+    return text + (f"  changes: {changes}\n" if changes else "")
+
+
+def wanting(text: str) -> str:
+    return PRESET.replace("{name: web}\n", f"{{name: web, version: '{text}'}}\n")
+
+
+def running(number: str, **more: Any) -> KnownState:
+    return KnownState(admitted={key: {"version": number} for key in PLUGINS}, **more)
+
+
+def fleet_running(state: KnownState, **files: str) -> Fleet:
+    return fleet_of({**BASE, **{f"{name}.yaml": text for name, text in files.items()}}, state=state)
+
+
+def gates(plugin: PluginDecision) -> list[str]:
+    return [gate.gate for gate in plugin.blocked_by]
+
+
+# ---- The whole span
+
+
+SPAN = documents(
+    version("1.1.0", "{changelog: Faster, breaking: false}", more="  - {name: extra, type: bool}\n"),
+    version(
+        "1.2.0",
+        "{changelog: 'Hosts move', breaking: true, acknowledge: 'Tell DNS',"
+        " migrations: [{rename: {from: host, to: server.host}}, {remove: {name: args, reason: unused}}]}",
+        more="  - {name: extra, type: bool}\n  - {name: must, type: string, required: true}\n",
+        host="{name: server.host, type: string}",
+        args="",
+        labels="{name: labels, type: list, default: []}",
+        replicas="{name: replicas, type: int, default: 3}",
+    ),
+)
+VALUES = override("values", "[{path: host, value: x.example}, {path: args, value: [c]}, {path: labels, value: [d]}]")
+
+
+@pytest.mark.rule("R2-5")
+def test_diff_and_explain_tell_every_version_that_is_passed() -> None:
+    before, after = fleet_with(), fleet_with(newer=SPAN)
+    told = diff(before, after, ACME)["changelog"]
+    assert [(each["version"], each["text"], each["breaking"]) for each in told] == [
+        ("1.1.0", "Faster", False),
+        ("1.2.0", "Hosts move", True),
+    ]
+    fleet = fleet_running(running("1.0.0"), newer=SPAN)
+    upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
+    assert [each["version"] for each in upgrade["changelog"]] == ["1.1.0", "1.2.0"]
+    assert upgrade["changelog"][1]["acknowledge"] == "Tell DNS"
+
+
+@pytest.mark.rule("R2-5")
+def test_options_added_removed_renamed_retyped_and_redefaulted_are_listed_over_the_whole_span() -> None:
+    (upgrade,) = diff(fleet_with(), fleet_with(newer=SPAN), ACME)["upgrades"]
+    options = upgrade["options"]
+    assert (upgrade["from"], upgrade["to"], upgrade["plugins"], upgrade["breaking"]) == ("1.0.0", "1.2.0", 3, True)
+    assert [each["path"] for each in options["added"]] == ["extra", "must"]
+    assert options["renamed"] == [{"from": "host", "to": "server.host"}]
+    assert options["removed"] == [{"path": "args"}]
+    assert options["retyped"] == [{"path": "labels", "from": "map", "to": "list"}]
+    assert {"path": "replicas", "from": 1, "to": 3} in options["redefaulted"]
+
+
+@pytest.mark.rule("R2-5")
+def test_whose_values_an_upgrade_meets_is_told_with_their_places() -> None:
+    preset = PRESET.replace("    optionValues:\n    - {name: replicas, value: 2}\n", "")
+    before = fleet_with(values=VALUES, preset=preset)
+    (upgrade,) = diff(before, fleet_with(values=VALUES, preset=preset, newer=SPAN), ACME)["upgrades"]
+    met = {(each["path"], each["effect"], each["object"]["name"]) for each in upgrade["affected"]}
+    assert met == {
+        ("host", "migrated", "values"),
+        ("args", "removed", "values"),
+        ("labels", "retyped", "values"),
+        ("replicas", "default", "web"),
+    }
+    places = {each["object"]["place"]["file"] for each in upgrade["affected"] if each["object"]["name"] == "values"}
+    assert places == {"values.yaml"}
+
+
+def test_a_default_of_an_option_that_is_secret_in_any_version_is_masked_in_the_span() -> None:
+    newer = version("1.1.0", token="{name: token, type: string, default: hunter2}")
+    (upgrade,) = diff(fleet_with(), fleet_with(newer=newer), ACME)["upgrades"]
+    assert "hunter2" not in str(upgrade)
+
+
+def test_a_version_in_the_middle_that_breaks_makes_the_change_breaking() -> None:
+    newer = documents(version("1.1.0", "{breaking: true}"), version("1.2.0", "{breaking: false}"))
+    assert {change["breaking"] for change in diff(fleet_with(), fleet_with(newer=newer), ACME)["changes"]} == {True}
+
+
+def test_gates_hold_when_a_definition_is_bumped_in_place() -> None:
+    """What runs is the version of FROM, although TO no longer offers it."""
+    bumped = version("2.0.0", "{breaking: true}")
+    changes = diff(fleet_with(), fleet_with(definition=bumped), ACME)["changes"]
+    assert {gate["gate"] for change in changes for gate in change["blocked"]} == {"breaking"}
+
+
+def test_a_definition_that_is_gone_leaves_its_plugins_as_they_run() -> None:
+    before = fleet_with()
+    after = fleet_of({name: text for name, text in BASE.items() if name != "definition.yaml"}).after(before)
+    plugin = plugin_on(after, "eu-1")
+    assert (plugin.version, plugin.options["replicas"].value, gates(plugin)) == ("1.0.0", 2, ["version"])
+
+
+# ---- What stands in the way
+
+
+@pytest.mark.rule("R2-39")
+@pytest.mark.parametrize("wanted", ["1.0.0", "~1.0.0"])
+def test_there_is_no_way_back_over_an_irreversible_version_even_for_a_pin(wanted: str) -> None:
+    newer = documents(version("1.1.0", "{irreversible: true}"), version("1.2.0"))
+    plugin = plugin_on(fleet_running(running("1.2.0"), newer=newer, preset=wanting(wanted)), "eu-1")
+    assert plugin.version == "1.2.0"
+    assert {"would-downgrade"} == set(gates(plugin))
+    assert any("1.1.0 is irreversible" in gate.message for gate in plugin.blocked_by)
+
+
+@pytest.mark.rule("R2-39")
+def test_a_way_back_above_an_irreversible_version_is_open() -> None:
+    newer = documents(version("1.1.0", "{irreversible: true}"), version("1.2.0"))
+    plugin = plugin_on(fleet_running(running("1.2.0"), newer=newer, preset=wanting("1.1.0")), "eu-1")
+    assert (plugin.version, gates(plugin)) == ("1.1.0", [])
+
+
+WEB = ("PluginPreset", "acme", "web")
+NEWER = documents(version("1.1.0"), version("1.2.0"))
+
+
+@pytest.mark.rule("B10")
+def test_a_version_that_failed_is_not_wanted_again() -> None:
+    state = running("1.1.0", rejected=[Rejection(WEB, "1.2.0")])
+    plugin = plugin_on(fleet_running(state, newer=NEWER), "eu-1")
+    assert (plugin.version, gates(plugin)) == ("1.1.0", [])
+
+
+@pytest.mark.rule("B10")
+def test_a_pin_of_a_version_that_failed_blocks_and_says_what_ends_it() -> None:
+    state = running("1.1.0", rejected=[Rejection(WEB, "1.2.0")])
+    plugin = plugin_on(fleet_running(state, newer=NEWER, preset=wanting("1.2.0")), "eu-1")
+    assert (plugin.version, gates(plugin)) == ("1.1.0", ["rejected"])
+    assert "higher version" in plugin.blocked_by[0].do
+
+
+@pytest.mark.rule("B10")
+def test_a_higher_version_goes_on_after_a_failure() -> None:
+    state = running("1.1.0", rejected=[Rejection(WEB, "1.2.0")])
+    plugin = plugin_on(fleet_running(state, newer=documents(NEWER, version("1.3.0"))), "eu-1")
+    assert (plugin.version, gates(plugin)) == ("1.3.0", [])
+
+
+@pytest.mark.rule("B10")
+def test_an_edit_of_the_preset_gives_a_version_that_failed_another_try() -> None:
+    preset = fleet_with().snapshot.presets[Ref(*WEB)]
+    state = running("1.1.0", rejected=[Rejection(WEB, "1.2.0", content_of(preset))])
+    edited = PRESET.replace("value: 2", "value: 4")
+    assert plugin_on(fleet_running(state, newer=NEWER), "eu-1").version == "1.1.0"
+    assert plugin_on(fleet_running(state, newer=NEWER, preset=edited), "eu-1").version == "1.2.0"
+
+
+def mutated(digest: str) -> KnownState:
+    return running("1.0.0", versions={("acme", "web", "1.1.0"): KnownVersion(digest=digest)})
+
+
+class Bytes:
+    """Definitions render what this says."""
+
+    def __init__(self, digest: str | None) -> None:
+        self._digest = digest
+
+    def catalog(self, catalog: Any, secret_of: Any) -> list[Any]:
+        raise AssertionError("there is no catalog")
+
+    def digests(self, definition: Any) -> Any:
+        from fleetform.ports import Digests
+
+        return Digests(None, self._digest)
+
+
+@pytest.mark.rule("R2-35")
+@pytest.mark.parametrize(
+    ("recorded", "found", "blocked"),
+    [("sha256:a", "sha256:a", []), ("sha256:a", "sha256:b", ["artifact-mutated"]), ("sha256:a", None, [])],
+)
+def test_other_bytes_under_one_version_block(recorded: str, found: str | None, blocked: list[str]) -> None:
+    fleet = fleet_of({**BASE, "newer.yaml": version("1.1.0")}, state=mutated(recorded), elsewhere=Bytes(found))
+    plugin = plugin_on(fleet, "eu-1")
+    assert (gates(plugin), plugin.version) == (blocked, "1.0.0" if blocked else "1.1.0")
+
+
+@pytest.mark.rule("R2-22", "B23")
+def test_the_younger_of_two_presets_over_one_release_gets_a_conflict_that_names_the_older() -> None:
+    other = PRESET.replace("name: web, namespace", "name: young, namespace").replace(
+        "  plugin:\n", "  plugin:\n    releaseName: web\n    releaseNamespace: web\n"
+    )
+    stamped = PRESET.replace("namespace: acme}", "namespace: acme, annotations: {fleetform.dev/created: 2026-01-01}}")
+    fleet = fleet_with(preset=stamped, young=other)
+    plugin = find_plugin(fleet, Scope("acme", "eu-1"), "young", None)
+    view = explain(fleet, plugin)
+    assert [(gate["gate"], gate["object"]["name"]) for gate in view["blocked"]] == [("conflict", "web")]
+    listed = {item["metadata"]["name"]: item for item in get(fleet, ACME, "plugins")["items"]}
+    assert [gate["gate"] for gate in listed["young-eu-1"]["status"]["blocked"]] == ["conflict"]
+    assert listed["web-eu-1"]["status"]["blocked"] == []
+    presets = {item["metadata"]["name"]: item["status"]["plugins"] for item in get(fleet, ACME, "presets")["items"]}
+    assert presets == {"web": {"total": 3, "blocked": 0}, "young": {"total": 3, "blocked": 3}}
+
+
+@pytest.mark.rule("B23")
+def test_a_relabel_that_moves_a_claim_hands_the_release_over_without_uninstall() -> None:
+    eu = PRESET.replace("clusterSelector: {}", "clusterSelector: {matchLabels: {region: eu}}")
+    us = (
+        PRESET.replace("name: web, namespace", "name: other, namespace")
+        .replace("clusterSelector: {}", "clusterSelector: {matchLabels: {region: us}}")
+        .replace("  plugin:\n", "  plugin:\n    releaseName: web\n    releaseNamespace: web\n")
+    )
+    moved = BASE["clusters.yaml"].replace(
+        "eu-2, namespace: acme, labels: {region: eu", "eu-2, namespace: acme, labels: {region: us"
+    )
+    view = diff(fleet_with(preset=eu, us=us), fleet_with(preset=eu, us=us, clusters=moved), ACME)
+    assert [(each["cluster"], each["action"]) for each in view["changes"]] == [("eu-2", "handover")]
+    assert view["summary"]["deletes"] == 0
+
+
+@pytest.mark.rule("R2-20")
+@pytest.mark.parametrize("field", ["releaseName: x", "pluginDefinition: {name: web}", "suspend: true"])
+def test_a_plugin_beside_its_preset_may_change_nothing_but_values_and_configs(field: str) -> None:
+    plugin = f"""
+    apiVersion: fleetform.dev/v1alpha1
+    kind: Plugin
+    metadata: {{name: web-eu-1, namespace: acme}}
+    spec: {{clusterName: eu-1, presetRef: {{name: web}}, {field}}}
+    """
+    assert [each.code for each in fleet_with(plugin=plugin).errors] == ["two-owners"]
+
+
+@pytest.mark.rule("R2-20")
+def test_a_plugin_that_takes_a_presets_release_without_saying_so_is_refused() -> None:
+    plugin = """
+    apiVersion: fleetform.dev/v1alpha1
+    kind: Plugin
+    metadata: {name: web-eu-1, namespace: acme}
+    spec: {clusterName: eu-1, pluginDefinition: {name: web}}
+    """
+    assert "two-owners" in [each.code for each in fleet_with(plugin=plugin).errors]
+
+
+# ---- History
+
+
+@pytest.mark.rule("R2-48")
+def test_the_limit_counts_unused_revisions_and_spares_those_in_use() -> None:
+    versions = [f"1.{minor}.0" for minor in range(6)]
+    assert judge_history(versions, {"1.0.0"}, 2).prunable == {"1.1.0", "1.2.0", "1.3.0"}
+    assert judge_history(versions, set(versions), 2).prunable == frozenset()
+    assert judge_history(versions, set(), 10).prunable == frozenset()
+
+
+@pytest.mark.rule("R2-48")
+def test_the_oldest_of_too_many_in_use_gets_an_end_and_is_never_pruned() -> None:
+    versions = ["1.9.0", "1.10.0", "1.2.0"]
+    found = judge_history(versions, set(versions), 2)
+    assert (found.should_end, found.prunable) == ("1.2.0", frozenset())
+    assert judge_history(versions, set(versions), 3).should_end is None
+
+
+def policy(spec: str) -> str:
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\nmetadata: {name: default, namespace: acme}\n"
+    return f"{head}spec: {{{spec}}}\n"
+
+
+def statuses(fleet: Fleet) -> dict[str, dict[str, Any]]:
+    return {item["spec"]["version"]: item["status"] for item in get(fleet, ACME, "revisions")["items"]}
+
+
+@pytest.mark.rule("R2-48")
+def test_pinned_and_last_healthy_revisions_are_kept() -> None:
+    state = KnownState(healthy={("acme", "eu-1", "web-eu-1"): "1.1.0"})
+    fleet = fleet_running(
+        state, newer=NEWER, more=version("1.3.0"), limit=policy("revisionHistory: 0"), preset=wanting("1.0.0")
+    )
+    found = statuses(fleet)
+    assert {number: each["prunable"] for number, each in found.items()} == {
+        "1.0.0": False, "1.1.0": False, "1.2.0": True, "1.3.0": True,
+    }  # fmt: skip
+    assert (found["1.0.0"]["pinned"], found["1.0.0"]["plugins"]) == (True, 3)
+
+
+@pytest.mark.rule("R2-48", "R2-9")
+def test_an_end_that_was_stamped_forces_a_pin_upwards() -> None:
+    ended = KnownVersion(ends=datetime(2026, 10, 1, tzinfo=UTC))
+    state = running("1.0.0", versions={("acme", "web", "1.0.0"): ended})
+    fleet = fleet_running(state, newer=NEWER, preset=wanting("1.0.0"))
+    plugin = plugin_on(fleet, "eu-1")
+    assert (plugin.version, plugin.target.forced) == ("1.1.0", True)
+    assert statuses(fleet)["1.0.0"]["endsAt"] == "2026-10-01T00:00:00Z"
+
+
+@pytest.mark.rule("R2-48")
+def test_too_many_in_use_show_when_the_oldest_ends() -> None:
+    presets = {
+        f"p{number}": wanting(f"1.{number}.0")
+        .replace("name: web, namespace", f"name: p{number}, namespace")
+        .replace("  plugin:\n", f"  plugin:\n    releaseName: p{number}\n")
+        for number in range(3)
+    }
+    limits = policy("revisionHistory: 2, grace: 10d")
+    fleet = fleet_running(KnownState(), newer=NEWER, limit=limits, preset=presets.pop("p0"), **presets)
+    assert {number: each["endsAt"] for number, each in statuses(fleet).items()} == {
+        "1.0.0": "2026-11-11T12:00:00Z", "1.1.0": None, "1.2.0": None,
+    }  # fmt: skip
+
+
+@pytest.mark.rule("R2-28")
+def test_an_announcement_that_was_stamped_counts_from_then() -> None:
+    stamp = KnownVersion(announced=datetime(2026, 10, 20, tzinfo=UTC))
+    state = running("1.1.0", versions={("acme", "web", "1.2.0"): stamp})
+    fleet = fleet_running(state, newer=NEWER, limits=policy("notice: 3d"))
+    upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
+    assert (upgrade["announcedAt"], upgrade["notBefore"]) == ("2026-10-20T00:00:00Z", "2026-10-23T00:00:00Z")
