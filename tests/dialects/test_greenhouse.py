@@ -198,3 +198,33 @@ def test_a_plugin_on_the_central_cluster_is_noted_and_left_alone() -> None:
     found = fleet(plugin)
     assert found.errors == ()
     assert "foreign-note" in [each.code for each in found.findings if each.object == Ref("Plugin", "acme", "central")]
+
+
+CATALOG = """
+apiVersion: greenhouse.sap/v1alpha1
+kind: Catalog
+metadata: {name: extensions, namespace: acme}
+spec:
+  sources:
+  - repository: https://git.example.com/extensions
+    ref: {sha: abc, branch: main}
+    resources: [perses/plugindefinition.yaml]
+    secretName: git
+    interval: 24h
+    overrides:
+    - {name: perses, alias: perses-stable}
+    - {name: thanos, repository: oci://mirror.example.com, optionsOverride: [{name: a, value: b}]}
+"""
+
+
+def test_a_catalog_offers_what_stands_at_its_ref_under_its_aliases() -> None:
+    read = fleet(CATALOG)
+    (catalog,) = [each for each in read.snapshot.others.values() if each.ref.kind == "Catalog"]
+    (source,) = catalog.spec.sources
+    assert (source.git.url, source.git.ref.commit, source.git.ref.branch, source.git.versions) == (
+        "https://git.example.com/extensions", "abc", None, "Head",
+    )  # fmt: skip
+    assert (source.include, source.interval, source.secret_ref.name) == (["perses/plugindefinition.yaml"], "24h", "git")
+    assert [(each.name, each.as_) for each in source.rename] == [("perses", "perses-stable")]
+    notes = [each.message for each in read.findings if each.object == catalog.ref and each.code == "foreign-note"]
+    assert notes == ["defaults of thanos stay as they are", "the chart repository of thanos stays as it is"]

@@ -13,6 +13,8 @@ from msgspec import UNSET
 
 from fleetform.dialects.greenhouse_expressions import UnreadableExpressionError, as_cel
 from fleetform.dialects.greenhouse_kinds import (
+    GreenhouseCatalogSource,
+    GreenhouseCatalogSpec,
     GreenhouseClusterSpec,
     GreenhouseClusterValues,
     GreenhouseDefinitionRef,
@@ -26,8 +28,18 @@ from fleetform.dialects.greenhouse_kinds import (
 )
 from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata, read_tolerantly
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, Record, ValueFrom
-from fleetform.model.kinds.definition import HelmSource, Option, PluginDefinitionSpec, Source
+from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, Record, SecretRef, ValueFrom
+from fleetform.model.kinds.definition import (
+    CatalogGit,
+    CatalogRename,
+    CatalogSource,
+    CatalogSpec,
+    GitRevision,
+    HelmSource,
+    Option,
+    PluginDefinitionSpec,
+    Source,
+)
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.preset import (
     ClusterOptionOverride,
@@ -42,7 +54,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import nearest
 
 API_VERSION = "greenhouse.sap/v1alpha1"
-_UNREAD = ("Catalog", "ClusterKubeconfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
+_UNREAD = ("ClusterKubeconfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
 Moved = tuple[tuple[Path, Path], ...]
 
 
@@ -259,6 +271,35 @@ def _cluster(spec: GreenhouseClusterSpec, notes: _Notes) -> ClusterSpec:
     return ClusterSpec()
 
 
+def _catalog(spec: GreenhouseCatalogSpec, notes: _Notes) -> CatalogSpec:
+    return CatalogSpec([_catalog_source(each, notes, index) for index, each in enumerate(spec.sources)])
+
+
+def _catalog_source(source: GreenhouseCatalogSource, notes: _Notes, index: int) -> CatalogSource:
+    """There a source offers what stands at its ref, and no version before it; the first of sha, tag, branch counts."""
+    ref = source.ref
+    revision = None
+    if ref is not None:
+        tag, branch = (None if ref.sha else ref.tag), (None if ref.sha or ref.tag else ref.branch)
+        revision = GitRevision(tag, ref.sha, branch)
+    rename = []
+    for position, each in enumerate(source.overrides or []):
+        path = ("spec", "sources", index, "overrides", position)
+        if each.alias is not None:
+            rename.append(CatalogRename(each.name, each.alias))
+        if each.repository is not None:
+            notes.lost(f"the chart repository of {each.name} stays as it is", "write a definition of your own", *path)
+        if each.options_override is not None:
+            notes.lost(f"defaults of {each.name} stay as they are", "write them as a PluginOverride", *path)
+    return CatalogSource(
+        git=CatalogGit(source.repository, revision, versions="Head"),
+        include=source.resources,
+        interval=source.interval,
+        secret_ref=SecretRef(source.secret_name) if source.secret_name is not None else None,
+        rename=rename or None,
+    )
+
+
 def _organization_spec(spec: GreenhouseOrganizationSpec, notes: _Notes) -> OrganizationSpec:
     for field in msgspec.to_builtins(spec):
         notes.lost(f"{field} of an Organization has no counterpart here", "", "spec", field)
@@ -280,6 +321,7 @@ _TRANSLATIONS: dict[str, _Translation] = {
     ),
     "PluginPreset": _Translation("PluginPreset", GreenhousePresetSpec, _preset, _PRESET_MOVED),
     "Plugin": _Translation("Plugin", GreenhousePluginSpec, _plugin, _PLUGIN_MOVED),
+    "Catalog": _Translation("Catalog", GreenhouseCatalogSpec, _catalog),
     "Cluster": _Translation("Cluster", GreenhouseClusterSpec, _cluster),
     "Organization": _Translation("Organization", GreenhouseOrganizationSpec, _organization_spec),
 }

@@ -107,3 +107,29 @@ class GreenhouseOrganizationSpec(Record, frozen=True):
     authentication: dict[str, Any] | None = None
     mapped_org_admin_id_p_group: str | None = msgspec.field(name="mappedOrgAdminIdPGroup", default=None)
     config_map_ref: str | None = None
+
+
+class GreenhouseRef(Record, frozen=True):
+    sha: str | None = None
+    tag: str | None = None
+    branch: str | None = None
+
+
+class GreenhouseCatalogOverride(Record, frozen=True):
+    name: Name
+    alias: Name | None = None
+    repository: str | None = None
+    options_override: list[dict[str, Any]] | None = None
+
+
+class GreenhouseCatalogSource(Record, frozen=True):
+    repository: Text
+    resources: list[str] | None = None
+    ref: GreenhouseRef | None = None
+    secret_name: Name | None = None
+    interval: str | None = None
+    overrides: list[GreenhouseCatalogOverride] | None = None
+
+
+class GreenhouseCatalogSpec(Record, frozen=True):
+    sources: Annotated[list[GreenhouseCatalogSource], msgspec.Meta(min_length=1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,14 +16,20 @@ from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.snapshot import VersionKey
 
 Name = tuple[str, str]
 Versions = Mapping[str, Revision]
 FOR_PEOPLE = ("displayName", "description", "icon", "docsURL")
 
 
-def compare_definitions(before: Mapping[Name, Versions], after: Mapping[Name, Versions]) -> Iterator[Diagnostic]:
-    """What is wrong with a change of definitions, in the order of their names."""
+def compare_definitions(
+    before: Mapping[Name, Versions], after: Mapping[Name, Versions], rendering_anew: Collection[VersionKey] = ()
+) -> Iterator[Diagnostic]:
+    """What is wrong with a change of definitions, in the order of their names.
+
+    rendering_anew are the versions whose definition may say the same, and whose source holds other bytes.
+    """
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old is None:
@@ -31,7 +37,7 @@ def compare_definitions(before: Mapping[Name, Versions], after: Mapping[Name, Ve
         if new is None:
             yield _vanished(old[max(old, key=parse_version)])
             continue
-        yield from _compare_contents(old, new)
+        yield from _compare_contents(old, new, rendering_anew)
         yield from _compare_newest(old, new)
 
 
@@ -50,13 +56,17 @@ def _vanished(revision: Revision) -> Diagnostic:
     return Diagnostic("vanished-definition", message, "keep it while anyone uses it", "warning", ref)
 
 
-def _compare_contents(old: Versions, new: Versions) -> Iterator[Diagnostic]:
+def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[VersionKey]) -> Iterator[Diagnostic]:
     for version in sorted(old.keys() & new.keys(), key=parse_version):
         one, other = old[version], new[version]
         if content_of(one) != content_of(other):
             message = f"{other.object.ref.name} {version} changed, and its version did not"
             hint = f"raise spec.version above {max(old, key=parse_version)}"
             yield _error("changed-without-bump", message, hint, other, "spec", "version")
+        elif (other.object.ref, version) in rendering_anew:
+            message = f"what {other.object.ref.name} {version} renders changed, and its version did not"
+            hint = f"raise spec.version above {max(old, key=parse_version)}"
+            yield _error("changed-without-bump", message, hint, other, "spec", "source")
 
 
 def _compare_newest(old: Versions, new: Versions) -> Iterator[Diagnostic]:
