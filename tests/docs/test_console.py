@@ -29,7 +29,7 @@ NOT_RUN = ("make", "export", "git clone", "git push", "git fetch", "gh")
 MAYBE_MISSING = ("jq",)
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.yaml)`(?: to)?:\s*\Z")
+_FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json))`(?: to)?:\s*\Z")
 _KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
 
 

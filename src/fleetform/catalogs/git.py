@@ -21,7 +21,7 @@ def read_git(mirror: Mirror, source: CatalogGit, include: Sequence[str] | None, 
     if source.versions == "Tags":
         return _read_tags(mirror, source, include, known)
     tip = mirror.commit(ref_name(mirror, source.ref))
-    now = list(_holdings(mirror, mirror.files(tip, _folder(source)), source, include, ""))
+    now = list(_holdings(mirror, mirror.files(tip, _folder(source)), source, include, _LINE))
     if source.versions == "Head":
         return Holdings(tip.name, now, whole=True)
     before = known.get(_LINE)

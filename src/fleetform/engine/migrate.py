@@ -22,10 +22,14 @@ Form = tuple[str, ...]
 
 
 class Migrations(Struct, frozen=True, eq=False):
-    """What happened to options on the way to a revision, oldest first: (from, to), with to None for a removal."""
+    """What happened to options on the way to a revision, oldest first: (from, to), with to None for a removal.
+
+    hints say what to do about an option that must now be set.
+    """
 
     moves: tuple[tuple[Form, Steps | None], ...] = ()
     retypes: tuple[tuple[Form, str], ...] = ()
+    hints: tuple[tuple[Form, str], ...] = ()
 
     def moved(self, steps: Steps) -> Steps | None:
         """Where a path went; None where it was removed; the path itself where nothing happened to it."""
@@ -57,6 +61,7 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
     """The migrations of revisions, oldest first."""
     moves: list[tuple[Form, Steps | None]] = []
     retypes: list[tuple[Form, str]] = []
+    hints: list[tuple[Form, str]] = []
     for revision in passed:
         changes = revision.object.spec.changes
         for step in (changes.migrations if changes is not None else None) or []:
@@ -67,7 +72,9 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                     moves.append((normal_form(parse_path(step.remove.name)), None))
                 elif step.retype is not None:
                     retypes.append((normal_form(parse_path(step.retype.name)), step.retype.expression))
+                elif step.require is not None and step.require.hint:
+                    hints.append((normal_form(parse_path(step.require.name)), step.require.hint))
             except PathError:
                 # Said where the migration stands.
                 continue
-    return Migrations(tuple(moves), tuple(retypes))
+    return Migrations(tuple(moves), tuple(retypes), tuple(hints))

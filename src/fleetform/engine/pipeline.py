@@ -231,7 +231,7 @@ def _decide_revision(
     gates = shared.gates
     if target.revision is not None and (items or shared.dynamic):
         own, skipped = _decide_own(sharing, owner, target.revision, shared, cluster, items)
-        gates = gates_with_own(shared.gates, own)
+        gates = gates_with_own(shared.gates, own, prepared.hints(target.revision))
     return PluginDecision(name, cluster, target, instance, shared, own, skipped, gates)
 
 

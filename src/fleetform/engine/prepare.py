@@ -199,6 +199,10 @@ class Prepared:
             found = self._migrations[revision] = migrations_to(passed)
         return found
 
+    def hints(self, revision: Revision) -> dict[tuple[str, ...], str]:
+        """What to do about options that must now be set, by path."""
+        return dict(self._migrations_of(revision).hints)
+
     def migrated(self, revision: Revision, item: Item, route: Route) -> tuple[Item, Route]:
         """The item as the revision takes it, and where it goes."""
         key = (revision, item)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fleetform.engine.layers import Group, Override, Owner
-from fleetform.engine.paths import text_of
+from fleetform.engine.paths import normal_form, text_of
 from fleetform.engine.prepare import Prepared
 from fleetform.engine.resolve import all_plain, decide_option
 from fleetform.model.results.decisions import (
@@ -71,7 +71,8 @@ class Sharing:
                 above.setdefault(name, []).extend(entries)
         options = self._settle_all((owner, revision, groups), revision, below, above)
         dynamic = tuple(each for each in options if each.decision is None)
-        gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision))
+        hints = self._prepared.hints(revision)
+        gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision, hints))
         return Shared(options, dynamic, applied, tuple(skipped), self._prepared.gates_of_revision(revision) + gates)
 
     def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision) -> Routed:
@@ -142,15 +143,19 @@ class Sharing:
 # ---- Gates
 
 
-def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...]) -> tuple[Gate, ...]:
-    gates = [gate for each in own if each.problem is not None or each.value is ABSENT for gate in gates_of_option(each)]
+Hints = Mapping[tuple[str, ...], str]
+
+
+def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...], hints: Hints) -> tuple[Gate, ...]:
+    odd = [each for each in own if each.problem is not None or each.value is ABSENT]
+    gates = [gate for each in odd for gate in gates_of_option(each, hints)]
     if not shared:
         return tuple(gates)
     names = {each.slot.name for each in own}
     return tuple([gate for gate in shared if gate.option not in names] + gates)
 
 
-def gates_of_option(decision: OptionDecision) -> Iterator[Gate]:
+def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:
     option = decision.slot.option
     if decision.problem is not None:
         item = decision.at_fault or (decision.parts[-1].winner if decision.parts else decision.winner)
@@ -158,9 +163,7 @@ def gates_of_option(decision: OptionDecision) -> Iterator[Gate]:
         ref = item.layer.object.ref if item is not None else None
         yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
     elif decision.value is ABSENT and option is not None and option.required:
-        yield Gate(
-            "required-option",
-            f"{decision.name} is required and has no value here",
-            f"set {decision.name} in the preset, in a group, or in an override for this cluster",
-            decision.name,
-        )
+        hint = hints.get(normal_form(decision.slot.steps))
+        do = f"set {decision.name} in the preset, in a group, or in an override for this cluster"
+        message = f"{decision.name} is required and has no value here"
+        yield Gate("required-option", message, f"{do}: {hint}" if hint else do, decision.name)

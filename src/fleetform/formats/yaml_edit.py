@@ -95,7 +95,7 @@ class _Plan:
         self.above = {edit.path[:length] for edit in edits for length in range(len(edit.path))}
         overlaps = self.above & (self.values.keys() | self.removed) | self.removed & (self.values.keys() | self.names)
         if overlaps or len(self.values) + len(self.names) + len(self.removed) < len(edits):
-            raise EditError(f"two edits overlap: {', '.join(map(path_text, overlaps)) or 'one is given twice'}")
+            raise EditError(f"two edits overlap: {', '.join(sorted(map(path_text, overlaps))) or 'one is given twice'}")
         if () in self.names or () in self.removed:
             raise EditError("a document cannot be renamed or removed")
 
