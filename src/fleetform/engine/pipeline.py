@@ -22,8 +22,7 @@ from fleetform.engine.select import Reach
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
-from fleetform.engine.version import Choice, versions_between
-from fleetform.engine.versions import parse_version
+from fleetform.engine.version import Choice
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import (
     Claim,
@@ -201,13 +200,11 @@ def _gates_of_upgrade(
     revision = wanted.target.revision
     if revision is None:
         return wanted.gates
-    low, high = sorted((running.version, revision.version), key=parse_version)
-    passed = versions_between(prepared.known(owner), low, high)
     known = {each.item.text for each in wanted.skipped if prepared.route(running, each.item.steps) is not None}
     return (
         *wanted.gates,
         *removed_option_gates(wanted.skipped, known),
-        *upgrade_gates(owner, cluster, running, revision, passed),
+        *upgrade_gates(owner, cluster, prepared.step(owner, running, revision)),
     )
 
 

@@ -20,6 +20,7 @@ from fleetform.engine.layers import (
 from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
+from fleetform.engine.upgrade import Step, step_between
 from fleetform.engine.version import Choice, Offers, choose, offered, support_rules, versions_between
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -50,6 +51,7 @@ class Prepared:
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
         self._targets: dict[tuple[Owner, Revision | Gate], Target] = {}
         self.instances = self._find_instances()
+        self._steps: dict[tuple[Revision, Revision], Step] = {}
         # Memos of what follows from one revision alone.
         self._defaults: dict[Revision, dict[Steps, Item]] = {}
         self._slots: dict[Revision, dict[str, Slot]] = {}
@@ -98,6 +100,15 @@ class Prepared:
     def running_revision(self, owner: Owner, version: str | None) -> Revision | None:
         """The revision that runs, which may no longer be offered."""
         return self.known(owner).get(version) if version is not None else None
+
+    def step(self, owner: Owner, running: Revision, wanted: Revision) -> Step:
+        """The way from one revision of an owner's definition to another."""
+        found = self._steps.get((running, wanted))
+        if found is None:
+            low, high = sorted((running.version, wanted.version), key=parse_version)
+            passed = versions_between(self.known(owner), low, high)
+            found = self._steps[running, wanted] = step_between(running, wanted, passed)
+        return found
 
     def _home(self, owner: Owner) -> tuple[str, str]:
         return PLATFORM_NAMESPACE if owner.of_platform else owner.object.ref.organization, owner.definition

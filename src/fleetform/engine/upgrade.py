@@ -7,26 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from fleetform.engine.layers import Owner
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.versions import parse_version
+from fleetform.model.kinds.definition import Changes
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Gate, Revision, Skipped
 
 
-def upgrade_gates(
-    owner: Owner, cluster: Object[ClusterSpec], running: Revision, wanted: Revision, passed: Iterable[Revision]
-) -> Iterator[Gate]:
-    """Gates of the step from one revision to another; passed are the versions between, the lower one left out."""
-    if parse_version(wanted.version) < parse_version(running.version):
-        yield from _downgrade_gates(owner, cluster, running, wanted, passed)
+class Step(Struct, frozen=True, eq=False):
+    """The way from the revision that runs to the one that is wanted, the same for all plugins that go it."""
+
+    running: Revision
+    wanted: Revision
+    downgrade: bool
+    breaking: tuple[Revision, ...] = ()
+    irreversible: tuple[Revision, ...] = ()
+
+
+def step_between(running: Revision, wanted: Revision, passed: Iterable[Revision]) -> Step:
+    """passed are the versions between the two, the lower one left out."""
+    told = [each for each in passed if each.object.spec.changes is not None]
+    return Step(
+        running,
+        wanted,
+        parse_version(wanted.version) < parse_version(running.version),
+        tuple(each for each in told if _changes(each).breaking),
+        tuple(each for each in told if _changes(each).irreversible),
+    )
+
+
+def _changes(revision: Revision) -> Changes:
+    return revision.object.spec.changes or Changes()
+
+
+def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
+    """Gates of the step from one revision to another."""
+    if step.downgrade:
+        yield from _downgrade_gates(owner, cluster, step)
         return
-    for revision in passed:
-        changes = revision.object.spec.changes
-        if changes is None or not changes.breaking or is_acknowledged(owner, cluster, revision.version):
+    for revision in step.breaking:
+        if is_acknowledged(owner, cluster, revision.version):
             continue
-        task = f": {changes.acknowledge}" if changes.acknowledge else ""
+        acknowledge = _changes(revision).acknowledge
+        task = f": {acknowledge}" if acknowledge else ""
         yield Gate(
             "breaking",
             f"{owner.definition} {revision.version} is breaking and not acknowledged{task}",
@@ -36,27 +63,24 @@ def upgrade_gates(
         )
 
 
-def _downgrade_gates(
-    owner: Owner, cluster: Object[ClusterSpec], running: Revision, wanted: Revision, passed: Iterable[Revision]
-) -> Iterator[Gate]:
+def _downgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
     """A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39)."""
-    if not owner.pinned and not is_acknowledged(owner, cluster, wanted.version):
+    running, wanted = step.running.version, step.wanted.version
+    if not owner.pinned and not is_acknowledged(owner, cluster, wanted):
         yield Gate(
             "would-downgrade",
-            f"{running.version} runs, and {owner.wanted or 'newest'} admits nothing above {wanted.version}",
-            f"pin {wanted.version} exactly, acknowledge it, or widen the range",
+            f"{running} runs, and {owner.wanted or 'newest'} admits nothing above {wanted}",
+            f"pin {wanted} exactly, acknowledge it, or widen the range",
             ref=owner.object.ref,
         )
-    for revision in passed:
-        changes = revision.object.spec.changes
-        if changes is not None and changes.irreversible:
-            yield Gate(
-                "would-downgrade",
-                f"{owner.definition} {revision.version} is irreversible, and {running.version} runs",
-                f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
-                ref=revision.object.ref,
-                at=revision.object.at("spec", "changes", "irreversible"),
-            )
+    for revision in step.irreversible:
+        yield Gate(
+            "would-downgrade",
+            f"{owner.definition} {revision.version} is irreversible, and {running} runs",
+            f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
+            ref=revision.object.ref,
+            at=revision.object.at("spec", "changes", "irreversible"),
+        )
 
 
 def removed_option_gates(skipped: Iterable[Skipped], known_to_running: set[str]) -> Iterator[Gate]:
