@@ -10,29 +10,22 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
-
-import yaml
-from yaml._yaml import CParser
-from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent
 
 from fleetform.engine.hashing import canonical_json
 from fleetform.formats.yaml_in import YamlDocument, YamlError, read_stream
 from fleetform.formats.yaml_out import write_yaml
+from fleetform.formats.yaml_spans import BLOCK, FLOW, GAP, PROPERTIES, EditError, Entry, Node, Nodes, behind, children
 from fleetform.model.results.diagnostics import path_text
 
-Path = tuple[str | int, ...]
-_Steps = Iterator[tuple[Any, Any]]
+__all__ = ["Edit", "EditError", "Path", "Remove", "RenameKey", "Replace", "edit_yaml"]
 
-_BLOCK, _FLOW = "block", "flow"
+Path = tuple[str | int, ...]
+
 _BLANKS = re.compile(r"[ \t]*")
-_LINE_BREAK = re.compile("\r\n?|[\n\x85\u2028\u2029]")
 _REST_WITH_END = re.compile(r"[^\n]*\n?")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|\Z)")
-_GAP = re.compile(r"(?:\s|#[^\r\n]*)*")
-_PROPERTIES = re.compile(r"(?:[&!]\S*(?:[ \t]+(?=[&!]))?)*")
 _BLOCK_HEADER = re.compile(r"(?:[&!]\S*[ \t]+)*[|>][-+0-9]*")
 _NOT_PLAIN_IN_FLOW = re.compile(r"[][{},:?]")
 _NOT_IN_QUOTES = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -61,10 +54,6 @@ class Remove(NamedTuple):
 Edit = Replace | RenameKey | Remove
 
 
-class EditError(Exception):
-    """Why a text cannot be edited safely."""
-
-
 def edit_yaml(text: str, edits: Sequence[Edit], first_line: int = 1) -> str:
     """The text with one document edited, the one that starts at the line (1: the first one).
 
@@ -75,7 +64,7 @@ def edit_yaml(text: str, edits: Sequence[Edit], first_line: int = 1) -> str:
     plan = _Plan(edits)
     found = list(read_stream(text))
     place, document = _document_at(found, first_line)
-    root = _Nodes(text, document).root()
+    root = Nodes(text, document).root()
     wanted = [_meaning(each) for each in found]
     wanted[place] = _tree_meaning(_edited_tree(document.tree, plan))
     for edited in _attempts(text, root, plan):
@@ -119,12 +108,6 @@ def _tree_meaning(tree: Any) -> bytes:
         raise EditError("a new value or name cannot be written as YAML") from error
 
 
-def _children(tree: Any) -> list[tuple[Any, Any]]:
-    if isinstance(tree, dict):
-        return list(tree.items())
-    return list(enumerate(tree)) if isinstance(tree, list) else []
-
-
 def _edited_tree(tree: Any, plan: _Plan, path: Path = ()) -> Any:
     if path in plan.values:
         return plan.values[path]
@@ -132,7 +115,7 @@ def _edited_tree(tree: Any, plan: _Plan, path: Path = ()) -> Any:
         return tree
     kept = [
         (plan.names.get(below, step), _edited_tree(child, plan, below))
-        for step, child in _children(tree)
+        for step, child in children(tree)
         if (below := (*path, step)) not in plan.removed
     ]
     if isinstance(tree, list):
@@ -142,7 +125,7 @@ def _edited_tree(tree: Any, plan: _Plan, path: Path = ()) -> Any:
     return dict(kept)
 
 
-def _attempts(text: str, root: _Entry, plan: _Plan) -> Iterator[str]:
+def _attempts(text: str, root: Entry, plan: _Plan) -> Iterator[str]:
     """The edited text as one would like it, then, for where that means something else, ever plainer."""
     is_json = _is_json(text)
     for one_line in (is_json, True):
@@ -160,103 +143,10 @@ def _is_json(text: str) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class _Node:
-    """Where a node stands, tag and anchor included; the style is a scalar's quotes or sign, or block or flow."""
-
-    start: int
-    end: int
-    style: str
-    entries: list[_Entry] = field(default_factory=list)
-
-    @property
-    def content(self) -> int:
-        """Where a block's first entry starts, which may be below tag and anchor."""
-        return self.entries[0].start if self.style == _BLOCK else self.start
-
-
-class _Entry(NamedTuple):
-    """A list item or a pair of a map: it starts at its dash or key, the lead ends behind the dash or colon."""
-
-    step: str | int | None
-    start: int
-    lead: int
-    key: _Node | None
-    value: _Node
-    in_flow: bool = False
-
-    @property
-    def end(self) -> int:
-        return max(self.lead, self.value.end)
-
-
-class _Nodes:
-    """The nodes of one document, read from its lines alone: another one may be broken."""
-
-    def __init__(self, text: str, document: YamlDocument) -> None:
-        lines = [0, *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
-        self._text, self._tree = text, document.tree
-        self._offset = lines[document.first_line - 1]
-        self._next: Callable[[], Any]
-        self._lines = text[self._offset : lines[min(document.last_line, len(lines) - 1)]]
-
-    def root(self) -> _Entry:
-        try:
-            self._next = CParser(self._lines).get_event
-            self._next(), self._next()
-            node = self._node(self._next(), self._tree)
-        except yaml.YAMLError as error:
-            raise EditError("the document cannot be told from a broken one below it") from error
-        return _Entry(None, node.start, node.start, None, node)
-
-    def _node(self, event: Any, tree: Any) -> _Node:
-        start, end = self._span(event)
-        if isinstance(event, (ScalarEvent, AliasEvent)):
-            # A block scalar's mark is behind the blank lines that follow it.
-            end = start + len(self._text[start:end].rstrip(" \t\r\n"))
-            return _Node(start, end, getattr(event, "style", None) or "")
-        node = _Node(start, end, _FLOW if event.flow_style else _BLOCK)
-        end = _behind(_PROPERTIES, self._text, start)
-        steps = iter(_children(tree))
-        child = self._next()
-        while not isinstance(child, (MappingEndEvent, SequenceEndEvent)):
-            is_map = isinstance(event, MappingStartEvent)
-            entry = self._pair(child, steps, node) if is_map else self._item(child, steps, node, end)
-            node.entries.append(entry)
-            end, child = entry.end, self._next()
-        node.end = end if node.style == _BLOCK else self._span(child)[1]
-        return node
-
-    def _span(self, event: Any) -> tuple[int, int]:
-        return self._offset + event.start_mark.index, self._offset + event.end_mark.index
-
-    def _item(self, event: Any, steps: _Steps, parent: _Node, end_before: int) -> _Entry:
-        step, tree = next(steps, (None, None))
-        value = self._node(event, tree)
-        if parent.style == _FLOW:
-            return _Entry(step, value.start, value.start, None, value, True)
-        dash = _behind(_GAP, self._text, end_before)
-        return _Entry(step, dash, dash + 1, None, value)
-
-    def _pair(self, event: Any, steps: _Steps, parent: _Node) -> _Entry:
-        # The tree's keys are in the order of the text; what << merges in comes behind them.
-        is_merge = isinstance(event, ScalarEvent) and event.value == "<<" and not event.style and event.tag is None
-        step, tree = (None, None) if is_merge else next(steps, (None, None))
-        key, value = self._node(event, None), self._node(self._next(), tree)
-        colon = _behind(_GAP, self._text, key.end)
-        lead = colon + 1 if self._text[colon : colon + 1] == ":" else value.start
-        return _Entry(step, key.start, lead, key, value, parent.style == _FLOW)
-
-
-def _behind(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found else position
-
-
 class _Editor:
     """Collects the pieces of a text that are replaced."""
 
-    def __init__(self, text: str, root: _Entry, one_line: bool, quotes: str) -> None:
+    def __init__(self, text: str, root: Entry, one_line: bool, quotes: str) -> None:
         self._text, self._root, self._one_line, self._quotes = text, root, one_line, quotes
         self._line_break = "\r\n" if "\r\n" in text else "\n"
         self._pieces: list[tuple[int, int, str]] = []
@@ -266,7 +156,7 @@ class _Editor:
             self._replace(self._entry(path), value)
         for path, name in plan.names.items():
             self._rename(self._entry(path), name)
-        removed: dict[Path, list[_Entry]] = defaultdict(list)
+        removed: dict[Path, list[Entry]] = defaultdict(list)
         for path in plan.removed:
             removed[path[:-1]].append(self._entry(path))
         for path, entries in removed.items():
@@ -283,7 +173,7 @@ class _Editor:
     def _put(self, start: int, end: int, new: str = "") -> None:
         self._pieces.append((start, end, new))
 
-    def _entry(self, path: Path) -> _Entry:
+    def _entry(self, path: Path) -> Entry:
         entry = self._root
         for depth, step in enumerate(path):
             found = next((each for each in entry.value.entries if each.step == step), None)
@@ -294,16 +184,16 @@ class _Editor:
             entry = found
         return entry
 
-    def _rename(self, entry: _Entry, name: str) -> None:
+    def _rename(self, entry: Entry, name: str) -> None:
         if entry.key is None:
             raise EditError(f"item {entry.step} of a list has no name")
         self._put(entry.key.start, entry.key.end, _one_line(name, self._quotes or entry.key.style, entry.in_flow))
 
-    def _replace(self, entry: _Entry, value: Any) -> None:
+    def _replace(self, entry: Entry, value: Any) -> None:
         node = entry.value
         is_below = "\n" in self._text[entry.lead : node.content]
         head, rest = self._written(entry, value, is_below)
-        if is_below and node.style == _BLOCK:
+        if is_below and node.style == BLOCK:
             self._put(entry.lead, self._lead_end(entry), head)
             self._put_lines(node.content, node.end, rest)
             return
@@ -312,23 +202,23 @@ class _Editor:
         self._put(node.start if head else entry.lead, end, head if is_glued else head[1:])
         self._put(self._line_end(end), self._line_end(node.end), "".join(self._line_break + line for line in rest))
 
-    def _end_before_comment(self, node: _Node) -> int:
+    def _end_before_comment(self, node: Node) -> int:
         """Where the new value ends; a comment behind stays, unless it is that of the last of several lines."""
         if node.style in ("|", ">"):
-            return _behind(_BLOCK_HEADER, self._text, node.start)
-        is_long = node.style == _BLOCK and "\n" in self._text[node.start : node.end]
+            return behind(_BLOCK_HEADER, self._text, node.start)
+        is_long = node.style == BLOCK and "\n" in self._text[node.start : node.end]
         return self._line_end(node.end) if is_long else node.end
 
-    def _written(self, entry: _Entry, value: Any, is_below: bool) -> tuple[str, list[str]]:
+    def _written(self, entry: Entry, value: Any, is_below: bool) -> tuple[str, list[str]]:
         """The value as it stands behind its dash or key, and the lines below that."""
         node = entry.value
-        in_place = is_below and node.style != _BLOCK
+        in_place = is_below and node.style != BLOCK
         if self._one_line or entry.in_flow or in_place or _keeps_style(node, value):
             return " " + _one_line(value, self._quotes or node.style, entry.in_flow), []
         head, rest = _block(value, entry.key is None)
         return head, _shifted(rest, self._shift(entry, value, rest, is_below))
 
-    def _shift(self, entry: _Entry, value: Any, rest: list[str], is_below: bool) -> int:
+    def _shift(self, entry: Entry, value: Any, rest: list[str], is_below: bool) -> int:
         """How far what is written below an entry moves to the right."""
         column, node = self._column(entry.start), entry.value
         if not rest or not isinstance(value, (dict, list)):
@@ -337,10 +227,10 @@ class _Editor:
             return max(column, self._column(node.content) - (len(rest[0]) - len(rest[0].lstrip(" "))))
         return column if is_below or node.start == node.end or entry.key else self._column(node.start) - 2
 
-    def _remove(self, holder: _Entry, removed: list[_Entry]) -> None:
+    def _remove(self, holder: Entry, removed: list[Entry]) -> None:
         steps = {entry.step for entry in removed}
         kept = [entry for entry in holder.value.entries if entry.step not in steps]
-        if holder.value.style == _FLOW:
+        if holder.value.style == FLOW:
             self._remove_from_flow(holder.value, removed, kept)
             return
         first = holder.value.entries[0]
@@ -351,7 +241,7 @@ class _Editor:
         for entry in removed:
             self._put_lines(entry.start, entry.end, [])
 
-    def _leave_empty(self, holder: _Entry, removed: list[_Entry]) -> list[_Entry]:
+    def _leave_empty(self, holder: Entry, removed: list[Entry]) -> list[Entry]:
         """Writes [] or {} behind the key, or else in the first entry's place; the entries still to be removed."""
         first, lead = removed[0], self._lead_end(holder)
         empty = "[]" if first.key is None else "{}"
@@ -361,12 +251,12 @@ class _Editor:
         self._put(first.start, self._line_end(first.end), empty)
         return removed[1:]
 
-    def _lead_end(self, entry: _Entry) -> int:
+    def _lead_end(self, entry: Entry) -> int:
         """Where dash or key end, and tag and anchor of the block below."""
         node = entry.value
-        return entry.lead if node.start == node.content else _behind(_PROPERTIES, self._text, node.start)
+        return entry.lead if node.start == node.content else behind(PROPERTIES, self._text, node.start)
 
-    def _move_up(self, removed: list[_Entry], kept: _Entry) -> list[_Entry]:
+    def _move_up(self, removed: list[Entry], kept: Entry) -> list[Entry]:
         """Puts what stays where the first entry stood, behind a dash; the entries still to be removed."""
         run = [entry for entry in removed if entry.start < kept.start]
         pairs = zip(run, [*run[1:], kept], strict=True)
@@ -376,18 +266,18 @@ class _Editor:
         self._put(run[0].start, kept.start)
         return removed[len(run) :]
 
-    def _remove_from_flow(self, node: _Node, removed: list[_Entry], kept: list[_Entry]) -> None:
+    def _remove_from_flow(self, node: Node, removed: list[Entry], kept: list[Entry]) -> None:
         if not kept and "#" not in self._text[node.start : node.end]:
-            bracket = _behind(_GAP, self._text, _behind(_PROPERTIES, self._text, node.start))
+            bracket = behind(GAP, self._text, behind(PROPERTIES, self._text, node.start))
             self._put(bracket + 1, node.end - 1)
             return
         for entry in removed:
             self._put(*self._flow_piece(entry))
         if kept and removed[-1].start > kept[-1].start and self._comma(removed[-1]) is None:
-            comma = _behind(_GAP, self._text, kept[-1].end)
+            comma = behind(GAP, self._text, kept[-1].end)
             self._put(comma, comma + 1)
 
-    def _flow_piece(self, entry: _Entry) -> tuple[int, int]:
+    def _flow_piece(self, entry: Entry) -> tuple[int, int]:
         """An entry with its comma: its lines if nothing else stands there, or else the blanks on one side, too."""
         comma = self._comma(entry)
         end = entry.end if comma is None else comma + 1
@@ -396,10 +286,10 @@ class _Editor:
             return self._line_start(entry.start), self._next_line(end)
         if ends_line or comma is None:
             return self._before_blanks(entry.start), end
-        return entry.start, _behind(_BLANKS, self._text, end)
+        return entry.start, behind(_BLANKS, self._text, end)
 
-    def _comma(self, entry: _Entry) -> int | None:
-        sign = _behind(_GAP, self._text, entry.end)
+    def _comma(self, entry: Entry) -> int | None:
+        sign = behind(GAP, self._text, entry.end)
         return sign if self._text[sign : sign + 1] == "," else None
 
     def _put_lines(self, start: int, end: int, lines: list[str]) -> None:
@@ -423,14 +313,14 @@ class _Editor:
         return position + len(rest.rstrip("\r\n"))
 
     def _next_line(self, position: int) -> int:
-        return _behind(_REST_WITH_END, self._text, position)
+        return behind(_REST_WITH_END, self._text, position)
 
 
-def _keeps_style(node: _Node, value: Any) -> bool:
+def _keeps_style(node: Node, value: Any) -> bool:
     """Whether a value is written as the old one was: in quotes, or in brackets."""
     if isinstance(value, str):
         return node.style in ("'", '"') and "\n" not in value
-    return node.style == _FLOW and bool(node.entries)
+    return node.style == FLOW and bool(node.entries)
 
 
 def _block(value: Any, is_item: bool) -> tuple[str, list[str]]:
