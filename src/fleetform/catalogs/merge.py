@@ -12,8 +12,7 @@ from msgspec import structs
 from fleetform.app.reading import read_document
 from fleetform.catalogs.holdings import Holding, Holdings
 from fleetform.catalogs.records import SourceState, Version
-from fleetform.engine.against import content_of_spec
-from fleetform.engine.hashing import content_hash
+from fleetform.engine.against import content_of
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
@@ -137,7 +136,7 @@ def _version(holding: Holding, document: Document, text: str) -> Version | str |
         holding.file,
         holding.revision,
         holding.mark,
-        content_hash(content_of_spec(spec)),
+        content_of(reading.object),
         text,
         document.tree,
         origin.first_line,

@@ -17,6 +17,7 @@ from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
 from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
 from fleetform.engine.times import parse_time
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.wiring import Fetching, open_fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,23 +47,28 @@ class Flags:
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet; invalid input ends the command with exit 2 and says why."""
         fleet = self.read(sources)
-        if fleet.errors and self.output in ("json", "yaml"):
-            from fleetform.app.views import diagnostics_view
-
-            self.print_failure(diagnostics_view(fleet.errors, fleet.input.locator))
-            raise click.exceptions.Exit(2)
-        if fleet.errors:
-            from fleetform.cli.findings import print_findings
-
-            print_findings(fleet, fleet.errors, self.color, to_stderr=True)
-            count = len(fleet.errors)
-            click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
-            raise click.exceptions.Exit(2)
+        self.refuse(fleet, fleet.errors)
         if self.verbose:
             from fleetform.cli.findings import print_findings
 
             print_findings(fleet, fleet.object_findings, self.color, to_stderr=True)
         return fleet
+
+    def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+        """End the command where there are errors, and say which."""
+        if not errors:
+            return
+        if self.output in ("json", "yaml"):
+            from fleetform.app.views import diagnostics_view
+
+            self.print_failure(diagnostics_view(errors, fleet.input.locator))
+        else:
+            from fleetform.cli.findings import print_findings
+
+            print_findings(fleet, errors, self.color, to_stderr=True)
+            count = len(errors)
+            click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
+        raise click.exceptions.Exit(2)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all."""

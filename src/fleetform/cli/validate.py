@@ -8,10 +8,12 @@ from typing import Any
 import click
 
 from fleetform.app.against import against
+from fleetform.app.fleet import Fleet
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
+from fleetform.model.results.diagnostics import Diagnostic
 
 
 @click.command(
@@ -34,7 +36,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
     fleet = flags.read((*flags.filename, *paths))
-    more = against(fleet, flags.fleet([_side(base, (*flags.filename, *paths))])) if base is not None else []
+    more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
     result = validate(fleet, more)
     if output in ("json", "yaml"):
         flags.print_data(result)
@@ -50,6 +52,13 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
         verdict = f"{errors}, {count(counts['warnings'], 'warning')}"
         click.echo(f"{count(counts['files'], 'file')}, {count(counts['objects'], 'object')}: {verdict}")
     return 0 if result["valid"] else 1
+
+
+def _against(flags: Flags, fleet: Fleet, side: str) -> list[Diagnostic]:
+    """What changed definitions owe; a base that is not there is an error, one with errors in it is not."""
+    base = flags.read([side])
+    flags.refuse(base, [each for each in base.reading if each.code == "cannot-read"])
+    return against(fleet, base)
 
 
 def _side(base: str, paths: tuple[str, ...]) -> str:

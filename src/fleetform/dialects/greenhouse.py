@@ -100,7 +100,9 @@ def read_greenhouse(tree: dict[str, Any], origin: Origin, organization: str) -> 
         return Reading(None, tuple(diagnostics))
     notes = _Notes(origin, ref)
     native = translation.translate(spec, notes)
-    object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved)
+    # A definition is what its author wrote, also what has no counterpart here: any change of it is a change.
+    content = tree.get("spec") if isinstance(native, PluginDefinitionSpec) else None
+    object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved, content=content)
     return Reading(object_, (*diagnostics, *notes.found))
 
 

@@ -54,6 +54,7 @@ DIAGNOSTICS: dict[str, str] = {
     "tie": "Two overrides of one rank disagree; time of creation decides.",
     "tie-undecided": "Two overrides of one rank disagree and neither has a creation time; their names decide.",
     "two-owners": "Two objects claim one release on one cluster.",
+    "unread-base": "The side that is compared with cannot be read as a whole.",
     "unsaid-breaking": "A major version does not say whether it breaks.",
     "undeclared-option": "An option that no revision of the definition declares.",
     "unknown-field": "A field that the kind does not have.",
