@@ -120,3 +120,25 @@ class PlacementSpec(Record, frozen=True):
     prioritizers: Annotated[Prioritizers | list[Prioritizer] | None, doc("How clusters are ranked.")] = None
     spread: Annotated[SpreadPolicy | None, doc("How evenly they are spread.")] = None
     decision_groups: Annotated[DecisionGroups | None, doc("How they are grouped.")] = None
+
+
+class ClusterSetSpec(Record, frozen=True):
+    """A set of clusters, as Open Cluster Management has it: those whose label names it, or those of a selector."""
+
+    label_selector: LabelSelector | None = None
+
+
+class ClusterSetBindingSpec(Record, frozen=True):
+    """A set that placements of a namespace may choose from."""
+
+    namespace: str
+    cluster_set: str
+
+
+class PlacementScoreSpec(Record, frozen=True):
+    """Scores that an add-on published about a cluster."""
+
+    cluster: str
+    resource: str
+    scores: dict[str, int]
+    valid_until: str | None = None
