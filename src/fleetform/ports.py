@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -99,6 +99,13 @@ class Elsewhere(Protocol):
         self, catalog: Object[CatalogSpec], secret_of: Callable[[str], dict[str, str] | None]
     ) -> list[SourceReading]:
         """What is known of each source of a catalog."""
+
+    @property
+    def looks(self) -> bool:
+        """Whether what definitions render is to be looked at where it is now."""
+
+    def look(self, definitions: Iterable[Object[PluginDefinitionSpec]]) -> None:
+        """Look at what definitions render; digests then tells."""
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
         """The digests of what a definition renders, as far as anybody looked."""

@@ -109,9 +109,6 @@ def test_an_index_that_says_no_digest_has_the_archive_looked_at(run: FleetComman
     assert digest(run, "--fetch") == digest_of(archive)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Artifacts._look makes a Web and nobody closes it: ResourceWarning, unclosed socket"
-)
 def test_a_command_leaves_no_connection_open(run: FleetCommand, helm: HelmServer, clients: _Clients) -> None:
     helm.add("web", "1.0.0")
     run.write(definition=chart_of(helm.repository))
@@ -192,9 +189,6 @@ def test_an_index_is_read_once_for_all_its_charts(run: FleetCommand, helm: HelmS
     assert helm.paths == ["/charts/index.yaml"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ChartLookup remembers indexes that fail, but no registry: each chart is tried anew"
-)
 def test_a_registry_that_is_down_is_not_tried_again_for_every_chart(run: FleetCommand) -> None:
     with WebServer(lambda _: Reply(503)) as server:
         run.write(
@@ -326,16 +320,10 @@ def test_a_diff_against_a_commit_sees_the_files_of_the_commit(committed: FleetCo
 
 
 @pytest.mark.rule("R2-35")
-@pytest.mark.xfail(strict=True, reason="load.sources.git_folder takes what is before the first / for the revision")
 def test_a_diff_against_a_branch_with_a_slash_in_its_name_sees_them_too(committed: FleetCommand) -> None:
     assert gates_of_diff(committed, "git:a/branch") == MUTATED_EVERYWHERE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Artifacts.digests joins the path of a catalog's definition to catalog:NAME/…, which leads out of it: any "
-    "folder of this machine is read, for path: /dev without an end",
-)
 @pytest.mark.parametrize("path", ["{folder}/private", "../../private"])
 def test_a_definition_from_elsewhere_reads_no_folder_of_this_machine(
     run: FleetCommand, tmp_path: Path, path: str

@@ -91,16 +91,12 @@ def state(run: FleetCommand, **stamp: str) -> tuple[str, str]:
 
 
 @pytest.mark.rule("R2-46")
-@pytest.mark.xfail(
-    strict=True, reason="feed asks support_rules without past_end, so an end that was stamped is not seen"
-)
 def test_a_version_whose_stamped_end_has_come_is_left_out(run: FleetCommand) -> None:
     run.write(definitions=versions_of("web", "1.0.0", "2.0.0"))
     assert versions(run, *state(run, endsAt="2026-10-01T00:00:00Z")) == ["2.0.0"]
 
 
 @pytest.mark.rule("R2-46")
-@pytest.mark.xfail(strict=True, reason="with -A feed._support looks at the platform's policies only")
 def test_over_all_organizations_each_ones_own_policy_counts(run: FleetCommand) -> None:
     run.write(definitions=versions_of("web", "1.0.0", "1.1.0"), policy=policy("yanked: [1.1.0]"))
     assert versions(run, "-A") == ["1.0.0"]
@@ -199,11 +195,6 @@ def test_the_same_fleet_writes_the_same_bytes(run: FleetCommand) -> None:
 
 
 @pytest.mark.rule("R2-46")
-@pytest.mark.xfail(
-    strict=True,
-    reason="a feed inside the fleet's folder, as the help's own example has it, is read as input next time: a document "
-    "without a kind is an error, and every command ends with 2",
-)
 def test_a_feed_inside_the_fleets_folder_is_no_input(run: FleetCommand) -> None:
     run.write(definitions=versions_of("web", "1.0.0"))
     for _ in range(2):

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
+from fleetform.formats.addresses import shown
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.http import Web, same_origin, shown
+from fleetform.outside.http import Web, same_origin
 from servers import Asked, Reply, WebServer, basic
 
 CANARY = "c4nary"

@@ -68,7 +68,6 @@ def test_what_was_never_looked_at_is_to_be_looked_at_now() -> None:
     assert next_look("key", None, "1h") is None
 
 
-@pytest.mark.xfail(strict=True, reason="schedule.next_look adds without a bound: OverflowError, exit 70")
 def test_an_interval_beyond_all_time_is_no_crash(run: FleetCommand, repository: Repository) -> None:
     run.write(catalog=catalog(f"{{git: {{url: {repository.url}}}, interval: 9999999d}}"))
     run.fetch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +12,7 @@ from fleetform.app.reading import read_document
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
+from fleetform.model.shape import did_you_mean
 from fleetform.model.snapshot import VersionKey
 from fleetform.ports import CatalogEntry, Elsewhere, Locator, SourceReading
 
@@ -47,6 +47,7 @@ def read_catalogs(objects: Iterable[Object[Any]], elsewhere: Elsewhere | None, l
         brought.sources[catalog.ref] = readings
         for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
             brought.diagnostics.extend(_said(catalog, index, reading))
+            brought.diagnostics.extend(_unknown_names(catalog, index, source, reading))
             for entry in reading.entries:
                 file = _bring(brought, catalog, source, entry, locator)
                 if file is not None and not reading.ours:
@@ -64,13 +65,17 @@ def _secrets_of(catalog: Object[CatalogSpec], secrets: Mapping[Ref, Any]) -> Cal
 
 def _decoded(tree: Any) -> dict[str, str]:
     """The texts that a Secret holds; what is not base64, or no text, is left out."""
-    plain = {key: text for key, text in (tree.get("stringData") or {}).items() if isinstance(text, str)}
-    for key, text in (tree.get("data") or {}).items():
+    plain = {key: text for key, text in _map(tree.get("stringData")).items() if isinstance(text, str)}
+    for key, text in _map(tree.get("data")).items():
         try:
-            plain.setdefault(key, base64.b64decode(str(text), validate=True).decode())
-        except (binascii.Error, UnicodeDecodeError):
+            plain.setdefault(key, base64.b64decode("".join(str(text).split()), validate=True).decode())
+        except ValueError:
             continue
     return plain
+
+
+def _map(tree: Any) -> dict[str, Any]:
+    return tree if isinstance(tree, dict) else {}
 
 
 def _bring(
@@ -99,6 +104,19 @@ def _bring(
         if value is not None:
             known[key] = value
     return file
+
+
+def _unknown_names(
+    catalog: Object[CatalogSpec], index: int, source: CatalogSource, reading: SourceReading
+) -> Iterator[Diagnostic]:
+    """Renamed entries that the source does not hold."""
+    names = {_map(each.document.tree.get("metadata")).get("name") for each in reading.entries}
+    for position, each in enumerate(source.rename or []):
+        if names and each.name not in names:
+            hint = did_you_mean(each.name, sorted(map(str, names)), "fix the name, or drop it")
+            at = catalog.at("spec", "sources", index, "rename", position, "name")
+            message = f"{reading.title} holds no definition {each.name}"
+            yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, at)
 
 
 def _said(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> Iterator[Diagnostic]:

@@ -7,8 +7,8 @@ from typing import Any
 from fleetform.app.errors import AmbiguousError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.prepare import rules_in
 from fleetform.engine.times import parse_time, time_text
-from fleetform.engine.version import support_rules
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.decisions import Revision
@@ -22,7 +22,7 @@ def feed(fleet: Fleet, scope: Scope) -> dict[str, View]:
     found: dict[str, View] = {}
     for organization, name in _offered(fleet, scope):
         revisions = fleet.decisions.revisions[organization, name]
-        rules = support_rules(_support(fleet, scope), name, fleet.snapshot.at)
+        rules = rules_in(fleet.snapshot, scope.organization or organization, name, revisions)
         usable = [revisions[each] for each in sorted(revisions, key=parse_version) if rules.refuses(each) is None]
         found[name] = {"releases": [_release(fleet, each) for each in usable]}
     return dict(sorted(found.items()))
@@ -45,12 +45,6 @@ def _offered(fleet: Fleet, scope: Scope) -> list[tuple[str, str]]:
 
 def _by_name(key: tuple[str, str]) -> tuple[str, str]:
     return key[1], key[0]
-
-
-def _support(fleet: Fleet, scope: Scope) -> list[Any]:
-    places = (PLATFORM_NAMESPACE, scope.organization)
-    policies = [each for each in fleet.snapshot.others.values() if each.ref.kind == "LifecyclePolicy"]
-    return [rule for each in policies if each.ref.organization in places for rule in each.spec.support or []]
 
 
 def _release(fleet: Fleet, revision: Revision) -> View:

@@ -16,7 +16,8 @@ from fleetform.engine.lint import lint_objects
 from fleetform.engine.lint.effects import lint_effects
 from fleetform.engine.pipeline import decide
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.objects import At, Ref
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot, VersionKey
@@ -68,12 +69,23 @@ class Fleet:
         recorded.update(self.snapshot.recorded)
         return replace(self.snapshot, retired=self.brought.retired, recorded=recorded, found=found)
 
+    def _definitions_in_use(self) -> list[Object[PluginDefinitionSpec]]:
+        """The definitions that plugins have or want: a history has many that nobody does."""
+        plugins = [each for plugin in self.decisions.plugins.values() for each in (plugin, plugin.upgrade)]
+        revisions = {each.target.revision for each in plugins if each is not None and each.target.revision is not None}
+        # Catalogs of charts know the bytes that they brought.
+        wanted = [each.object for each in revisions if (each.object.ref, each.version) not in self.brought.found]
+        return sorted(wanted, key=lambda each: (each.ref, each.spec.version))
+
     def digests(self, key: VersionKey) -> Digests:
         """The digests of what a definition renders, as far as they are known."""
         if key in self.brought.found:
             return Digests(self.brought.recorded.get(key), self.brought.found[key])
         definition = self.snapshot.definitions.get(key)
         if self.elsewhere is None or definition is None:
+            return Digests()
+        if is_local(definition) and definition.origin.file in self.brought.files:
+            # A folder that somebody else's definition names is theirs, and nothing of this machine's.
             return Digests()
         return self.elsewhere.digests(definition)
 
@@ -188,6 +200,8 @@ def read_fleet(
     diagnostics += brought.diagnostics
     snapshot = assemble([*objects, *brought.definitions], at, state, diagnostics)
     fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, brought, elsewhere)
+    if elsewhere is not None and elsewhere.looks:
+        elsewhere.look(fleet._definitions_in_use())
     return replace(fleet, snapshot=fleet._with_bytes())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from fleetform.engine.hashing import content_hash
 from fleetform.engine.lint.known import Known
 from fleetform.engine.paths import PathError, parse_path
 from fleetform.engine.times import time_text
+from fleetform.formats.addresses import shown
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 
@@ -52,15 +52,13 @@ def content_of(object_: Object[Any]) -> str:
 
 # ---- Secrets in what people wrote
 
-_USER = re.compile(r"(?<=://)[^/@]*@")
-
 
 def _mask_addresses(spec: View) -> None:
-    """An address may hold a user and a password."""
+    """An address may hold a user, a password and a token."""
     for source in spec["sources"]:
         for kind, field in (("git", "url"), ("helm", "repository"), ("oci", "repository")):
             if kind in source:
-                source[kind][field] = _USER.sub("", source[kind][field])
+                source[kind][field] = shown(source[kind][field])
 
 
 def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:

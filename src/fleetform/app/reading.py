@@ -19,8 +19,7 @@ from fleetform.ports import Document
 def read_document(document: Document, organization: str) -> Reading:
     """The object of a document; organization is where it belongs if it names none (S7)."""
     tree, origin = document.tree, document.origin
-    if tree.get("kind") == "State" and "stamps" in tree and "apiVersion" not in tree:
-        # A state export that lies beside the fleet: read by --state, and no object of it.
+    if _is_ours(tree):
         return Reading(None)
     if is_native(tree):
         return read_native(tree, origin, organization)
@@ -30,6 +29,13 @@ def read_document(document: Document, organization: str) -> Reading:
 
         return read_greenhouse(tree, origin, organization)
     return _read_foreign(tree, origin, organization)
+
+
+def _is_ours(tree: dict[str, Any]) -> bool:
+    """A state export or a feed that lies among the fleet's files: written by us, and no object of it."""
+    if "apiVersion" in tree:
+        return False
+    return (tree.get("kind") == "State" and "stamps" in tree) or tree.keys() == {"releases"}
 
 
 def _read_foreign(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from fleetform.app.folders import joined, local_sources
 from fleetform.catalogs.cache import Cache, key_of
@@ -17,55 +16,63 @@ from fleetform.outside.errors import OutsideError
 from fleetform.outside.git import files_at
 from fleetform.ports import Digests
 
-if TYPE_CHECKING:
-    from fleetform.catalogs.helm import ChartLookup
-
 
 class Artifacts:
-    """Digests of what definitions render. Charts from elsewhere are looked at once, and only when fetching."""
+    """Digests of what definitions render: of folders as they are, of charts as they were last looked at."""
 
-    def __init__(self, cache: Cache, fetching: bool) -> None:
-        self._cache, self._fetching = cache, fetching
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
         self._charts: dict[str, dict[str, ChartBytes]] = {}
-        self._lookup: ChartLookup | None = None
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
         """What is known; nothing of a chart that nobody looked at, or of a folder that is not there."""
         folders = [joined(definition, path) for path in local_sources(definition.spec)]
         if folders:
             return Digests(None, _digest_of(folders))
-        helm = definition.spec.source.helm if definition.spec.source is not None else None
-        if helm is None or helm.version is None:
+        helm = _remote_chart(definition)
+        if helm is None:
             return Digests()
-        seen = self._seen(definition.ref.organization, helm)
+        seen = self._known(_key(definition, helm)).get(f"{helm.chart}-{helm.version}")
         return Digests(seen.first, seen.last) if seen is not None else Digests()
 
-    def _seen(self, organization: str, helm: HelmSource) -> ChartBytes | None:
-        key = key_of(organization, helm.repository)
-        if key not in self._charts:
-            self._charts[key] = self._cache.charts(key)
-        charts, name = self._charts[key], f"{helm.chart}-{helm.version}"
-        if self._fetching:
-            self._look(key, charts, name, helm)
-        return charts.get(name)
-
-    def _look(self, key: str, charts: dict[str, ChartBytes], name: str, helm: HelmSource) -> None:
+    def look(self, definitions: Iterable[Object[PluginDefinitionSpec]]) -> None:
+        """Look at the charts of definitions where they are now."""
+        charts = {(_key(each, helm), helm) for each in definitions if (helm := _remote_chart(each)) is not None}
+        if not charts:
+            return
         # Imported where it is needed: reading what is on this machine needs no network.
         from fleetform.catalogs.helm import ChartLookup
         from fleetform.outside.http import Web
 
-        assert helm.version is not None
-        if self._lookup is None:
-            self._lookup = ChartLookup(Web())
-        try:
-            now = self._lookup.digest(helm.repository, helm.chart, helm.version)
-        except OutsideError:
-            # What it is now is not known, which is not that it changed.
-            return
-        first = charts[name].first if name in charts else now
-        charts[name] = ChartBytes(first, now)
+        with Web() as web:
+            lookup = ChartLookup(web)
+            for key, helm in sorted(charts, key=lambda each: (each[0], each[1].chart, each[1].version or "")):
+                try:
+                    now = lookup.digest(helm.repository, helm.chart, helm.version or "")
+                except OutsideError:
+                    # What it is now is not known, which is not that it changed.
+                    continue
+                self._remember(key, f"{helm.chart}-{helm.version}", now)
+
+    def _known(self, key: str) -> dict[str, ChartBytes]:
+        if key not in self._charts:
+            self._charts[key] = self._cache.charts(key)
+        return self._charts[key]
+
+    def _remember(self, key: str, name: str, now: str) -> None:
         with self._cache.locked(key):
+            charts = self._charts[key] = self._cache.charts(key)
+            charts[name] = ChartBytes(charts[name].first if name in charts else now, now)
             self._cache.keep_charts(key, charts)
+
+
+def _remote_chart(definition: Object[PluginDefinitionSpec]) -> HelmSource | None:
+    helm = definition.spec.source.helm if definition.spec.source is not None else None
+    return helm if helm is not None and helm.version is not None and "://" in helm.repository else None
+
+
+def _key(definition: Object[PluginDefinitionSpec], helm: HelmSource) -> str:
+    return key_of(definition.ref.organization, helm.repository)
 
 
 def _digest_of(folders: list[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -15,6 +15,8 @@ from fleetform.catalogs.login import SecretOf
 from fleetform.catalogs.records import SourceState, Version
 from fleetform.catalogs.schedule import next_look
 from fleetform.engine.times import time_text
+from fleetform.formats.addresses import shown
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
 from fleetform.outside.errors import OutsideError
@@ -36,10 +38,17 @@ class Catalogs:
     ) -> None:
         self._cache, self._clock, self._fetching = cache, clock, fetching
         self._only = only
-        self._artifacts = Artifacts(cache, fetching != "none")
+        self._artifacts = Artifacts(cache)
 
     def catalog(self, catalog: Object[CatalogSpec], secret_of: SecretOf) -> list[SourceReading]:
         return [self._read(catalog, source, secret_of) for source in catalog.spec.sources]
+
+    @property
+    def looks(self) -> bool:
+        return self._fetching == "all" and self._only is None
+
+    def look(self, definitions: Iterable[Object[PluginDefinitionSpec]]) -> None:
+        self._artifacts.look(definitions)
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
         return self._artifacts.digests(definition)
@@ -48,6 +57,9 @@ class Catalogs:
         folder = os.path.dirname(catalog.origin.file)
         if source.directory is not None:
             return _read_directory(source.directory, folder, source)
+        if source.git is None and source.helm is None and source.oci is None:
+            # Said where the catalog stands.
+            return SourceReading(_title(source), read="now", ours=True)
         title, key = _title(source), _key(catalog, source, folder)
         state = self._cache.state(key, title)
         named = self._only is None or catalog.ref.name in self._only
@@ -60,14 +72,14 @@ class Catalogs:
         look = next_look(key, state.tried, source.interval)
         return SourceReading(
             title,
-            [self._entry(catalog, version) for version in state.versions],
+            [self._entry(_name(catalog, source), version) for version in state.versions],
             state.revision,
             state.read,
             state.failed,
             state.error,
             state.hint,
             time_text(look) if look is not None else None,
-            state.problems,
+            state.told,
             state.changed,
         )
 
@@ -80,8 +92,8 @@ class Catalogs:
         look = next_look(key, state.tried, source.interval)
         return look is None or look <= self._now()
 
-    def _entry(self, catalog: Object[CatalogSpec], version: Version) -> CatalogEntry:
-        file = f"catalog:{catalog.ref.name}/{version.file}@{version.revision}"
+    def _entry(self, name: str, version: Version) -> CatalogEntry:
+        file = f"catalog:{name}/{version.file}@{version.revision}"
         return CatalogEntry(
             Document(version.tree, _origin(file, version)),
             lambda: self._cache.text(version.text),
@@ -90,6 +102,15 @@ class Catalogs:
             version.published,
             version.gone,
         )
+
+
+def _name(catalog: Object[CatalogSpec], source: CatalogSource) -> str:
+    """What a source is called in places: its catalog, with its organization and number where there are others."""
+    name = catalog.ref.name
+    if catalog.ref.organization != PLATFORM_NAMESPACE:
+        name = f"{catalog.ref.organization}/{name}"
+    sources = catalog.spec.sources
+    return f"{name}#{sources.index(source) + 1}" if len(sources) > 1 else name
 
 
 def _origin(file: str, version: Version) -> Origin:
@@ -109,7 +130,9 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
     entries = [
         CatalogEntry(Document(each.tree, _origin(each.file, each)), _given(texts[each.text])) for each in state.versions
     ]
-    return SourceReading(title, entries, read="now", problems=state.problems, changed=state.changed, ours=True)
+    return SourceReading(
+        title, entries, read="now", problems=state.told, changed=state.changed, ours=True
+    )
 
 
 def _given(text: str) -> Callable[[], str]:
@@ -117,14 +140,11 @@ def _given(text: str) -> Callable[[], str]:
 
 
 def _title(source: CatalogSource) -> str:
-    from fleetform.outside.http import shown
-
     if source.git is not None:
-        return f"git {shown(source.git.url) if '://' in source.git.url else source.git.url}"
+        return f"git {shown(source.git.url)}"
     if source.helm is not None:
         return f"helm {shown(source.helm.repository)}"
-    assert source.oci is not None
-    return shown(source.oci.repository)
+    return shown(source.oci.repository) if source.oci is not None else "a source of no kind"
 
 
 def _key(catalog: Object[CatalogSpec], source: CatalogSource, folder: str) -> str:

@@ -47,7 +47,7 @@ def _read_tags(mirror: Mirror, source: CatalogGit, include: Sequence[str] | None
     for tag, commit in tags:
         if known.get(tag) != commit.name:
             files = mirror.files(commit, _folder(source))
-            found += _holdings(mirror, files, source, include, tag, revision=tag)
+            found += _holdings(mirror, files, source, include, tag, revision=f"{tag}:{_short(commit)}")
     marks = {tag: commit.name for tag, commit in tags}
     return Holdings(f"{len(tags)} tags", found, marks=marks)
 

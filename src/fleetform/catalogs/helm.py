@@ -17,11 +17,12 @@ from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings, moment, why
 from fleetform.catalogs.oci import chart_layer, tag_of
 from fleetform.engine.versions import VersionError, parse_version, same_version
+from fleetform.formats.addresses import shown
 from fleetform.formats.yaml_in import YamlError, read_one
 from fleetform.formats.yaml_out import write_yaml
 from fleetform.model.kinds.base import Name
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.http import Web, bad_address, same_origin, shown
+from fleetform.outside.http import UnreachableError, Web, bad_address, same_origin
 from fleetform.outside.oci import Registry, digest_of
 
 WORKERS = 8
@@ -78,10 +79,13 @@ class ChartLookup:
 
     def __init__(self, web: Web) -> None:
         self._web = web
-        self._indexes: dict[str, dict[str, Any] | OutsideError] = {}
+        self._indexes: dict[str, dict[str, Any]] = {}
+        self._failed: dict[str, OutsideError] = {}
 
     def digest(self, repository: str, chart: str, version: str) -> str:
         """The digest of a chart's archive, be it in a Helm repository or at oci://host/path."""
+        if repository in self._failed:
+            raise self._failed[repository]
         try:
             if repository.startswith("oci://"):
                 registry = Registry(f"{repository.rstrip('/')}/{chart}", self._web)
@@ -91,6 +95,9 @@ class ChartLookup:
         except (ChartError, VersionError) as error:
             message = f"{chart} {version} of {shown(repository)}: {error}"
             raise OutsideError(message, "check the chart's name and version") from error
+        except UnreachableError as error:
+            self._failed[repository] = error
+            raise
 
     def _index(self, repository: str) -> dict[str, Any]:
         if repository not in self._indexes:
@@ -98,11 +105,9 @@ class ChartLookup:
                 content = self._web.get(_below(repository, "index.yaml")).content
                 self._indexes[repository] = _entries(repository, content)
             except OutsideError as error:
-                self._indexes[repository] = error
-        found = self._indexes[repository]
-        if isinstance(found, OutsideError):
-            raise found
-        return found
+                self._failed[repository] = error
+                raise
+        return self._indexes[repository]
 
 
 def _find(entries: dict[str, Any], chart: str, version: str) -> _Release:

@@ -48,11 +48,12 @@ def _of_secret(secret: dict[str, str], source: CatalogSource) -> Credentials:
 
 def _of_docker(text: str, host: str) -> Credentials:
     try:
-        entry = json.loads(text)["auths"][host]
+        hosts = {key.partition("://")[2] or key: entry for key, entry in json.loads(text)["auths"].items()}
+        entry = hosts.get(host) or next(entry for key, entry in hosts.items() if key.partition("/")[0] == host)
         if "auth" in entry:
             username, _, password = base64.b64decode(entry["auth"]).decode().partition(":")
             return Credentials(username, password)
         return Credentials(entry.get("username"), entry.get("password"))
-    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration, binascii.Error):
         # What is wrong with it could only be said by showing it.
         return Credentials()

@@ -33,25 +33,14 @@ class Merged(NamedTuple):
 
 def merge(before: SourceState, holdings: Holdings, now: str) -> Merged:
     """What is known of a source once it was read."""
-    known = {(each.name, each.version): each for each in before.versions}
-    problems, changed = list(holdings.problems), list(before.changed)
-    newest: dict[str, Version] = {}
-    texts: dict[str, str] = {}
-    seen: set[Key] = set()
+    reading = _Reading(before, holdings)
     for holding in holdings.found:
-        for version in _versions(holding, problems):
-            key = (version.name, version.version)
-            seen.add(key)
-            if key not in known:
-                known[key] = version
-                texts[version.text] = holding.text
-            else:
-                known[key] = _kept(known[key], version, changed)
-            if not holding.past:
-                newest[version.name] = version
-    kept = tuple(structs.replace(each, gone=_is_gone(each, key in seen, holdings)) for key, each in known.items())
+        reading.hear(holding)
+    kept = reading.versions()
+    if all(each.gone for each in kept) and not any(reading.problems.values()):
+        reading.problems.setdefault("", []).append("it holds no definition; check path and include")
     if holdings.is_line:
-        problems += _went_down(newest, kept)
+        reading.problems.setdefault("", []).extend(_went_down(reading.newest, kept))
     state = SourceState(
         before.title,
         read=now,
@@ -59,26 +48,71 @@ def merge(before: SourceState, holdings: Holdings, now: str) -> Merged:
         revision=holdings.revision,
         marks=holdings.marks,
         versions=kept,
-        problems=tuple(dict.fromkeys(problems)),
-        changed=tuple(dict.fromkeys(changed)),
+        problems={mark: tuple(dict.fromkeys(texts)) for mark, texts in reading.problems.items() if texts},
+        changed=tuple(dict.fromkeys(reading.changed)),
     )
-    return Merged(state, texts)
+    return Merged(state, reading.texts)
+
+
+class _Reading:
+    """What is known, while a source is read; the parts of it that did not change keep what was said of them."""
+
+    def __init__(self, before: SourceState, holdings: Holdings) -> None:
+        self._holdings = holdings
+        self._known = {(each.name, each.version): each for each in before.versions}
+        self._seen: dict[Key, set[str]] = {}
+        same = {mark for mark, digest in holdings.marks.items() if before.marks.get(mark) == digest}
+        self._read_anew = set() if holdings.is_line else holdings.marks.keys() - same
+        self.problems = {mark: list(texts) for mark, texts in before.problems.items() if mark in same and mark}
+        if holdings.is_line:
+            self.problems = {}
+        self.problems[""] = list(holdings.problems)
+        self.changed = list(before.changed)
+        self.newest: dict[str, Version] = {}
+        self.texts: dict[str, str] = {}
+
+    def hear(self, holding: Holding) -> None:
+        mark = "" if self._holdings.is_line else holding.mark
+        for version in _versions(holding, self.problems.setdefault(mark, [])):
+            key = (version.name, version.version)
+            self._seen.setdefault(key, set()).add(holding.mark)
+            if key in self._known:
+                self._known[key] = _kept(self._known[key], version, self.changed)
+            else:
+                self._known[key] = version
+                self.texts[version.text] = holding.text
+            if not holding.past:
+                self.newest[version.name] = version
+
+    def versions(self) -> tuple[Version, ...]:
+        """Every version that was ever held; gone is one that no part of the source holds any more."""
+        found = []
+        for key, version in self._known.items():
+            marks = (set(version.marks) - self._read_anew) | self._seen.get(key, set())
+            left = marks & self._holdings.marks.keys()
+            gone = key not in self._seen and (self._holdings.whole or not left)
+            found.append(structs.replace(version, marks=tuple(sorted(marks)), gone=gone))
+        return tuple(found)
 
 
 def _kept(old: Version, new: Version, changed: list[str]) -> Version:
-    """A version that is known stays as it first came; that it differs now is said, and its bytes are watched."""
-    if old.content != new.content:
+    """A version that is known stays as it first came; that it differs now is said once, and its bytes are watched."""
+    others = old.others
+    if new.content not in (old.content, *others):
+        others = (*others, new.content)
         changed.append(
-            f"{old.name} {old.version} changed at {new.revision} under one version; what it was at {old.revision} stays"
+            f"{old.name} {old.version} changed under one version at {_where(new)}; what it was at {_where(old)} stays"
         )
     found = new.digest if new.digest is not None else old.found
-    return structs.replace(old, found=found, digest=old.digest or new.digest, mark=new.mark, gone=False)
+    return structs.replace(old, found=found, digest=old.digest or new.digest, others=others)
 
 
-def _is_gone(version: Version, seen: bool, holdings: Holdings) -> bool:
-    if seen:
-        return False
-    return version.gone or holdings.whole or version.mark not in holdings.marks
+def _where(version: Version) -> str:
+    return _place(version.file, version.revision)
+
+
+def _place(file: str, revision: str) -> str:
+    return file if revision == file else f"{file}@{revision}"
 
 
 def _went_down(newest: dict[str, Version], known: tuple[Version, ...]) -> Iterator[str]:
@@ -97,7 +131,7 @@ def _order(version: Version) -> semver.Version:
 
 def _versions(holding: Holding, problems: list[str]) -> Iterator[Version]:
     """The definitions of a file. What cannot be read is a problem, unless it is past."""
-    where = f"{holding.file}@{holding.revision}"
+    where = _place(holding.file, holding.revision)
     text = "sha256:" + hashlib.sha256(holding.text.encode("utf-8", "surrogatepass")).hexdigest()
     content = holding.text.encode("utf-8", "replace")
     for found in read_file(SourceFile(where, content), FileLocator()):
@@ -135,7 +169,7 @@ def _version(holding: Holding, document: Document, text: str) -> Version | str |
         version,
         holding.file,
         holding.revision,
-        holding.mark,
+        (holding.mark,),
         content_of(reading.object),
         text,
         document.tree,

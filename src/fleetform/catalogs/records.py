@@ -11,14 +11,15 @@ class Version(Struct, frozen=True):
     """One version of a definition, as it first came: its manifest, and where that stands in its text.
 
     digest is of the bytes it renders as they first came, found of those it would render now. content names what the
-    manifest says; text is the digest of the file it stands in.
+    manifest says, others what it said under this version later; text is the digest of the file it stands in. marks are
+    the parts of the source that hold it.
     """
 
     name: str
     version: str
     file: str
     revision: str
-    mark: str
+    marks: tuple[str, ...]
     content: str
     text: str
     tree: dict[str, Any]
@@ -28,13 +29,15 @@ class Version(Struct, frozen=True):
     published: str | None = None
     digest: str | None = None
     found: str | None = None
+    others: tuple[str, ...] = ()
     gone: bool = False
 
 
 class SourceState(Struct, frozen=True):
     """A source as it was last read well, when that was, and since when it fails.
 
-    problems are of the last good reading; changed names versions whose content the source changed, ever.
+    problems are those of the last good reading, by the part of the source they are in; changed names versions whose
+    content the source changed, ever.
     """
 
     title: str
@@ -46,8 +49,13 @@ class SourceState(Struct, frozen=True):
     revision: str = ""
     marks: dict[str, str] = {}
     versions: tuple[Version, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: dict[str, tuple[str, ...]] = {}
     changed: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All problems, in order."""
+        return tuple(text for texts in self.problems.values() for text in texts)
 
 
 class ChartBytes(Struct, frozen=True):

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from fleetform.engine.times import parse_duration, parse_time
 
 INTERVAL = timedelta(hours=1)
+LONGEST = timedelta(days=3650)
 SPREAD = 0.1
 
 
@@ -19,7 +20,11 @@ def next_look(key: str, tried: str | None, interval: str | None) -> datetime | N
     """
     if tried is None:
         return None
-    pause = parse_duration(interval) if interval is not None else INTERVAL
+    try:
+        pause = min(parse_duration(interval), LONGEST) if interval is not None else INTERVAL
+    except ValueError:
+        # Said where the catalog stands.
+        pause = INTERVAL
     number = int.from_bytes(hashlib.sha256(f"{key} {tried}".encode()).digest()[:8], "big")
     share = number / 2**64 * 2 - 1
     return (parse_time(tried) + pause * (1 + SPREAD * share)).replace(microsecond=0)

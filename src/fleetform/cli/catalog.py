@@ -11,6 +11,7 @@ import click
 from fleetform.app.errors import NotFoundError
 from fleetform.app.feed import feed
 from fleetform.app.get import get
+from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count
 from fleetform.wiring import write_file
@@ -48,7 +49,7 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     """
     output = flags.only("table", "json", "yaml")
     fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).read()
-    view = get(fleet, flags.scope(fleet), "catalogs", names)
+    view = get(fleet, Scope(flags.organization), "catalogs", names)
     if not view["items"]:
         raise NotFoundError("there is no catalog in the input", "write a Catalog, or choose another input with -f")
     if output != "table":

@@ -27,6 +27,7 @@ from fleetform.dialects.greenhouse_kinds import (
     GreenhouseWaitFor,
 )
 from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata, read_tolerantly
+from fleetform.engine.times import parse_duration
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, Record, SecretRef, ValueFrom
 from fleetform.model.kinds.definition import (
@@ -296,10 +297,21 @@ def _catalog_source(source: GreenhouseCatalogSource, notes: _Notes, index: int) 
     return CatalogSource(
         git=CatalogGit(source.repository, revision, versions="Head"),
         include=source.resources,
-        interval=source.interval,
+        interval=_interval(source.interval, notes, index),
         secret_ref=SecretRef(source.secret_name) if source.secret_name is not None else None,
         rename=rename or None,
     )
+
+
+def _interval(text: str | None, notes: _Notes, index: int) -> str | None:
+    """An interval as both write it; there Go's fractions are allowed, too."""
+    try:
+        if text is not None:
+            parse_duration(text)
+    except ValueError:
+        notes.lost(f"the interval {text} is not read", "write one such as 30m", "spec", "sources", index, "interval")
+        return None
+    return text
 
 
 def _organization_spec(spec: GreenhouseOrganizationSpec, notes: _Notes) -> OrganizationSpec:

@@ -21,10 +21,9 @@ from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.upgrade import Step, step_between
-from fleetform.engine.version import Choice, Offers, choose, offered, support_rules, versions_between
+from fleetform.engine.version import Choice, Offers, SupportRules, choose, offered, support_rules, versions_between
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.definition import Support
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
@@ -120,19 +119,9 @@ class Prepared:
         found = self._chosen.get(key)
         if found is None:
             offers = self.offers(owner)
-            ended = [version for version, each in offers.items() if self._has_ended(each)]
-            rules = support_rules(self._support(key[0]), owner.definition, self.snapshot.at, rejected, ended)
+            rules = rules_in(self.snapshot, key[0], owner.definition, offers, rejected)
             found = self._chosen[key] = choose(offers, owner.definition, owner.wanted, rules)
         return found
-
-    def _has_ended(self, revision: Revision) -> bool:
-        end = self.snapshot.ends.get((revision.object.ref, revision.version))
-        return end is not None and end <= self.snapshot.at
-
-    def _support(self, organization: str) -> list[Support]:
-        places = (PLATFORM_NAMESPACE, organization)
-        policies = [each for each in self.policies.values() if each.ref.organization in places]
-        return [rule for each in policies for rule in each.spec.support or []]
 
     def gates_of_revision(self, revision: Revision) -> tuple[Gate, ...]:
         """What keeps a revision from being installed anywhere: other bytes under its version (R2-35)."""
@@ -250,6 +239,18 @@ class Prepared:
             refs = {Ref("Cluster", organization, name) for each in override.matchers for name in each.names}
             candidates = [self.snapshot.clusters[ref] for ref in refs if ref in self.snapshot.clusters]
         return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
+
+
+def rules_in(
+    snapshot: Snapshot, organization: str, definition: str, offers: Offers, rejected: frozenset[str] = frozenset()
+) -> SupportRules:
+    """What policies and stamped ends say in an organization about a definition's versions."""
+    places = (PLATFORM_NAMESPACE, organization)
+    policies = [each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"]
+    support = [rule for each in policies if each.ref.organization in places for rule in each.spec.support or []]
+    ends = {version: snapshot.ends.get((each.object.ref, version)) for version, each in offers.items()}
+    ended = [version for version, end in ends.items() if end is not None and end <= snapshot.at]
+    return support_rules(support, definition, snapshot.at, rejected, ended)
 
 
 def _revisions_of(definitions: Mapping[Any, Object[Any]], earlier: RevisionOf) -> RevisionOf:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.outside.git import GitError, files_at
+from fleetform.outside.git import GitError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -51,8 +51,12 @@ def git_folder(path: str) -> tuple[str, str] | None:
     """The revision and the folder of a path below `git:REF/`; None for any other path."""
     if not path.startswith("git:"):
         return None
-    ref, _, folder = path.removeprefix("git:").partition("/")
-    return ref, folder
+    steps = path.removeprefix("git:").split("/")
+    # A branch's name may hold slashes, too.
+    for length in range(1, len(steps)):
+        if is_revision("/".join(steps[:length])):
+            return "/".join(steps[:length]), "/".join(steps[length:])
+    return steps[0], "/".join(steps[1:])
 
 
 def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:

@@ -37,6 +37,15 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
         yield path[cut:] or path.rsplit("/", 1)[-1], content
 
 
+def is_revision(ref: str) -> bool:
+    """Whether the repository that we stand in has a revision."""
+    try:
+        run_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", failing=ref)
+    except GitError:
+        return False
+    return True
+
+
 def _folder_in_repository(folder: str) -> str:
     """The folder's path from the repository's root; the one we stand in counts, as it does for git itself."""
     prefix = run_git("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
@@ -79,6 +88,9 @@ def run_git(
         done = subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment, timeout=timeout)
     except FileNotFoundError as error:
         raise GitError("git is not installed", "install git, or give a folder") from error
+    except ValueError as error:
+        # A name with a NUL in it is none that git could know.
+        raise GitError(failing, "check the name") from error
     except subprocess.TimeoutExpired as error:
         raise GitError(f"{failing}: it took longer than {timeout:g} s", "try again later") from error
     if done.returncode:

@@ -17,6 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
+from fleetform.formats.addresses import shown
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 
@@ -206,17 +207,6 @@ def refusal(url: str, status: int) -> OutsideError:
 def bad_address(url: str) -> OutsideError:
     """What is written where an address should be."""
     return OutsideError(f"{shown(url)} is not an address that can be read", "write https://host/path")
-
-
-def shown(url: str) -> str:
-    """An address as messages may show it: without user, password and query, which may be secret."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return "the address"
-    place = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{place}{f':{port}' if port is not None else ''}{parts.path}"
 
 
 def same_origin(url: str, other: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +13,17 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from fleetform.formats.addresses import shown, without_logins
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.git import GitError, read_blobs, run_git
-from fleetform.outside.http import shown
 
 _PATIENCE = 600.0
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _LIKE_SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)")
+_LEADING_ELSEWHERE = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR"),
+)
 _EVERYTHING = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
@@ -42,19 +47,21 @@ class Mirror:
 
     def __init__(self, folder: str, url: str) -> None:
         self._folder, self._url = folder, url
-        self._shown = shown(url) if "://" in url else url
+        self._shown = shown(url)
 
     def update(self, credentials: Credentials | None) -> None:
         """Bring the copy up to date: branches and tags as they are there, moved ones too."""
         check_address(self._url)
         failing = f"git cannot fetch {self._shown}"
-        if not os.path.isdir(os.path.join(self._folder, "objects")):
-            os.makedirs(self._folder, exist_ok=True)
-            run_git("init", "--quiet", "--bare", failing=failing, folder=self._folder)
+        if not os.path.isfile(os.path.join(self._folder, "HEAD")):
+            # Never made, or damaged: what is there can be had again.
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os.makedirs(self._folder)
+            run_git("init", "--quiet", "--bare", failing=failing, folder=self._folder, environment=_plain())
         with _let_in(self._url, credentials) as environment:
             try:
                 run_git(
-                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-write-fetch-head"),
+                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow", "--no-write-fetch-head"),
                     *("--end-of-options", self._url, *_EVERYTHING),
                     failing=failing,
                     folder=self._folder,
@@ -63,12 +70,12 @@ class Mirror:
                 )
             except GitError as error:
                 # The first line says it; the others guess.
-                message = error.message.replace(self._url, self._shown).partition("\n")[0]
+                message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
                 raise GitError(message, "check the address, the network and secretRef") from None
 
     def default_branch(self) -> str:
         """The branch that a clone would check out, as far as names tell."""
-        names = self._lines("for-each-ref", "--format=%(refname:short)", "refs/heads")
+        names = self._lines("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
         for name in ("main", "master"):
             if name in names:
                 return name
@@ -79,12 +86,15 @@ class Mirror:
     def commit(self, name: str) -> Commit:
         """The commit that a full name (refs/heads/…, refs/tags/…, a hash) stands for."""
         failing = f"{self._shown} has no {name.removeprefix('refs/heads/').removeprefix('refs/tags/')}"
-        out = self._git("log", "-1", "--format=%H %ct", "--end-of-options", f"{name}^{{commit}}", failing=failing)
+        try:
+            out = self._git("log", "-1", "--format=%H %ct", "--end-of-options", f"{name}^{{commit}}", failing=failing)
+        except GitError:
+            raise GitError(failing, "check ref") from None
         return _commit(*out.decode().split())
 
     def tags(self) -> list[tuple[str, Commit]]:
         """Every tag that leads to a commit, oldest first."""
-        form = "%(refname:short)%00%(objecttype)%00%(*objecttype)%00%(objectname)%00%(*objectname)"
+        form = "%(refname:lstrip=2)%00%(objecttype)%00%(*objecttype)%00%(objectname)%00%(*objectname)"
         tags = []
         for line in self._lines("for-each-ref", f"--format={form}", "refs/tags"):
             name, kind, peeled, own, inner = line.split("\0")
@@ -104,19 +114,22 @@ class Mirror:
         """Every file of a folder as each commit of the main line left it, oldest first; deletions do not count."""
         span = f"{since}..{tip}" if since is not None else tip
         out = self._git(
+            *("-c", "log.showRoot=true"),
             *("log", "--first-parent", "--diff-merges=first-parent", "--reverse", "--raw", "--no-abbrev", "-z"),
-            *("--no-renames", "--diff-filter=AMT", "--format=%x01%H %ct", "--end-of-options", span),
+            *("--no-renames", "--diff-filter=AMT", "--format=%H %ct", "--end-of-options", span),
             *(["--", folder] if folder else []),
             failing=f"the history of {self._shown} cannot be read",
         )
-        for part in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
-            head, _, raw = part.partition("\0")
-            commit = _commit(*head.split())
-            fields = [field.lstrip("\n") for field in raw.split("\0") if field.strip("\n")]
-            for meta, path in zip(fields[::2], fields[1::2], strict=True):
-                _, mode, _, blob, _ = meta.split()
-                if mode.startswith("100"):
-                    yield Change(commit, path, blob)
+        commit, meta = None, ""
+        for field in _decoded(out).split("\0"):
+            if meta:
+                if commit is not None and meta.split()[1].startswith("100"):
+                    yield Change(commit, field, meta.split()[3])
+                meta = ""
+            elif field.lstrip("\n").startswith(":"):
+                meta = field
+            elif field.strip():
+                commit = _commit(*field.split())
 
     def files(self, commit: Commit, folder: str) -> list[Change]:
         """Every file of a folder at a commit, by path."""
@@ -124,7 +137,7 @@ class Mirror:
             *("ls-tree", "-r", "-z", "--full-tree", commit.name, *(["--", folder] if folder else [])),
             failing=f"{self._shown} cannot be read at {commit.name}",
         )
-        entries = [each.split("\t", 1) for each in out.decode("utf-8", "surrogateescape").split("\0") if each]
+        entries = [each.split("\t", 1) for each in _decoded(out).split("\0") if each]
         return [Change(commit, path, meta.split()[2]) for meta, path in entries if meta.startswith("100")]
 
     def contents(self, blobs: list[str]) -> Iterator[bytes]:
@@ -135,12 +148,33 @@ class Mirror:
 
     def _git(self, *arguments: str, failing: str) -> bytes:
         # Folders are names, not patterns.
-        return run_git("--literal-pathspecs", *arguments, failing=failing, folder=self._folder, timeout=_PATIENCE)
+        return run_git(
+            "--literal-pathspecs",
+            *arguments,
+            failing=failing,
+            folder=self._folder,
+            environment=_plain(),
+            timeout=_PATIENCE,
+        )
+
+
+def _decoded(out: bytes) -> str:
+    """What git lists; a name that is no UTF-8 is written out."""
+    return out.decode("utf-8", "backslashreplace")
 
 
 def _commit(name: str, seconds: str) -> Commit:
-    moment = datetime.fromtimestamp(int(seconds), UTC)
+    try:
+        moment = datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        # Anybody can write any time into a commit.
+        moment = datetime.max
     return Commit(name, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _plain() -> dict[str, str]:
+    """The environment without what would lead git elsewhere, as hooks leave it."""
+    return {name: value for name, value in os.environ.items() if name not in _LEADING_ELSEWHERE}
 
 
 def check_address(url: str) -> None:
@@ -160,7 +194,7 @@ def is_path(url: str) -> bool:
 def _let_in(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
     """An environment in which git asks nobody, and has the credentials for this one host."""
     environment = {
-        **os.environ,
+        **_plain(),
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "SSH_ASKPASS": "",

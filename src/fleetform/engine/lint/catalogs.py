@@ -22,7 +22,15 @@ def lint_catalog(report: Report, spec: CatalogSpec) -> None:
 
 def holds_its_catalog(directory: str) -> bool:
     """Whether a folder, relative to a file, is the file's own or one above it."""
-    return all(step in ("", ".", "..") for step in directory.split("/")) and not directory.startswith("/")
+    if directory.startswith("/"):
+        return False
+    steps: list[str] = []
+    for step in directory.split("/"):
+        if step == ".." and steps and steps[-1] != "..":
+            steps.pop()
+        elif step not in ("", "."):
+            steps.append(step)
+    return all(step == ".." for step in steps)
 
 
 def _lint_git(report: Report, git: CatalogGit, path: Path) -> None:

@@ -1,0 +1,27 @@
+"""Addresses as messages may show them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_LOGIN = re.compile(r"(?<=://)[^\s/'\"]*@")
+_LOGIN_WITHOUT_SCHEME = re.compile(r"[^/\s]*:[^\s]*@")
+
+
+def shown(url: str) -> str:
+    """An address without user, password and query, which may be secret."""
+    if "://" not in url:
+        return _LOGIN_WITHOUT_SCHEME.sub("", url).partition("?")[0]
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "the address"
+    place = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{place}{f':{port}' if port is not None else ''}{parts.path}"
+
+
+def without_logins(text: str) -> str:
+    """A text of somebody else's, without what addresses in it let in with."""
+    return _LOGIN.sub("", text)
