@@ -130,9 +130,7 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
     entries = [
         CatalogEntry(Document(each.tree, _origin(each.file, each)), _given(texts[each.text])) for each in state.versions
     ]
-    return SourceReading(
-        title, entries, read="now", problems=state.told, changed=state.changed, ours=True
-    )
+    return SourceReading(title, entries, read="now", problems=state.told, changed=state.changed, ours=True)
 
 
 def _given(text: str) -> Callable[[], str]:

@@ -61,8 +61,8 @@ class Mirror:
         with _let_in(self._url, credentials) as environment:
             try:
                 run_git(
-                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow", "--no-write-fetch-head"),
-                    *("--end-of-options", self._url, *_EVERYTHING),
+                    *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow"),
+                    *("--no-write-fetch-head", "--end-of-options", self._url, *_EVERYTHING),
                     failing=failing,
                     folder=self._folder,
                     environment=environment,
