@@ -61,3 +61,40 @@ def number_text(number: float) -> str:
         mantissa, exponent = repr(number).split("e")
         return f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"
     return format(Decimal(repr(number)), "f").removesuffix(".0")
+
+
+# ---- Hashes of config objects, as Open Cluster Management has them
+
+_NOT_CONTENT = frozenset({"apiVersion", "kind", "metadata", "status"})
+# What Go's encoder escapes and JSON need not; none of it can stand outside a text.
+_GO_ESCAPES = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+
+
+def spec_hash(tree: dict[str, Any]) -> str:
+    """The hash of a config object: of all it says beside what it is called, as Go's encoder writes it (R1-11)."""
+    content = {key: _as_go_reads(part) for key, part in tree.items() if key not in _NOT_CONTENT}
+    return hashlib.sha256(go_json(content)).hexdigest()
+
+
+def _as_go_reads(tree: Any) -> Any:
+    """Whole numbers that fit no int64 are floats there."""
+    if isinstance(tree, dict):
+        return {key: _as_go_reads(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_as_go_reads(each) for each in tree]
+    return float(tree) if isinstance(tree, int) and not -(2**63) <= tree < 2**63 else tree
+
+
+def go_json(tree: Any) -> bytes:
+    """Compact JSON with sorted keys, byte for byte as Go's encoding/json writes it."""
+    text = canonical_json(tree)
+    for plain, escaped in _GO_ESCAPES:
+        if plain in text:
+            text = text.replace(plain, escaped)
+    return text
