@@ -6,6 +6,7 @@ import sys
 
 from bench import (
     measure_check,
+    measure_configs,
     measure_decide,
     measure_edit,
     measure_load,
@@ -20,6 +21,7 @@ MEASUREMENTS = {
     "peers": measure_peers,
     "edit": measure_edit,
     "versions": measure_versions,
+    "configs": measure_configs,
     "check": measure_check,
     "start": measure_start,
     "load": measure_load,

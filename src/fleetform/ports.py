@@ -131,7 +131,8 @@ class Rejection(NamedTuple):
 class KnownState:
     """What a state export brings: stamps by (kind, organization, name), what runs, by plugin, and more on versions.
 
-    versions go by organization, definition and version; healthy is the last version that was healthy, by plugin.
+    versions go by organization, definition and version; healthy is the last version that was healthy, by plugin;
+    placements are the clusters that a placement had chosen, by organization and name.
     """
 
     stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -139,3 +140,4 @@ class KnownState:
     versions: dict[tuple[str, str, str], KnownVersion] = field(default_factory=dict)
     rejected: Sequence[Rejection] = ()
     healthy: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    placements: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)

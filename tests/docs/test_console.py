@@ -21,6 +21,7 @@ STARTS = {
     "docs/how-to/pull-request-check.md": "examples/fleet",
     "docs/reference/cli.md": "examples/fleet",
     "examples/seed-0/README.md": "examples/seed-0",
+    "examples/seed-1/README.md": "examples/seed-1",
 }
 PAGES = ("README.md", "docs/tutorial.md", "docs/how-to/*.md", "docs/reference/cli.md", "examples/seed-*/README.md")
 # What cannot run here: it sets up an environment, or needs a network.

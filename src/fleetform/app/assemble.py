@@ -47,6 +47,7 @@ def assemble(
         running=_running(state),
         rejected=_rejected(state, owners),
         announced={key: each.announced for key, each in versions.items() if each.announced is not None},
+        selected=_selected(state, fields["others"].values()),
         ends={key: each.ends for key, each in versions.items() if each.ends is not None},
         recorded={key: each.digest for key, each in versions.items() if each.digest is not None},
     )
@@ -80,6 +81,24 @@ def _running(state: KnownState) -> dict[PluginKey, str]:
         except VersionError:
             continue
     return running
+
+
+_PLACEMENT = "cluster.open-cluster-management.io/placement"
+
+
+def _selected(state: KnownState, others: Iterable[Object[Any]]) -> dict[Ref, frozenset[str]]:
+    """What placements had chosen: as the decisions of Open Cluster Management among the objects say, or a state."""
+    found: dict[Ref, set[str]] = {}
+    for each in others:
+        if each.ref.kind != "PlacementDecision" or not isinstance(each.content, dict):
+            continue
+        metadata, status = each.content.get("metadata") or {}, each.content.get("status") or {}
+        name = (metadata.get("labels") or {}).get(_PLACEMENT)
+        ref = Ref("Placement", each.ref.organization, f"{metadata.get('namespace', 'default')}/{name}")
+        decisions = [one for one in status.get("decisions") or [] if isinstance(one, dict)]
+        found.setdefault(ref, set()).update(str(one.get("clusterName")) for one in decisions)
+    chosen = {ref: frozenset(names) for ref, names in found.items()}
+    return {**chosen, **{Ref("Placement", *key): frozenset(names) for key, names in state.placements.items()}}
 
 
 def _rejected(state: KnownState, owners: dict[Ref, Object[Any]]) -> dict[Ref, frozenset[str]]:

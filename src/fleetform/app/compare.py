@@ -68,7 +68,6 @@ _ALSO = {
     "transforms": "transforms",
     "patches": "patches",
     "substitute": "substitute",
-    "configs": "configs",
     "control_plane_bindings": "controlPlaneBindings",
     "bindings": "bindings",
 }

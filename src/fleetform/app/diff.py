@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fleetform.app.compare import OptionChange, PluginChange, compare
+from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
@@ -78,7 +79,7 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bo
         "breaking": breaking,
         "options": [_option_change_view(before, after, each) for each in change.options],
         "also": list(change.also),
-        "configs": [],
+        "configs": _configs_of(change),
         "manifests": [],
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
     }
@@ -171,6 +172,7 @@ def signature(view: View) -> str:
         "version": view["version"],
         "options": [[each["path"], each["from"], each["to"], _cause_name(each["cause"])] for each in view["options"]],
         "also": view["also"],
+        "configs": view["configs"],
         "blocked": [[each["gate"], each["message"]] for each in view["blocked"]],
     }
     return content_hash(what)
@@ -178,6 +180,12 @@ def signature(view: View) -> str:
 
 def _cause_name(cause: View | None) -> str | None:
     return f"{cause['kind']}/{cause['name']}" if cause is not None else None
+
+
+def _configs_of(change: PluginChange) -> list[View]:
+    if change.before is None or change.after is None:
+        return []
+    return config_changes(change.before.configs, change.after.configs)
 
 
 SpanKey = tuple[str, str, str, str]

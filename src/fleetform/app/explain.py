@@ -11,6 +11,7 @@ from fleetform.app.scope import Scope, elsewhere
 from fleetform.app.upgrades import affected_view, span_view
 from fleetform.app.views import (
     applied_view,
+    configs_view,
     diagnostics_view,
     gate_view,
     masked,
@@ -106,8 +107,7 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "wanted": {"version": plugin.wanted_version, "range": plugin.target.wanted, "forced": plugin.target.forced},
         "upgrade": _upgrade_view(fleet, plugin),
         "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
-        "configs": [],
-        "configsHidden": [],
+        **configs_view(plugin, locator),
         "bindings": [],
         "diagnostics": diagnostics_view(about(fleet, plugin), locator),
     }

@@ -15,6 +15,7 @@ from fleetform.app.reading import read_document
 from fleetform.engine.lint import lint_objects
 from fleetform.engine.lint.effects import lint_effects
 from fleetform.engine.pipeline import decide
+from fleetform.engine.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Ref
@@ -50,6 +51,7 @@ class Fleet:
             now,
             running={**runs, **now.running},
             retired={key: each for key, each in then.definitions.items() if key not in now.definitions},
+            selected={**_chosen(before.placements), **now.selected},
             recorded={**recorded, **now.recorded},
             found={**found, **now.found},
         )
@@ -92,6 +94,12 @@ class Fleet:
     @cached_property
     def decisions(self) -> Decisions:
         return decide(self.snapshot)
+
+    @property
+    def placements(self) -> Placements:
+        """What placements choose."""
+        placements: Placements = self.decisions.memory.placements
+        return placements
 
     @cached_property
     def _of_objects(self) -> list[Diagnostic]:
@@ -171,6 +179,12 @@ class Fleet:
         return sorted({ref.organization for refs in kinds for ref in refs} - {PLATFORM_NAMESPACE})
 
 
+def _chosen(placements: Placements) -> dict[Ref, frozenset[str]]:
+    """What every placement chooses, by name."""
+    placed = {ref: placements.placed(ref) for ref in placements.objects}
+    return {ref: frozenset(each.names) for ref, each in placed.items() if each is not None}
+
+
 def _wrong_value_at(diagnostic: Diagnostic) -> At | None:
     return diagnostic.at if diagnostic.code == "wrong-type" and isinstance(diagnostic.at, At) else None
 
@@ -195,7 +209,7 @@ def read_fleet(
     ]
     diagnostics = [each for each in input_.diagnostics if each.at is None or not below(_file(each), folders)]
     diagnostics += [each for _, reading in kept for each in reading.diagnostics]
-    objects = [reading.object for _, reading in kept if reading.object is not None]
+    objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
     brought = read_catalogs(objects, elsewhere, input_.locator)
     diagnostics += brought.diagnostics
     snapshot = assemble([*objects, *brought.definitions], at, state, diagnostics)

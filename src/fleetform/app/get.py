@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from fleetform.app.addons import addon_views, config_reference
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.objects import object_view
+from fleetform.app.placements import placement_views
 from fleetform.app.revisions import revision_views
 from fleetform.app.scope import Scope
 from fleetform.app.views import (
@@ -96,7 +98,7 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
             "inputHash": plugin_hash(plugin, values),
             "values": masked(values),
             "appliedOverrides": applied_view(plugin, options),
-            "configReferences": [],
+            "configReferences": [config_reference(each) for each in plugin.configs.effective],
             "running": plugin.running,
             "wanted": plugin.wanted_version,
             "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
@@ -235,14 +237,16 @@ def _source_view(reading: SourceReading) -> View:
 
 _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[View]]] = {
     "catalogs": _catalogs,
+    "addons": addon_views,
     "clusters": _clusters,
     "definitions": _definitions,
     "overrides": _overrides,
+    "placements": placement_views,
     "plugins": _plugins,
     "presets": _presets,
     "revisions": revision_views,
     **{
         plural: _plain(*(kind.name for kind in KINDS.values() if kind.plural == plural))
-        for plural in ("addons", "organizations", "placements", "policies", "rollouts", "windows")
+        for plural in ("organizations", "policies", "rollouts", "windows")
     },
 }

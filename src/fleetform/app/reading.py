@@ -15,6 +15,8 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import nearest
 from fleetform.ports import Document
 
+_OCM = ("cluster.open-cluster-management.io/", "addon.open-cluster-management.io/")
+
 
 def read_document(document: Document, organization: str) -> Reading:
     """The object of a document; organization is where it belongs if it names none (S7)."""
@@ -28,6 +30,10 @@ def read_document(document: Document, organization: str) -> Reading:
         from fleetform.dialects.greenhouse import read_greenhouse
 
         return read_greenhouse(tree, origin, organization)
+    if str(tree.get("apiVersion")).startswith(_OCM):
+        from fleetform.dialects.ocm import read_ocm
+
+        return read_ocm(tree, origin, organization)
     return _read_foreign(tree, origin, organization)
 
 

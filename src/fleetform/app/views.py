@@ -11,6 +11,7 @@ from fleetform.engine.effects import applied_overrides
 from fleetform.engine.hashing import input_hash
 from fleetform.engine.paths import PathError, get_in, set_in_tree, text_of
 from fleetform.model.objects import At, Object, Ref
+from fleetform.model.results.configs import ConfigReference
 from fleetform.model.results.decisions import (
     ABSENT,
     Gate,
@@ -118,6 +119,7 @@ def made_of(plugin: PluginDecision) -> dict[str, Any]:
     if target.revision is not None:
         parts["revision"] = {"definition": target.definition, "version": target.revision.version}
         parts["source"] = _tree(target.revision.object.spec.source)
+    parts["configs"] = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
     parts["delivery"] = _tree(getattr(target.owner.spec, "delivery", None))
     return parts
 
@@ -203,6 +205,34 @@ def applied_view(plugin: PluginDecision, options: Mapping[str, OptionDecision]) 
         {"name": each.override.ref.name, "rank": each.rank, "won": list(each.won), "lost": list(each.lost)}
         for each in applied_overrides(plugin.shared.overrides, options)
     ]
+
+
+def config_view(reference: ConfigReference, locator: Locator) -> dict[str, Any]:
+    """A config that somebody names: what it is, who names it, and where."""
+    group, resource, namespace, name = reference.identity
+    view: dict[str, Any] = {
+        "group": group,
+        "resource": resource,
+        "namespace": namespace,
+        "name": name,
+        "specHash": reference.spec_hash,
+        "place": reference.place,
+        "index": reference.index,
+        "from": ref_view(reference.object.ref, reference.at, locator),
+    }
+    if reference.part:
+        view["part"] = reference.part
+    return view
+
+
+def configs_view(plugin: PluginDecision, locator: Locator) -> dict[str, Any]:
+    configs = plugin.configs
+    hidden = [{**config_view(each.reference, locator), "reason": each.reason} for each in configs.hidden]
+    return {
+        "configMode": configs.mode,
+        "configs": [config_view(each, locator) for each in configs.effective],
+        "configsHidden": hidden,
+    }
 
 
 def gate_view(gate: Gate, plugin: PluginDecision, locator: Locator) -> dict[str, Any]:

@@ -93,11 +93,20 @@ def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[st
         yield f"      {option_text(option)}"
     if len(options) > len(shown):
         yield f"      and {count(len(options) - len(shown), 'option')} more (-o wide)"
-    if also := [each for each in change["also"] if each != "blocked"]:
+    for config in change["configs"]:
+        yield f"      config {config_text(config)}"
+    if also := [each for each in change["also"] if each not in ("blocked", "configs")]:
         yield f"      {', '.join(also)} differ{'s' if len(also) == 1 else ''}"
     for gate in change["blocked"]:
         yield f"      {paint('blocked', fg='red')}: {gate['message']}"
         yield f"        {gate['do']}"
+
+
+def config_text(config: View) -> str:
+    """A config and what became of it."""
+    where = f"{config['namespace']}/{config['name']}" if config["namespace"] else config["name"]
+    change = {"changed": "has other content", "moved": "stands elsewhere in the order"}
+    return f"{config['resource']} {where} {change.get(config['change'], 'is ' + config['change'])}"
 
 
 def option_text(option: View) -> str:
@@ -168,7 +177,8 @@ def _markdown_group(members: list[View]) -> str:
         lines += [_markdown_row(option) for option in options]
         if len(change["options"]) > len(options):
             lines.append(f"\nand {count(len(change['options']) - len(options), 'option')} more")
-    if also := [each for each in change["also"] if each != "blocked"]:
+    lines += [f"- config {_escape(config_text(each))}" for each in change["configs"]]
+    if also := [each for each in change["also"] if each not in ("blocked", "configs")]:
         lines.append(f"- also: {', '.join(also)}")
     lines += [f"- blocked: {_escape(gate['message'])}. {_escape(gate['do'])}" for gate in change["blocked"]]
     return "\n".join(lines) + "\n"

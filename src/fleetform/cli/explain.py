@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fleetform.app.explain import explain, find_option, find_plugin
+from fleetform.app.placements import explain_placement
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, cut, is_masked, place_text, table, value_text
 from fleetform.cli.upgrades import upgrade_lines
@@ -21,17 +22,25 @@ Examples:
   fleetform explain cert-manager -c eu-prod-1 replicas     one option, the whole derivation
   fleetform explain cert-manager-eu-prod-1 -o json
   fleetform explain -c eu-prod-1 --definition cert-manager replicas
+  fleetform explain cert-manager -c eu-prod-1 --configs    its configs, from three places
+  fleetform explain --placement canaries -c eu-prod-1      is it chosen, and why not
 """
 )
 @click.argument("name", required=False, metavar="PLUGIN|PRESET")
 @click.argument("option", required=False)
 @click.option("--definition", metavar="NAME", help="The plugin of this definition on the cluster given with -c.")
+@click.option("--placement", metavar="NAME", help="Whether this placement chooses the cluster given with -c, and why.")
+@click.option("--configs", is_flag=True, help="The configs that count, in order, and those that are hidden.")
 @shared_flags
-def command(flags: Flags, name: str | None, option: str | None, definition: str | None) -> int:
+def command(
+    flags: Flags, name: str | None, option: str | None, definition: str | None, placement: str | None, configs: bool
+) -> int:
     """Show what one plugin on one cluster gets, and why.
 
     The winner comes first, then what it hid, from specific to generic, each with the place where it is written.
     """
+    if placement is not None:
+        return _explain_placement(flags, placement)
     if definition is not None:
         # With --definition the one word is the option.
         name, option = None, option or name
@@ -49,10 +58,27 @@ def command(flags: Flags, name: str | None, option: str | None, definition: str 
         flags.print_data(view)
     elif output == "name":
         click.echo(f"plugin/{view['plugin']}")
+    elif configs:
+        _print_configs(flags, view, plugin.target.wanted)
     elif option is not None:
         _print_option(flags, view, option, plugin.target.wanted)
     else:
         _print_plugin(flags, view, plugin.target.wanted)
+    return 0
+
+
+def _explain_placement(flags: Flags, name: str) -> int:
+    output = flags.only("table", "wide", "json", "yaml")
+    fleet = flags.fleet()
+    view = explain_placement(fleet, flags.scope(fleet), name, flags.cluster)
+    if output in ("json", "yaml"):
+        flags.print_data(view)
+        return 0
+    rows = [
+        (each["cluster"], "chosen" if each["chosen"] else "not chosen", each["reason"] or "") for each in view["items"]
+    ]
+    for line in table((), rows):
+        click.echo(line)
     return 0
 
 
@@ -141,6 +167,32 @@ def _speaker(speaker: dict[str, Any]) -> str:
         return f"preset {name}/{speaker.get('part')}"
     kind = {"instance": "plugin", "cluster": "preset"}.get(layer, layer)
     return f"{kind} {name}"
+
+
+# ---- Configs
+
+
+def _print_configs(flags: Flags, view: dict[str, Any], wanted: str | None) -> None:
+    paint = Painter(flags.color)
+    click.echo(f"{paint(view['plugin'], bold=True)}  {paint(_title(view, wanted), dim=True)}")
+    click.echo(f"  mode {view['configMode']}")
+    rows = [_config_row("●", each) for each in view["configs"]]
+    rows += [_config_row("○", each) for each in view["configsHidden"]]
+    for line in table((" TYPE", "CONFIG", "HASH", "PLACE", "NAMED BY", "WHERE"), rows, "  "):
+        click.echo(paint(line, dim=True) if "○" in line[:4] else line)
+    _print_blocked([each for each in view["blocked"] if each["gate"] == "config-missing"], paint)
+    if not rows:
+        flags.say("no configs are named")
+
+
+def _config_row(mark: str, config: dict[str, Any]) -> tuple[str, ...]:
+    type_ = f"{config['resource']}.{config['group']}" if config["group"] else config["resource"]
+    name = f"{config['namespace']}/{config['name']}" if config["namespace"] else config["name"]
+    hash_ = config.get("reason") or config["specHash"][:12] or "missing"
+    part = f" ({config['part']})" if "part" in config else ""
+    by = f"{config['from']['kind']} {config['from']['name']}{part}"
+    place = f"{config['place']}.{config['index']}"
+    return f"{mark} {type_}", name, hash_, place, by, place_text(config["from"].get("place"))
 
 
 # ---- A whole plugin

@@ -134,8 +134,7 @@ def _findings(item: Item) -> str:
 
 
 def _reached(item: Item) -> str:
-    names = [plugin["name"] for plugin in item["status"]["plugins"]]
-    return cut(", ".join(names), 120) if len(names) <= 4 else f"{', '.join(names[:4])} and {len(names) - 4:,} more"
+    return cut(_few([plugin["name"] for plugin in item["status"]["plugins"]]), 120)
 
 
 def _taken(item: Item) -> str:
@@ -150,6 +149,19 @@ def _selected_by(item: Item) -> str:
 
 def _versions(item: Item) -> str:
     return ", ".join(f"{version}: {number:,}" for version, number in item["status"]["versions"].items()) or "-"
+
+
+def _config_name(reference: Item) -> str:
+    hash_ = reference["desiredConfig"]["specHash"][:12] or "missing"
+    return f"{reference['resource']}/{reference['name']} {hash_}"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:4])} and {len(names) - 4:,} more"
+
+
+def _not_chosen(reason: Item) -> str:
+    return f"{_few(reason['clusters'])}: {reason['reason']}"
 
 
 def _read_at(item: Item) -> str:
@@ -199,6 +211,16 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
         ("READ", _read_at),
         ("STATE", _source_states),
     ),
+    "addons": (
+        ("CLUSTER", lambda item: str(item["metadata"]["namespace"])),
+        ("CONFIGS", lambda item: ", ".join(_config_name(each) for each in item["status"]["configReferences"]) or "-"),
+        ("CONDITION", lambda item: str(item["status"]["conditions"][0]["reason"])),
+    ),
+    "placements": (
+        ("CLUSTERS", lambda item: f"{item['status']['numberOfSelectedClusters']:,}"),
+        ("GROUPS", lambda item: f"{len(item['status']['decisionGroups']):,}"),
+        ("CHOSEN", lambda item: _few([name for each in item["status"]["decisionGroups"] for name in each["clusters"]])),
+    ),
     "revisions": (
         ("NUMBER", lambda item: str(item["spec"]["number"])),
         ("VERSION", lambda item: str(item["spec"]["version"])),
@@ -233,6 +255,9 @@ _WIDE: dict[str, tuple[Column, ...]] = {
         ("PROBLEMS", lambda item: "; ".join(_source_problems(item)) or "-"),
     ),
     "definitions": (("SOURCE", _source),),
+    "placements": (
+        ("NOT CHOSEN", lambda item: "; ".join(_not_chosen(each) for each in item["status"]["notSelected"])),
+    ),
     "revisions": (
         ("RENDERS", lambda item: str((item["spec"]["source"] or {}).get("digest", "-"))[:19]),
         ("HISTORY", _history),

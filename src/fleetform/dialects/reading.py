@@ -14,10 +14,14 @@ R = TypeVar("R", bound=Record)
 
 
 class Reading(NamedTuple):
-    """What came of one document: an object, unless it is too broken, and all there is to say about it."""
+    """What came of one document: an object, unless it is too broken, and all there is to say about it.
+
+    also holds further objects that the same document makes.
+    """
 
     object: Object[Any] | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    also: tuple[Object[Any], ...] = ()
 
 
 class Envelope(NamedTuple):
@@ -43,9 +47,9 @@ def misfit_diagnostics(
         yield Diagnostic(misfit.code, misfit.message, misfit.hint, severity, ref, At(origin, path))
 
 
-def read_tolerantly(tree: Any, record: type[R]) -> tuple[R | None, list[Misfit], list[Misfit]]:
+def read_tolerantly(tree: Any, record: type[R], name: str = "spec") -> tuple[R | None, list[Misfit], list[Misfit]]:
     """The record, what makes it impossible, and the unknown fields, which are left out."""
-    read = read_record(tree, record, "spec")
+    read = read_record(tree, record, name)
     if isinstance(read, record):
         return read, [], []
     assert isinstance(read, list)
@@ -53,7 +57,7 @@ def read_tolerantly(tree: Any, record: type[R]) -> tuple[R | None, list[Misfit],
     others = [misfit for misfit in read if misfit.code != "unknown-field"]
     if others:
         return None, others, unknown
-    again = read_record(_without(tree, [misfit.path for misfit in unknown]), record, "spec")
+    again = read_record(_without(tree, [misfit.path for misfit in unknown]), record, name)
     return (again, [], unknown) if isinstance(again, record) else (None, again, unknown)  # type: ignore[return-value]
 
 

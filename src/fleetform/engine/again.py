@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fleetform.engine.layers import Owner
+from fleetform.engine.homes import last_placements
+from fleetform.engine.layers import Group, Owner
 from fleetform.engine.prepare import Cluster, Prepared, differing
+from fleetform.engine.references import default_references, instance_configs
+from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import Choice
 from fleetform.engine.versions import parse_version
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
+from fleetform.model.results.configs import ConfigReference, Identity
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
 
 # What earlier passes left behind; a change of it may concern every plugin.
@@ -24,12 +28,76 @@ def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) ->
     changed: set[Object[Any]] = {*differing(now.presets, then.presets), *differing(now.plugins, then.plugins)}
     beside = {(each.ref.organization, each.spec.preset_ref.name) for each in changed if _preset_of(each) is not None}
     definitions = _DefinitionChanges(prepared, before, previous)
+    moved = _placements_moved(prepared, before)
     for object_, owner in prepared.owners.items():
         if object_ in before.owners and (
-            (object_.ref.organization, object_.ref.name) in beside or definitions.reach(owner)
+            (object_.ref.organization, object_.ref.name) in beside or definitions.reach(owner) or moved(owner)
         ):
             changed.add(object_)
     return changed
+
+
+def _placements_moved(prepared: Prepared, before: Prepared) -> Callable[[Owner], bool]:
+    """Whether a placement that an owner names chooses other clusters now."""
+
+    def moved(owner: Owner) -> bool:
+        names = {name for name in (owner.placement, *(each.placement for each in owner.groups)) if name is not None}
+        home = owner.object.ref.organization
+        return prepared.placements is not before.placements and any(
+            prepared.placements.members(home, name) != before.placements.members(home, name) for name in names
+        )
+
+    return moved
+
+
+def reached_by_changed_configs(prepared: Prepared, before: Prepared) -> dict[Owner, set[Cluster] | None]:
+    """Where configs count that came, went or changed: on some of an owner's clusters, or on all (None)."""
+    now, then = prepared.snapshot.others, before.snapshot.others
+    changed = prepared.configs.changed_since(before.configs) if now is not then else set()
+    if not changed:
+        return {}
+    found: dict[Owner, set[Cluster] | None] = {}
+    for owner in prepared.owners.values():
+        named = {each.identity for each in owner.configs} | _default_configs(prepared, owner)
+        if named & changed:
+            found[owner] = None
+            continue
+        clusters = {
+            each for group in owner.groups if _names(group.configs, changed) for each in _of(prepared, owner, group)
+        }
+        clusters.update(_holders(prepared, owner, changed))
+        if clusters:
+            found[owner] = clusters
+    return found
+
+
+def _names(configs: Iterable[ConfigReference], changed: set[Identity]) -> bool:
+    return any(each.identity in changed for each in configs)
+
+
+def _default_configs(prepared: Prepared, owner: Owner) -> set[Identity]:
+    return {each.identity for one in prepared.known(owner).values() for each in default_references(one.object)}
+
+
+def _of(prepared: Prepared, owner: Owner, group: Group) -> Iterable[Cluster]:
+    """The clusters of a group, as far as they are the owner's to choose from."""
+    organization = owner.object.ref.organization
+    if owner.object.dialect == "ocm":
+        return [cluster for cluster, groups in last_placements(prepared, owner).items() if groups == (group,)]
+    if group.placement is not None:
+        return prepared.placements.members(organization, group.placement)
+    candidates = prepared.clusters.get(organization, ())
+    return [each for each in candidates if any_matches(group.matchers, each.ref.name, each.labels)]
+
+
+def _holders(prepared: Prepared, owner: Owner, changed: set[Identity]) -> Iterator[Cluster]:
+    """The clusters whose own Plugin names a config that changed."""
+    home = owner.object.ref
+    for (organization, name, _), plugin in prepared.instances.items():
+        if (organization, name) == (home.organization, home.name) and _names(instance_configs(plugin), changed):
+            cluster = prepared.snapshot.clusters.get(Ref("Cluster", organization, plugin.spec.cluster_name or ""))
+            if cluster is not None:
+                yield cluster
 
 
 def _preset_of(object_: Object[Any]) -> Any:

@@ -14,11 +14,12 @@ from msgspec import UNSET, Struct
 
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.ranges import RangeError, parse_range
+from fleetform.engine.references import references_of
 from fleetform.engine.selectors import Matchers, SelectorError, compile_clusters, names_clusters
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.base import OptionValue, OptionValues
-from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.kinds.definition import ConfigMode, Option, PluginDefinitionSpec
 from fleetform.model.kinds.preset import (
     ClusterOptionOverride,
     DefinitionRef,
@@ -29,6 +30,7 @@ from fleetform.model.kinds.preset import (
     Upgrades,
 )
 from fleetform.model.objects import Object, Path
+from fleetform.model.results.configs import ConfigReference
 from fleetform.model.results.decisions import Item, Layer, Revision, Steps, Strategy
 
 Block = tuple[Path, ClusterOptionOverride]
@@ -52,10 +54,13 @@ class Override(Struct, frozen=True, eq=False):
 
 
 class Group(Struct, frozen=True, eq=False):
-    """A preset's group."""
+    """A preset's group; its clusters are those of its selector, or of a placement."""
 
+    name: str
     items: tuple[Item, ...]
     matchers: Matchers
+    placement: str | None = None
+    configs: tuple[ConfigReference, ...] = ()
 
 
 class Owner(Struct, frozen=True, eq=False):
@@ -73,6 +78,9 @@ class Owner(Struct, frozen=True, eq=False):
     passes_undeclared: bool
     acknowledged: tuple[tuple[str, Matchers], ...] = ()
     of_platform: bool = False
+    placement: str | None = None
+    configs: tuple[ConfigReference, ...] = ()
+    config_mode: ConfigMode | None = None
 
     @property
     def pinned(self) -> bool:
@@ -158,9 +166,12 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         values_items(layer, spec.plugin.option_values, ("spec", "plugin", "optionValues")),
         tuple(_groups(object_)),
         _blocks(spec),
-        object_.dialect == "greenhouse",
+        object_.dialect in ("greenhouse", "ocm"),
         _acknowledged(spec.upgrades),
         _is_of_platform(spec.plugin.plugin_definition),
+        spec.placement.name if spec.placement is not None else None,
+        references_of(object_, spec.plugin.configs, ("spec", "plugin", "configs"), 2),
+        spec.config_mode,
     )
 
 
@@ -171,11 +182,17 @@ def _is_of_platform(written: DefinitionRef | str | None) -> bool:
 
 def _groups(object_: Object[PluginPresetSpec]) -> Iterator[Group]:
     for index, group in enumerate(object_.spec.groups or []):
-        if group.cluster_selector is None:
+        if group.cluster_selector is None and group.placement is None:
             continue
         layer = Layer("group", 0, object_, group.name)
-        place = ("spec", "groups", index, "optionValues")
-        yield Group(values_items(layer, group.option_values, place), safe_matchers(group.cluster_selector))
+        path: Path = ("spec", "groups", index)
+        yield Group(
+            group.name,
+            values_items(layer, group.option_values, (*path, "optionValues")),
+            safe_matchers(group.cluster_selector) if group.cluster_selector is not None else (),
+            group.placement.name if group.placement is not None else None,
+            references_of(object_, group.configs, (*path, "configs"), 2, group.name),
+        )
 
 
 def _blocks(spec: PluginPresetSpec) -> dict[str, list[Block]]:
@@ -214,6 +231,8 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         object_.dialect == "greenhouse",
         _acknowledged(spec.upgrades),
         _is_of_platform(spec.plugin_definition),
+        configs=references_of(object_, spec.configs, ("spec", "configs"), 3),
+        config_mode=spec.config_mode,
     )
 
 

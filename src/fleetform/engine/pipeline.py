@@ -12,18 +12,18 @@ from typing import Any
 
 from msgspec import structs
 
-from fleetform.engine.again import changed_owners, reached_by_changed_overrides
+from fleetform.engine.again import changed_owners, reached_by_changed_configs, reached_by_changed_overrides
+from fleetform.engine.config_values import Said, at_place
 from fleetform.engine.expressions import context_of, evaluate
+from fleetform.engine.homes import homes
 from fleetform.engine.layers import Group, Owner, block_items, instance_items
-from fleetform.engine.names import generated_name
 from fleetform.engine.prepare import Cluster, Prepared, differing
 from fleetform.engine.resolve import ValueOf, decide_option, decide_with_own, written_value
 from fleetform.engine.select import Reach
-from fleetform.engine.selectors import any_matches
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
 from fleetform.engine.version import Choice
-from fleetform.model.objects import Object, Ref
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import (
     Claim,
     Decisions,
@@ -88,13 +88,17 @@ def _decide_changed(
 ) -> list[tuple[PluginKey, PluginDecision]]:
     """All plugins of changed owners; those of the others on changed clusters, and where a changed override reaches."""
     everywhere, by_definition = reached_by_changed_overrides(prepared, before)
+    by_config = reached_by_changed_configs(prepared, before)
     deciding = _Deciding(prepared)
     found: list[tuple[PluginKey, PluginDecision]] = []
     for owner in prepared.owners.values():
-        if owner.object in owners:
+        configured = by_config.get(owner, set())
+        if owner.object in owners or configured is None:
             found += deciding.plugins_of(owner)
             continue
-        touched = clusters | everywhere | by_definition.get(owner.definition, set())
+        touched = clusters | everywhere | by_definition.get(owner.definition, set()) | configured
+        if not touched:
+            continue
         organization = owner.object.ref.organization
         present = {
             each
@@ -113,14 +117,14 @@ def _settle_claims(
     kept: dict[PluginKey, PluginDecision] = {}
     claims = []
     for key, plugin in found:
-        holder, claimed = holders.get(_release(plugin)), f"release {'/'.join(_release(plugin)[1:])}"
-        if holder is None and key in kept:
-            holder, claimed = kept[key], f"the name {plugin.name}"
-        if holder is None:
-            holders[_release(plugin)] = kept[key] = plugin
-        else:
-            claims.append(_claim(claimed, holder.target.owner, plugin))
-    return kept, tuple(claims)
+        release = _release(plugin)
+        holder = holders.setdefault(release, plugin)
+        if holder is not plugin:
+            claims.append(_claim(f"release {'/'.join(release[1:])}", holder.target.owner, plugin))
+        elif kept.setdefault(key, plugin) is not plugin:
+            del holders[release]
+            claims.append(_claim(f"the name {plugin.name}", kept[key].target.owner, plugin))
+    return kept, tuple(sorted(claims, key=lambda claim: (claim.plugin.ref, claim.cluster.ref.name, claim.claimed)))
 
 
 def _claim(claimed: str, keeps: Object[Any], plugin: PluginDecision) -> Claim:
@@ -150,35 +154,27 @@ class _Deciding:
     ) -> Iterator[tuple[PluginKey, PluginDecision]]:
         """An owner's plugins, on all clusters of its organization or on some of them."""
         organization = owner.object.ref.organization
-        for cluster, name in self._homes(owner, clusters):
+        for cluster, name, groups in homes(self._prepared, owner, clusters):
             reach = self._reaches.get(cluster)
             if reach is None:
                 reach = self._reaches[cluster] = self._prepared.indexes[organization].reach(cluster)
-            plugin = _decide_plugin(self._prepared, self._sharing, owner, cluster, name, reach)
+            plugin = _decide_plugin(self._prepared, self._sharing, owner, cluster, name, groups, reach)
             yield (organization, cluster.ref.name, name), plugin
-
-    def _homes(self, owner: Owner, clusters: set[Cluster] | None) -> Iterator[tuple[Cluster, str]]:
-        """The clusters an owner wants its plugin on, and the plugin's name there."""
-        object_ = owner.object
-        if object_.ref.kind == "Plugin":
-            ref = Ref("Cluster", object_.ref.organization, object_.spec.cluster_name or "")
-            home = self._prepared.snapshot.clusters.get(ref)
-            if home is not None and (clusters is None or home in clusters):
-                yield home, object_.ref.name
-            return
-        candidates: Iterable[Cluster] = self._prepared.clusters.get(object_.ref.organization, ())
-        for cluster in candidates if clusters is None else clusters:
-            if any_matches(owner.matchers, cluster.ref.name, cluster.labels):
-                yield cluster, generated_name(object_.ref.name, cluster.ref.name)
 
 
 def _decide_plugin(
-    prepared: Prepared, sharing: Sharing, owner: Owner, cluster: Cluster, name: str, reach: Reach
+    prepared: Prepared,
+    sharing: Sharing,
+    owner: Owner,
+    cluster: Cluster,
+    name: str,
+    groups: tuple[Group, ...],
+    reach: Reach,
 ) -> PluginDecision:
     """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""
     choice = prepared.choices[owner]
     chosen = choice.revision if isinstance(choice, Choice) else choice
-    wanted = _decide_revision(prepared, sharing, owner, cluster, name, reach, chosen)
+    wanted = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, chosen)
     if not prepared.snapshot.running:
         return wanted
     version = prepared.snapshot.running.get((cluster.ref.organization, cluster.ref.name, name))
@@ -189,7 +185,7 @@ def _decide_plugin(
     wanted = structs.replace(wanted, gates=gates, running=version)
     if not gates:
         return wanted
-    kept = _decide_revision(prepared, sharing, owner, cluster, name, reach, running)
+    kept = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, running)
     return structs.replace(kept, running=version, upgrade=wanted)
 
 
@@ -214,15 +210,16 @@ def _decide_revision(
     owner: Owner,
     cluster: Cluster,
     name: str,
+    groups: tuple[Group, ...],
     reach: Reach,
     revision: Revision | Gate,
 ) -> PluginDecision:
-    groups: tuple[Group, ...] = ()
-    if owner.groups:
-        groups = tuple([each for each in owner.groups if any_matches(each.matchers, cluster.ref.name, cluster.labels)])
-    shared = sharing.shared(owner, revision, groups, reach.of_definition(owner.definition))
-    target = prepared.target(owner, revision)
     instance, items = _own_items(prepared, owner, cluster, name)
+    holder = instance if instance is not None and instance.spec.configs else None
+    shared = sharing.shared(owner, revision, groups, reach.of_definition(owner.definition), holder)
+    target = prepared.target(owner, revision)
+    if holder is not None and isinstance(revision, Revision):
+        items = _with_configs(items, sharing.configs(owner, revision, groups, holder)[1])
     own: tuple[OptionDecision, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     gates = shared.gates
@@ -242,6 +239,13 @@ def _own_items(
         return None, items
     instance = prepared.instances.get((cluster.ref.organization, owner.object.ref.name, name))
     return instance, items + instance_items(instance) if instance is not None else items
+
+
+def _with_configs(items: tuple[Item, ...], said: list[Said]) -> tuple[Item, ...]:
+    """A cluster's own items, with what its own configs say right below its own values."""
+    below = [each for each in items if each.layer.name != "instance"]
+    above = [each for each in items if each.layer.name == "instance"]
+    return (*below, *at_place(said, 3), *above)
 
 
 def _decide_own(

@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import structs
 
+from fleetform.engine.configs import ConfigIndex, combine, of_preset
 from fleetform.engine.layers import (
+    Group,
     Override,
     Owner,
     default_items,
@@ -18,6 +20,9 @@ from fleetform.engine.layers import (
     revision_of,
 )
 from fleetform.engine.migrate import Migrations, migrations_to
+from fleetform.engine.placements import KINDS as PLACING
+from fleetform.engine.placements import Placements
+from fleetform.engine.references import default_references, instance_configs
 from fleetform.engine.select import ReachIndex
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.upgrade import Step, step_between
@@ -26,6 +31,7 @@ from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
+from fleetform.model.results.configs import NO_CONFIGS, Configs
 from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
 from fleetform.model.snapshot import Snapshot
 
@@ -40,11 +46,13 @@ class Prepared:
     def __init__(self, snapshot: Snapshot, before: Prepared | None = None) -> None:
         self.snapshot = snapshot
         self.clusters = self._group_clusters(before)
+        self.placements = self._prepare_placements(before)
         self.owners = self._prepare_owners(before)
         self.overrides, self.indexes = self._prepare_overrides(before)
         self.revision_of: RevisionOf = _revisions_of(snapshot.definitions, before.revision_of if before else {})
         self.revisions = _by_name(self.revision_of)
         self.retired = _by_name(_revisions_of(snapshot.retired, self.revision_of))
+        self.configs: ConfigIndex = ConfigIndex(snapshot.others, before.configs if before is not None else None)
         self.policies = {ref: each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"}
         self._chosen: dict[Any, Choice | Gate] = {}
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
@@ -65,6 +73,16 @@ class Prepared:
         for cluster in self.snapshot.clusters.values():
             clusters.setdefault(cluster.ref.organization, []).append(cluster)
         return clusters
+
+    def _prepare_placements(self, before: Prepared | None) -> Placements:
+        """What placements choose; where nothing that decides it differs, what they chose in the pass before."""
+        now = self.snapshot
+        if before is not None:
+            then = before.snapshot
+            same = now.at == then.at and now.clusters is then.clusters and now.selected == then.selected
+            if same and not any(each.ref.kind in PLACING for each in differing(now.others, then.others)):
+                return before.placements
+        return Placements(now, self.clusters)
 
     def _prepare_owners(self, before: Prepared | None) -> dict[Object[Any], Owner]:
         """Presets and hand-made plugins, the oldest first: of two claims on a release the older keeps it (B23)."""
@@ -150,6 +168,28 @@ class Prepared:
             for plugin in self.snapshot.plugins.values()
             if plugin.spec.preset_ref is not None
         }
+
+    def clusters_with_instance(self, preset: Ref) -> list[Cluster]:
+        """The clusters on which a Plugin stands beside a preset."""
+        found = []
+        for (organization, name, _), plugin in self.instances.items():
+            if (organization, name) == (preset.organization, preset.name):
+                cluster = self.snapshot.clusters.get(Ref("Cluster", organization, plugin.spec.cluster_name or ""))
+                found += [cluster] if cluster is not None else []
+        return found
+
+    def configs_of(
+        self, owner: Owner, revision: Revision, groups: tuple[Group, ...], holder: Object[Any] | None
+    ) -> Configs:
+        """The configs that count for a plugin, from three places."""
+        supported = revision.object.spec.configs or ()
+        by_hand = owner.object.ref.kind == "Plugin"
+        mode = owner.config_mode or revision.object.spec.config_mode or "OverrideByGVK"
+        second, hidden = of_preset(() if by_hand else owner.configs, [each.configs for each in groups], mode)
+        third = owner.configs if by_hand else instance_configs(holder) if holder is not None else ()
+        if not supported and not second and not third and not hidden:
+            return NO_CONFIGS
+        return combine(mode, supported, [*default_references(revision.object), *second, *third], self.configs, hidden)
 
     def defaults(self, revision: Revision) -> dict[Steps, Item]:
         found = self._defaults.get(revision)

@@ -42,7 +42,8 @@ class ReachIndex:
         self._unanchored: list[tuple[int, ClusterMatcher]] = []
         self._keys: set[str] = set()
         self._interned: dict[tuple[int, ...], Reach] = {}
-        self._by_projection: dict[tuple[str | None, ...], list[int]] = {}
+        self._numbers: dict[Reach, tuple[int, ...]] = {}
+        self._by_projection: dict[tuple[str | None, ...], Reach] = {}
         self._ignored: set[str] = set()
         for number, override in enumerate(self.overrides):
             for matcher in override.matchers:
@@ -68,20 +69,18 @@ class ReachIndex:
         name, labels = cluster.ref.name, cluster.labels
         if name in self._ignored:
             numbers = {number for number, matcher in self._candidates(labels) if matcher.matches(name, labels)}
-        else:
-            numbers = set(self._by_labels(labels))
+            return self._intern(numbers | set(self._by_name.get(name, ())))
+        by_labels = self._by_labels(labels)
         named = self._by_name.get(name)
-        if named:
-            numbers.update(named)
-        return self._intern(tuple(sorted(numbers)))
+        return by_labels if not named else self._intern({*self._numbers[by_labels], *named})
 
-    def _by_labels(self, labels: Labels) -> list[int]:
-        projection = tuple(labels.get(key) for key in self._key_order)
+    def _by_labels(self, labels: Labels) -> Reach:
+        projection = tuple([labels.get(key) for key in self._key_order]) if self._key_order else ()
         found = self._by_projection.get(projection)
         if found is None:
             # "" is no cluster's name: only labels decide here.
-            found = [number for number, matcher in self._candidates(labels) if matcher.matches("", labels)]
-            self._by_projection[projection] = found
+            numbers = {number for number, matcher in self._candidates(labels) if matcher.matches("", labels)}
+            found = self._by_projection[projection] = self._intern(numbers)
         return found
 
     def _candidates(self, labels: Labels) -> Iterable[tuple[int, ClusterMatcher]]:
@@ -90,10 +89,12 @@ class ReachIndex:
         for label in labels.items():
             yield from self._by_label.get(label, ())
 
-    def _intern(self, numbers: tuple[int, ...]) -> Reach:
-        found = self._interned.get(numbers)
+    def _intern(self, numbers: set[int]) -> Reach:
+        in_order = tuple(sorted(numbers))
+        found = self._interned.get(in_order)
         if found is None:
-            found = self._interned[numbers] = Reach(tuple(self.overrides[number] for number in numbers))
+            found = self._interned[in_order] = Reach(tuple(self.overrides[number] for number in in_order))
+            self._numbers[found] = in_order
         return found
 
 

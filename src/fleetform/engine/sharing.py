@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fleetform.engine.config_values import Said, at_place, config_items
 from fleetform.engine.layers import Group, Override, Owner
 from fleetform.engine.paths import normal_form, text_of
 from fleetform.engine.prepare import Prepared
 from fleetform.engine.resolve import all_plain, decide_option
+from fleetform.model.objects import Object
+from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import (
     ABSENT,
     Entry,
@@ -23,6 +26,8 @@ from fleetform.model.results.decisions import (
     sort_key,
 )
 
+# A Plugin that names configs of its own.
+Holder = Object[Any] | None
 Routed = tuple[dict[str, list[Entry]], list[Skipped]]
 
 
@@ -32,16 +37,23 @@ class Sharing:
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
         self._shared: dict[tuple[Any, ...], Shared] = {}
-        self._below: dict[tuple[Owner, Revision, tuple[Group, ...]], Routed] = {}
+        self._below: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], Routed] = {}
+        self._configs: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], tuple[Configs, list[Said]]] = {}
         self._settled: dict[tuple[Any, ...], Settled] = {}
         self._routed: dict[tuple[Revision, Override], Routed] = {}
         self._positions: dict[tuple[str, ...], dict[str, int]] = {}
         self._positions_of: dict[Shared, dict[str, int]] = {}
 
     def shared(
-        self, owner: Owner, revision: Revision | Gate, groups: tuple[Group, ...], overrides: tuple[Override, ...]
+        self,
+        owner: Owner,
+        revision: Revision | Gate,
+        groups: tuple[Group, ...],
+        overrides: tuple[Override, ...],
+        holder: Holder = None,
     ) -> Shared:
-        key = (owner, revision, groups, overrides)
+        """What plugins have in common; holder is a Plugin beside the preset that names configs of its own."""
+        key = (owner, revision, groups, overrides, holder)
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = self._share(*key)
@@ -56,36 +68,55 @@ class Sharing:
             self._positions_of[shared] = found
         return found
 
+    def configs(
+        self, owner: Owner, revision: Revision, groups: tuple[Group, ...], holder: Holder
+    ) -> tuple[Configs, list[Said]]:
+        """The configs that count, and what they say."""
+        key = (owner, revision, groups, holder)
+        found = self._configs.get(key)
+        if found is None:
+            configs = self._prepared.configs_of(owner, revision, groups, holder)
+            found = self._configs[key] = (configs, config_items(configs, revision.object.spec.configs or ()))
+        return found
+
     def _share(
-        self, owner: Owner, revision: Revision | Gate, groups: tuple[Group, ...], overrides: tuple[Override, ...]
+        self,
+        owner: Owner,
+        revision: Revision | Gate,
+        groups: tuple[Group, ...],
+        overrides: tuple[Override, ...],
+        holder: Holder,
     ) -> Shared:
         applied = tuple([each.object for each in overrides])
         if isinstance(revision, Gate):
             return Shared((), (), applied, (), (revision,))
-        below, skipped = self._under(owner, groups, revision)
+        below, skipped = self._under(owner, groups, revision, holder)
         above: dict[str, list[Entry]] = {}
         for override in overrides:
             routed, left_out = self._route_override(revision, override)
             skipped = skipped + left_out
             for name, entries in routed.items():
                 above.setdefault(name, []).extend(entries)
-        options = self._settle_all((owner, revision, groups), revision, below, above)
+        options = self._settle_all((owner, revision, groups, holder), revision, below, above)
         dynamic = tuple(each for each in options if each.decision is None)
         hints = self._prepared.hints(revision)
         gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision, hints))
-        return Shared(options, dynamic, applied, tuple(skipped), self._prepared.gates_of_revision(revision) + gates)
+        configs, _ = self.configs(owner, revision, groups, holder)
+        gates = (*self._prepared.gates_of_revision(revision), *missing_configs(configs), *gates)
+        return Shared(options, dynamic, applied, tuple(skipped), gates, configs)
 
-    def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision) -> Routed:
-        """Defaults, the owner's values and its groups', by option."""
-        found = self._below.get((owner, revision, groups))
+    def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision, holder: Holder) -> Routed:
+        """Defaults, the owner's values and its groups', by option; configs of a place go right below its values."""
+        key = (owner, revision, groups, holder)
+        found = self._below.get(key)
         if found is None:
             below: dict[str, list[Entry]] = {}
             skipped: list[Skipped] = []
             for steps, item in self._prepared.defaults(revision).items():
                 below[revision.options[steps].name] = [(item, ())]
-            for items in (owner.items, *(group.items for group in groups)):
+            for items in _layers_below(owner, groups, self.configs(*key)[1]):
                 skipped += self.route(revision, items, below, owner.passes_undeclared)
-            found = self._below[owner, revision, groups] = (below, skipped)
+            found = self._below[key] = (below, skipped)
         return found
 
     def _route_override(self, revision: Revision, override: Override) -> Routed:
@@ -109,7 +140,8 @@ class Sharing:
                 item, route = prepared.migrated(revision, item, route)
             if route is not None:
                 into.setdefault(route[0], []).append((item, route[1]))
-            elif pass_undeclared:
+            elif pass_undeclared or item.layer.name == "config":
+                # A definition's author says where configs go: there need be no option of that name.
                 into.setdefault(text_of(item.steps), []).append((item, ()))
             else:
                 skipped.append(Skipped(item, prepared.why_skipped(revision, item.steps)))
@@ -140,6 +172,22 @@ class Sharing:
         return found
 
 
+def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> Iterator[Iterable[Item]]:
+    """The items of everything below what one cluster says, in order of application."""
+    if not said:
+        yield owner.items
+        yield from (group.items for group in groups)
+        return
+    yield at_place(said, 1)
+    yield at_place(said, 2, "")
+    if owner.object.ref.kind == "Plugin":
+        yield at_place(said, 3)
+    yield owner.items
+    for group in groups:
+        yield at_place(said, 2, group.name)
+        yield group.items
+
+
 # ---- Gates
 
 
@@ -153,6 +201,16 @@ def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...], hi
         return tuple(gates)
     names = {each.slot.name for each in own}
     return tuple([gate for gate in shared if gate.option not in names] + gates)
+
+
+def missing_configs(configs: Configs) -> Iterator[Gate]:
+    """Configs that are named and do not exist: that plugin on that cluster waits for them (R1-12)."""
+    for each in configs.effective:
+        if each.config is None:
+            group, resource, namespace, name = each.identity
+            what = f"{resource}{'.' if group else ''}{group} {namespace}{'/' if namespace else ''}{name}"
+            message = f"the config {what} does not exist"
+            yield Gate("config-missing", message, "add it, or name another", ref=each.object.ref, at=each.at)
 
 
 def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:

@@ -46,11 +46,18 @@ class _Rejection(msgspec.Struct, rename="camel"):
     content_hash: str | None = None
 
 
+class _Placement(msgspec.Struct):
+    organization: str
+    name: str
+    clusters: list[str]
+
+
 class _State(msgspec.Struct):
     stamps: list[_Stamp]
     plugins: list[_Plugin] = []
     announced: list[_Version] = []
     rejected: list[_Rejection] = []
+    placements: list[_Placement] = []
 
 
 def load_state(name: str | None) -> KnownState:
@@ -93,6 +100,7 @@ def _read(name: str, tree: Any) -> KnownState:
             for each in state.plugins
             if each.last_healthy and "version" in each.last_healthy
         },
+        {(each.organization, each.name): each.clusters for each in state.placements},
     )
 
 

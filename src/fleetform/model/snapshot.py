@@ -23,7 +23,8 @@ class Snapshot:
     What earlier passes left behind, as far as it is known: running holds the version that runs, by organization,
     cluster and plugin; rejected the versions that failed, by their owner; announced and ends the times at which a
     version came and goes; recorded the digest of the bytes it came with; retired the definitions that are no longer
-    offered and may still run. found holds the digests of a version's bytes now.
+    offered and may still run; selected the clusters that placements had chosen, by name. found holds the digests of a
+    version's bytes now.
     """
 
     at: datetime
@@ -39,6 +40,7 @@ class Snapshot:
     announced: Mapping[VersionKey, datetime] = field(default_factory=dict)
     ends: Mapping[VersionKey, datetime] = field(default_factory=dict)
     retired: Mapping[VersionKey, Object[PluginDefinitionSpec]] = field(default_factory=dict)
+    selected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     recorded: Mapping[VersionKey, str] = field(default_factory=dict)
     found: Mapping[VersionKey, str] = field(default_factory=dict)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from fleetform.engine.configs import ConfigIndex
 from fleetform.engine.layers import revision_of
 from fleetform.engine.names import generated_name
 from fleetform.engine.version import offered
@@ -31,10 +32,17 @@ class Known:
         self._clusters: dict[str, dict[str, None]] = {}
         for ref in snapshot.clusters:
             self._clusters.setdefault(ref.organization, {})[ref.name] = None
+        self._configs: ConfigIndex | None = None
         self._generated: dict[tuple[str, str], dict[str, str]] = {}
 
     def clusters(self, organization: str) -> Collection[str]:
         return self._clusters.get(organization, {}).keys()
+
+    @property
+    def configs(self) -> ConfigIndex:
+        if self._configs is None:
+            self._configs = ConfigIndex(self.snapshot.others)
+        return self._configs
 
     def generated_names(self, organization: str, preset: str) -> dict[str, str]:
         """The clusters by the name that a preset gives its plugin there."""

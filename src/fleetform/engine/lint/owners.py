@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from fleetform.engine.layers import definition_of
+from fleetform.engine.lint.configs import lint_configs
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.policies import lint_reference, lint_rollout, lint_time
 from fleetform.engine.lint.report import Report, exactly_one
@@ -35,13 +36,13 @@ _ONLY_WITH_PRESET = ("optionValues", "configs", "presetRef", "clusterName")
 
 def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
-    if spec.cluster_selector is None and spec.placement is None:
+    if spec.cluster_selector is None and spec.placement is None and object_.dialect != "ocm":
         hint = "write clusterSelector: {} for all clusters of the organization"
         report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
     exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
     lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
     if spec.placement is not None:
-        _not_yet(report, "placement selects no cluster", "use clusterSelector", "spec", "placement")
+        lint_reference(report, known, "Placement", spec.placement.name, "spec", "placement", "name")
     template = spec.plugin
     definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
     _lint_two_versions(report, template.plugin_definition, template.plugin_definition_version, ("spec", "plugin"))
@@ -49,6 +50,9 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnos
     readable = lint_written(report, written_values(template.option_values, ("spec", "plugin", "optionValues")))
     readable += _lint_groups(report, spec, known)
     readable += _lint_blocks(report, spec, known)
+    lint_configs(report, known, definition, template.configs, ("spec", "plugin", "configs"))
+    for index, group in enumerate(spec.groups or []):
+        lint_configs(report, known, definition, group.configs, ("spec", "groups", index, "configs"))
     _lint_against_definition(report, known, definition, readable)
     _lint_common(report, spec, known)
     return report.found
@@ -62,7 +66,7 @@ def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[t
         exactly_one(report, group, {"cluster_selector": "clusterSelector", "placement": "placement"}, *path)
         lint_selector(report, group.cluster_selector, known, *path, "clusterSelector")
         if group.placement is not None:
-            _not_yet(report, "placement selects no cluster", "use clusterSelector", *path, "placement")
+            lint_reference(report, known, "Placement", group.placement.name, *path, "placement", "name")
         if group.name in names:
             related = (report.object.at("spec", "groups", names[group.name], "name"),)
             report.error(
@@ -107,6 +111,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
         definition, wanted = definition_of(spec.plugin_definition, spec.plugin_definition_version)
         _lint_definition(report, known, definition, wanted, _version_place(spec.plugin_definition, ("spec",)))
         _lint_against_definition(report, known, definition, readable)
+        lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
     _lint_common(report, spec, known)
     return report.found
 
@@ -134,6 +139,7 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Seq
         report.error("bad-name", message, f"name it {expected}", "metadata", "name")
     definition, _ = definition_of(preset.spec.plugin.plugin_definition, None)
     _lint_against_definition(report, known, definition, readable)
+    lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
 
 
 def _lint_two_versions(report: Report, written: DefinitionRef | str | None, beside: str | None, path: Path) -> None:

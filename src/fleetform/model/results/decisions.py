@@ -15,6 +15,7 @@ from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import At, Object, Path, Ref
+from fleetform.model.results.configs import NO_CONFIGS, Configs
 
 LayerName = Literal["default", "preset", "group", "cluster", "instance", "override", "config"]
 Strategy = Literal["Replace", "Merge", "Remove"]
@@ -210,6 +211,7 @@ class Shared(Struct, frozen=True, eq=False, gc=False):
     overrides: tuple[Object[Any], ...]
     skipped: tuple[Skipped, ...]
     gates: tuple[Gate, ...]
+    configs: Configs = NO_CONFIGS
 
 
 class Target(Struct, frozen=True, eq=False, gc=False):
@@ -273,6 +275,10 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
         if len(merged) == known:
             return found
         return dict(sorted(found.items(), key=lambda entry: sort_key(entry[1].slot.steps)))
+
+    @property
+    def configs(self) -> Configs:
+        return self.shared.configs
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

@@ -1,0 +1,1 @@
+"""Placements: which clusters are chosen, in which groups, and why others are not; place is the way in."""

@@ -1,0 +1,220 @@
+"""Open Cluster Management's manifests as they are: which clusters get an add-on, with which configs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get
+from fleetform.app.scope import Scope
+from fleetform.ports import KnownState
+from fleets import documents, fleet_of
+
+EVERYWHERE = Scope("default")
+CLUSTER = "cluster.open-cluster-management.io"
+ADDON = "addon.open-cluster-management.io"
+
+
+def cluster(name: str, labels: str = "", more: str = "", spec: str = "") -> str:
+    return (
+        f"apiVersion: {CLUSTER}/v1\nkind: ManagedCluster\nmetadata: {{name: {name}, labels: {{{labels}}}}}\n"
+        f"spec: {{hubAcceptsClient: true{spec}}}\n{more}"
+    )
+
+
+def placement(name: str, spec: str = "{}") -> str:
+    return f"apiVersion: {CLUSTER}/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: ops}}\nspec: {spec}\n"
+
+
+SETS = documents(
+    f"apiVersion: {CLUSTER}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: global}}\n"
+    "spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {}}}\n",
+    f"apiVersion: {CLUSTER}/v1beta2\nkind: ManagedClusterSetBinding\nmetadata: {{name: global, namespace: ops}}\n"
+    "spec: {clusterSet: global}\n",
+)
+CLUSTERS = documents(cluster("c1", "region: eu"), cluster("c2", "region: eu"), cluster("c3", "region: us"))
+
+
+def config(name: str, variable: str) -> str:
+    return (
+        f"apiVersion: {ADDON}/v1alpha1\nkind: AddOnDeploymentConfig\nmetadata: {{name: {name}, namespace: ops}}\n"
+        f"spec: {{customizedVariables: [{{name: LEVEL, value: {variable}}}]}}\n"
+    )
+
+
+CONFIGS = documents(config("default", "info"), config("all", "warn"), config("eu", "debug"), config("own", "trace"))
+DEPLOYMENT = f"group: {ADDON}, resource: addondeploymentconfigs, namespace: ops"
+
+
+def addon(install: str, version: str = "v1alpha1") -> str:
+    supported = (
+        f"supportedConfigs: [{{group: {ADDON}, resource: addondeploymentconfigs,"
+        " defaultConfig: {namespace: ops, name: default}}]"
+        if version == "v1alpha1"
+        else f"defaultConfigs: [{{{DEPLOYMENT}, name: default}}]"
+    )
+    return (
+        f"apiVersion: {ADDON}/{version}\nkind: ClusterManagementAddOn\nmetadata: {{name: agent}}\n"
+        f"spec: {{{supported}, installStrategy: {install}}}\n"
+    )
+
+
+def installed(name: str, configs: str = "") -> str:
+    return (
+        f"apiVersion: {ADDON}/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {{name: agent, namespace: {name}}}\n"
+        f"spec: {{configs: [{configs}]}}\n"
+    )
+
+
+def placed(*entries: str) -> str:
+    return f"{{type: Placements, placements: [{', '.join(entries)}]}}"
+
+
+def entry(name: str, config_name: str = "") -> str:
+    configs = f", configs: [{{{DEPLOYMENT}, name: {config_name}}}]" if config_name else ""
+    return f"{{name: {name}, namespace: ops{configs}}}"
+
+
+ALL, EU = (
+    placement("all"),
+    placement("eu", "{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {region: eu}}}}]}"),
+)
+
+
+def fleet(*texts: str, state: KnownState | None = None) -> Fleet:
+    return fleet_of({"all.yaml": documents(SETS, CLUSTERS, CONFIGS, ALL, EU, *texts)}, state=state)
+
+
+def addons(read: Fleet) -> dict[str, list[str]]:
+    """The configs of each add-on, by cluster."""
+    items = get(read, EVERYWHERE, "addons")["items"]
+    return {
+        item["metadata"]["namespace"]: [each["desiredConfig"]["name"] for each in item["status"]["configReferences"]]
+        for item in items
+    }
+
+
+@pytest.mark.rule("R1-18")
+def test_placements_make_the_addon_where_they_choose_and_nowhere_else() -> None:
+    read = fleet(addon(placed(entry("eu"))))
+    assert (read.errors, addons(read)) == ((), {"c1": ["default"], "c2": ["default"]})
+
+
+@pytest.mark.rule("R1-18")
+def test_manual_means_only_where_somebody_made_it() -> None:
+    assert addons(fleet(addon("{type: Manual}"), installed("c3"))) == {"c3": ["default"]}
+
+
+@pytest.mark.rule("R1-17", "S1")
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_the_last_placement_that_chooses_a_cluster_wins_whole(version: str) -> None:
+    read = fleet(addon(placed(entry("all", "all"), entry("eu", "eu")), version))
+    assert addons(read) == {"c1": ["eu"], "c2": ["eu"], "c3": ["all"]}
+    # The last one counts even where it names no config.
+    bare = fleet(addon(placed(entry("all", "all"), entry("eu")), version))
+    assert addons(bare) == {"c1": ["default"], "c2": ["default"], "c3": ["all"]}
+
+
+@pytest.mark.rule("R1-19")
+def test_an_addons_own_config_goes_over_that_of_its_placement() -> None:
+    read = fleet(addon(placed(entry("all", "all"))), installed("c1", f"{{{DEPLOYMENT}, name: own}}"))
+    assert addons(read) == {"c1": ["own"], "c2": ["all"], "c3": ["all"]}
+
+
+def test_an_addon_outside_every_placement_starts_from_the_defaults() -> None:
+    assert addons(fleet(addon(placed(entry("eu", "eu"))), installed("c3")))["c3"] == ["default"]
+
+
+@pytest.mark.rule("R1-14", "S33")
+def test_the_config_that_counts_becomes_the_addons_values() -> None:
+    read = fleet(addon(placed(entry("all", "all"), entry("eu", "eu"))))
+    items = {
+        item["spec"]["clusterName"]: item["status"]["values"] for item in get(read, EVERYWHERE, "plugins")["items"]
+    }
+    assert items == {"c1": {"LEVEL": "debug"}, "c2": {"LEVEL": "debug"}, "c3": {"LEVEL": "warn"}}
+
+
+@pytest.mark.rule("R1-13")
+def test_a_type_that_the_addon_does_not_take_is_a_condition() -> None:
+    odd = "{group: example.com, resource: odds, namespace: ops, name: x}"
+    read = fleet(addon(placed(f"{{name: all, namespace: ops, configs: [{odd}]}}")))
+    (item, *_) = get(read, EVERYWHERE, "addons")["items"]
+    assert (read.errors, item["status"]["conditions"][0]["type"]) == ((), "UnsupportedConfiguration")
+
+
+def test_a_placement_chooses_from_sets_that_are_bound_to_its_namespace() -> None:
+    unbound = fleet_of({"all.yaml": documents(CLUSTERS, CONFIGS, ALL, addon(placed(entry("all"))))})
+    assert addons(unbound) == {}
+
+
+@pytest.mark.rule("B32")
+def test_selection_has_memory_of_decisions_and_of_a_state() -> None:
+    two = placement("two", "{numberOfClusters: 1}")
+    decision = (
+        f"apiVersion: {CLUSTER}/v1beta1\nkind: PlacementDecision\n"
+        f"metadata: {{name: two-1, namespace: ops, labels: {{{CLUSTER}/placement: two}}}}\n"
+        "status: {decisions: [{clusterName: c3}]}\n"
+    )
+    wanted = addon(placed(entry("two")))
+    assert sorted(addons(fleet(two, wanted))) == ["c1"]
+    assert sorted(addons(fleet(two, wanted, decision))) == ["c3"]
+    state = KnownState(placements={("default", "ops/two"): ["c2"]})
+    assert sorted(addons(fleet(two, wanted, decision, state=state))) == ["c2"]
+
+
+@pytest.mark.rule("S32")
+def test_placements_show_their_groups_and_why_others_are_not_chosen() -> None:
+    groups = (
+        "{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {region: eu}}}}],"
+        " decisionStrategy: {groupStrategy: {decisionGroups:"
+        " [{groupName: first, groupClusterSelector: {labelSelector: {matchLabels: {first: 'yes'}}}}]}}}"
+    )
+    read = fleet(placement("grouped", groups), cluster("c4", "region: eu, first: 'yes'"))
+    (item,) = [each for each in get(read, EVERYWHERE, "placements")["items"] if each["metadata"]["name"] == "grouped"]
+    found = [(each["decisionGroupName"], each["clusters"]) for each in item["status"]["decisionGroups"]]
+    assert found == [("first", ["c4"]), ("", ["c1", "c2"])]
+    (other,) = item["status"]["notSelected"]
+    assert (other["clusters"], "region" in other["reason"]) == (["c3"], True)
+
+
+def native(kind: str, name: str, spec: str) -> str:
+    return (
+        f"apiVersion: fleetform.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}, namespace: acme,"
+        f" labels: {{zone: {name}}}}}\nspec: {spec}\n"
+    )
+
+
+NATIVE = documents(
+    *(native("Cluster", name, "{}") for name in ("a", "b", "c")),
+    native(
+        "PluginDefinition",
+        "web",
+        "{version: 1.0.0, source: {manifests: {path: ./m}}, options: [{name: count, type: int}]}",
+    ),
+    native("Placement", "two", "{numberOfClusters: 2}"),
+    native("Placement", "one", "{numberOfClusters: 1}"),
+)
+
+
+def clusters_of(read: Fleet) -> dict[str, Any]:
+    return {key[1]: plugin.options["count"].value for key, plugin in read.decisions.plugins.items()}
+
+
+def test_native_presets_and_groups_take_placements_too() -> None:
+    preset = (
+        "{placement: {name: two}, plugin: {pluginDefinition: web, optionValues: {count: 1}},"
+        " groups: [{name: first, placement: {name: one}, optionValues: {count: 2}}]}"
+    )
+    read = fleet_of(documents(NATIVE, native("PluginPreset", "web", preset)))
+    assert (read.errors, clusters_of(read)) == ((), {"a": 2, "b": 1})
+
+
+def test_a_placement_that_is_not_there_warns_and_chooses_nothing() -> None:
+    preset = "{placement: {name: tow}, plugin: {pluginDefinition: web}}"
+    read = fleet_of(documents(NATIVE, native("PluginPreset", "web", preset)))
+    assert read.decisions.plugins == {}
+    assert [(each.code, each.hint) for each in read.findings if each.code == "missing-reference"] == [
+        ("missing-reference", "did you mean two?")
+    ]
