@@ -93,8 +93,8 @@ def test_a_list_made_from_a_map_has_the_order_of_the_keys() -> None:
     [
         ("1 +", "Syntax error: mismatched input '<EOF>' (column 4)"),
         ("1\n+ +", "Syntax error: mismatched input '+' (line 2, column 3)"),
-        ("region", "undeclared reference to 'region' (in container '') (column 1)"),
-        ("[1, nope]", "undeclared reference to 'nope' (in container '') (column 5)"),
+        ("region", "undeclared reference to 'region' (column 1)"),
+        ("[1, nope]", "undeclared reference to 'nope' (column 5)"),
         ("1 == 'a'", "found no matching overload for '_==_' applied to '(int, string)' (column 3)"),
     ],
 )

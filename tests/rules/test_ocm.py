@@ -218,3 +218,30 @@ def test_a_placement_that_is_not_there_warns_and_chooses_nothing() -> None:
     assert [(each.code, each.hint) for each in read.findings if each.code == "missing-reference"] == [
         ("missing-reference", "did you mean two?")
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "path"),
+    [
+        (
+            "{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a, operator: In}]}}}]}",
+            "bad-selector",
+            "spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0]",
+        ),
+        (
+            "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['cluster.']}}}]}",
+            "bad-expression",
+            "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]",
+        ),
+        ("{tolerations: [{operator: Equal}]}", "bad-value", "spec.tolerations[0]"),
+        (
+            "{prioritizers: [{scoreCoordinate: {builtIn: Steadi}}]}",
+            "bad-value",
+            "spec.prioritizers[0].scoreCoordinate.builtIn",
+        ),
+        ("{prioritizers: [{scoreCoordinate: {type: AddOn}}]}", "missing-field", "spec.prioritizers[0].scoreCoordinate"),
+    ],
+)
+def test_a_placement_that_cannot_mean_what_it_says_is_an_error_at_its_place(spec: str, code: str, path: str) -> None:
+    read = fleet_of(documents(NATIVE, native("Placement", "odd", spec)))
+    assert [(each.code, each.path) for each in read.errors] == [(code, path)]

@@ -23,16 +23,27 @@ _STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.\s*(ma
 def _environment() -> Any:
     # Imported on first use: most fleets have no expression, and start-up time counts.
     from cel_expr_python import cel
+    from cel_expr_python.ext import ext_strings
 
     tree = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
-    anything = cel.Type.List(cel.Type.DYN)
-    overloads = [
-        cel.Overload(f"ordered_{name}", return_type=anything, parameters=[type_], is_member=True, impl=_ordered)
-        for name, type_ in (("map", cel.Type.MAP), ("list", cel.Type.LIST))
-    ]
     texts = dict.fromkeys(("text", "pattern"), cel.Type.STRING)
     variables = {**dict.fromkeys(VARIABLES, tree), **texts, "value": cel.Type.DYN}
-    return cel.NewEnv(variables=variables, functions=[cel.FunctionDecl("ordered", overloads)])
+    return cel.NewEnv(variables=variables, functions=[ordered(cel)], extensions=[ext_strings.ExtStrings()])
+
+
+def ordered(cel: Any) -> Any:
+    """The function that every environment needs: what goes through a map goes by its keys in order."""
+    overloads = [
+        cel.Overload(
+            f"ordered_{name}",
+            return_type=cel.Type.List(cel.Type.DYN),
+            parameters=[type_],
+            is_member=True,
+            impl=_ordered,
+        )
+        for name, type_ in (("map", cel.Type.MAP), ("list", cel.Type.LIST))
+    ]
+    return cel.FunctionDecl("ordered", overloads)
 
 
 def _ordered(value: Any) -> Any:
@@ -42,10 +53,15 @@ def _ordered(value: Any) -> Any:
 @lru_cache(maxsize=16_384)
 def compile_expression(text: str) -> Any:
     """The compiled expression; ExpressionError says where it is wrong."""
+    return compile_in(_environment(), text)
+
+
+def compile_in(environment: Any, text: str) -> Any:
+    """An expression, compiled where it means something."""
     try:
-        compiled = _environment().compile(text)
+        compiled = environment.compile(text)
         in_order = _STRING_OR_MACRO.sub(_in_order, text)
-        return compiled if in_order == text else _environment().compile(in_order)
+        return compiled if in_order == text else environment.compile(in_order)
     except RuntimeError as error:
         raise ExpressionError(_compile_message(str(error))) from error
 
@@ -72,6 +88,7 @@ def _compile_message(text: str) -> str:
     column, _, message = rest.partition(": ")
     if not line.isdigit():
         return first
+    message = message.split(" (in container")[0]
     where = f"column {column}" if line == "1" else f"line {line}, column {column}"
     return f"{message.split(', expecting')[0].split(' expecting {')[0].strip()} ({where})"
 
@@ -100,13 +117,18 @@ def evaluate_value(text: str, value: Any) -> Any:
 
 def evaluate(text: str, context: dict[str, Any]) -> Any:
     """The expression's value as a tree; ExpressionError where it has none."""
+    return _as_tree(run(compile_expression(text), context).plain_value())
+
+
+def run(compiled: Any, context: dict[str, Any]) -> Any:
+    """What a compiled expression gives; ExpressionError where it fails."""
     try:
-        result = compile_expression(text).eval(data=context)
+        result = compiled.eval(data=context)
     except RuntimeError as error:
         raise ExpressionError(_run_message(str(error))) from error
     if str(result.type()) == "ERROR":
         raise ExpressionError(_run_message(str(result.value())))
-    return _as_tree(result.plain_value())
+    return result
 
 
 def _run_message(text: str) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fleetform.engine.lifecycle import clamped
 from fleetform.engine.lint.catalogs import lint_catalog
 from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.placements import lint_placement
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_selector
 from fleetform.engine.ranges import RangeError, parse_range
@@ -45,22 +46,10 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
         _lint_support(report, spec)
         _lint_ceilings(report, spec, known)
     elif isinstance(spec, PlacementSpec):
-        _lint_placement(report, spec)
+        lint_placement(report, spec, known)
     elif isinstance(spec, CatalogSpec):
         lint_catalog(report, spec)
     return report.found
-
-
-def _lint_placement(report: Report, spec: PlacementSpec) -> None:
-    for index, predicate in enumerate(spec.predicates or []):
-        required = predicate.required_cluster_selector
-        if required is None or required.label_selector is None:
-            continue
-        try:
-            compile_labels(required.label_selector)
-        except SelectorError as error:
-            path = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
-            report.error("bad-selector", error.message, "fix the selector", *path, *error.where)
 
 
 def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Known) -> None:

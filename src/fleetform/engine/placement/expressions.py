@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
@@ -11,23 +10,17 @@ from typing import Any
 import msgspec
 import semver
 
-from fleetform.engine.expressions import ExpressionError
+from fleetform.engine.expressions import ExpressionError, compile_in, ordered, run
 from fleetform.engine.placement.facts import parse_quantity
 from fleetform.engine.versions import parse_version
 
 _VARIABLES = ("cluster", "organization", "managedCluster")
-_PLACE = re.compile(r"<input>:(?P<line>[0-9]+):(?P<column>[0-9]+): (?P<message>[^\n]*)")
 
 
 def holds(text: str, context: dict[str, Any]) -> bool:
     """Whether an expression holds; ExpressionError where it says neither yes nor no."""
-    try:
-        result = compile_condition(text).eval(data=context)
-    except RuntimeError as error:
-        raise ExpressionError(_message(str(error))) from error
+    result = run(compile_condition(text), context)
     kind = str(result.type())
-    if kind == "ERROR":
-        raise ExpressionError(_message(str(result.value())))
     if kind != "BOOL":
         raise ExpressionError(f"it gives a value of type {kind.lower()}, not true or false")
     return bool(result.value())
@@ -36,19 +29,7 @@ def holds(text: str, context: dict[str, Any]) -> bool:
 @lru_cache(maxsize=4_096)
 def compile_condition(text: str) -> Any:
     """The compiled expression; ExpressionError says where it is wrong."""
-    try:
-        return _environment().compile(text)
-    except RuntimeError as error:
-        raise ExpressionError(_message(str(error))) from error
-
-
-def _message(text: str) -> str:
-    place = _PLACE.search(text)
-    if place:
-        line = "" if place["line"] == "1" else f"line {place['line']}, "
-        return f"{place['message'].split(' (in container')[0]} ({line}column {place['column']})"
-    code, _, rest = text.partition(": ")
-    return (rest if code.isupper() else text).replace("Key not found in map : ", "there is no key ")
+    return compile_in(_environment(), text)
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +45,7 @@ def _environment() -> Any:
         functions.setdefault(name, []).append(overload)
     return cel.NewEnv(
         variables=dict.fromkeys(_VARIABLES, cel.Type.Map(cel.Type.STRING, cel.Type.DYN)),
-        functions=[cel.FunctionDecl(name, overloads) for name, overloads in functions.items()],
+        functions=[ordered(cel), *(cel.FunctionDecl(name, overloads) for name, overloads in functions.items())],
         extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
     )
 
