@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 STARTS = {
     "README.md": "examples/fleet",
     "docs/how-to/find-out-why.md": "examples/fleet",
+    "docs/how-to/open-cluster-management.md": "examples/seed-1",
     "docs/how-to/pull-request-check.md": "examples/fleet",
     "docs/reference/cli.md": "examples/fleet",
     "examples/seed-0/README.md": "examples/seed-0",

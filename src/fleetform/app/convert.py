@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from fleetform.app.convert_ocm import as_native, is_native_kind, native_name, ocm_losses
 from fleetform.app.fleet import Fleet
 from fleetform.formats.yaml_out import write_documents
 from fleetform.model.kinds import API_VERSION
@@ -25,11 +27,12 @@ class Converted:
     path: str
     object: Object[Any]
     changed: bool
+    tree: dict[str, Any]
     release: tuple[str, str] | None = None
 
     def text(self, folder: str | None = None) -> str:
         """The manifest; paths of its sources are rewritten for the folder that it is written to."""
-        tree = native_tree(self.object)
+        tree = copy.deepcopy(self.tree)
         if self.release is not None:
             # What a release is called by default differs from system to system: written out, it stays the same.
             template = tree["spec"].get("plugin", tree["spec"])
@@ -58,22 +61,29 @@ def convert(fleet: Fleet) -> list[Converted]:
         if plugin.target.owner.dialect != "native"
     }
     converted = [
-        Converted(_path(each), each, each.dialect != "native" or each.ref in respelt, releases.get(each))
+        Converted(
+            _path(each),
+            each,
+            each.dialect != "native" or each.ref in respelt,
+            as_native(fleet, each, native_tree(each)) if each.dialect == "ocm" else native_tree(each),
+            releases.get(each),
+        )
         for each in fleet.snapshot.objects
-        if each.spec is not None
+        if each.spec is not None and is_native_kind(each) and each.origin.file not in fleet.brought.files
     ]
     return sorted(converted, key=lambda each: each.path)
 
 
 def left_out(fleet: Fleet) -> list[str]:
     """Objects of other systems that there is nothing to convert about."""
-    return sorted({f"{each.ref.kind} {each.ref.name}" for each in fleet.snapshot.objects if each.spec is None})
+    left = [each for each in fleet.snapshot.objects if each.spec is None or not is_native_kind(each)]
+    return sorted({f"{each.ref.kind} {each.ref.name}" for each in left})
 
 
 def losses(fleet: Fleet) -> list[Diagnostic]:
     """What the other system says and a native file cannot, or may not."""
     codes = ("foreign-note", "unknown-field", "bad-expression", "undeclared-option")
-    return [each for each in fleet.object_findings if each.code in codes]
+    return [*(each for each in fleet.object_findings if each.code in codes), *ocm_losses(fleet)]
 
 
 def native_tree(object_: Object[Any]) -> dict[str, Any]:
@@ -89,4 +99,4 @@ def _path(object_: Object[Any]) -> str:
     ref = object_.ref
     version = f"-{object_.spec.version}" if ref.kind == "PluginDefinition" else ""
     plural = re.sub("ys$", "ies", f"{ref.kind.lower()}s")
-    return f"{ref.organization}/{plural}/{ref.name}{version}.yaml"
+    return f"{ref.organization}/{plural}/{native_name(ref)}{version}.yaml"
