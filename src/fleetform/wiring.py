@@ -35,4 +35,4 @@ def open_fleet(
 
 
 def _now() -> datetime:
-    return datetime.now(UTC)
+    return datetime.now(UTC).replace(microsecond=0)

@@ -7,14 +7,14 @@ from typing import Any
 from fleetform.app.errors import AmbiguousError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.lifecycle import known_announcement
 from fleetform.engine.prepare import rules_in
-from fleetform.engine.times import parse_time, time_text
+from fleetform.engine.times import time_text
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.decisions import Revision
 
 View = dict[str, Any]
-_ANNOUNCED = "fleetform.dev/announced"
 
 
 def feed(fleet: Fleet, scope: Scope) -> dict[str, View]:
@@ -56,10 +56,5 @@ def _release(fleet: Fleet, revision: Revision) -> View:
 
 
 def _announced(fleet: Fleet, revision: Revision) -> str | None:
-    stamp = (revision.object.metadata.annotations or {}).get(_ANNOUNCED)
-    try:
-        known = parse_time(stamp) if stamp is not None else None
-    except ValueError:
-        known = None
-    known = known or fleet.snapshot.announced.get((revision.object.ref, revision.version))
-    return time_text(known) if known is not None else None
+    announced = known_announcement(revision, fleet.snapshot)
+    return time_text(announced) if announced is not None else None

@@ -109,10 +109,17 @@ def _own_grace(revision: Revision) -> timedelta:
 
 
 def announced_at(revision: Revision, snapshot: Snapshot) -> datetime:
-    """When a revision was announced: its annotation, else the stamp of an earlier pass, else now."""
-    otherwise = snapshot.announced.get((revision.object.ref, revision.version), snapshot.at)
+    """When a revision was announced: now, where nobody said when."""
+    return known_announcement(revision, snapshot) or snapshot.at
+
+
+def known_announcement(revision: Revision, snapshot: Snapshot) -> datetime | None:
+    """When a revision was announced, as its annotation says, or the stamp of an earlier pass."""
     stamp = (revision.object.metadata.annotations or {}).get(ANNOUNCED)
     try:
-        return parse_time(stamp) if stamp is not None else otherwise
+        if stamp is not None:
+            return parse_time(stamp)
     except ValueError:
-        return otherwise
+        # Said where the definition stands.
+        pass
+    return snapshot.announced.get((revision.object.ref, revision.version))
