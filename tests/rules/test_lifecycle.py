@@ -441,3 +441,9 @@ def test_a_version_may_lengthen_the_grace_and_only_a_policy_forces(
 def test_a_plugin_that_runs_what_it_wants_has_no_upgrade_before_it() -> None:
     fleet = fleet_running("1.0.0")
     assert explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"] is None
+
+
+def test_an_announcement_that_is_no_time_is_an_error_at_its_place() -> None:
+    odd = announced("2.0.0", "{breaking: false}").replace("2026-10-01", "soon")
+    (found,) = fleet_with(newer=odd).errors
+    assert (found.code, found.path) == ("bad-stamp", "metadata.annotations.fleetform.dev/announced")

@@ -9,8 +9,10 @@ from msgspec import UNSET
 
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.expressions import ExpressionError, compile_expression, matches
+from fleetform.engine.lifecycle import ANNOUNCED
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
+from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec
 from fleetform.model.objects import At, Object
@@ -37,10 +39,21 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     else:
         say = report.warn if object_.dialect == "native" else report.note
         say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
+    _lint_announcement(report)
     _lint_options(report, spec.options or [])
     _lint_configs(report, spec)
     _lint_changes(report, spec)
     return report.found
+
+
+def _lint_announcement(report: Report) -> None:
+    stamp = (report.object.metadata.annotations or {}).get(ANNOUNCED)
+    try:
+        if stamp is not None:
+            parse_time(stamp)
+    except ValueError:
+        hint = "write a time such as 2026-03-01T12:00:00Z"
+        report.error("bad-stamp", f"{stamp} is not a time", hint, "metadata", "annotations", ANNOUNCED)
 
 
 def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
