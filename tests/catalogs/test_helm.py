@@ -153,7 +153,7 @@ def test_what_a_definition_cannot_say_is_told(server: HelmServer) -> None:
     server.add("web", "1.0.0", packed_chart("web", "1.0.0", "/a: 1\nb: 1\n"))
     holdings = read(server)
     assert files(holdings) == ["web-1.0.0"]
-    assert holdings.problems == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
+    assert holdings.told == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
 
 
 def test_of_two_of_one_version_the_first_counts(server: HelmServer) -> None:

@@ -285,7 +285,7 @@ def test_a_chart_that_cannot_be_read_leaves_the_others(server: OciServer, opened
     holdings = read_oci(opened(where), None, {})
     assert [holding.file for holding in holdings.found] == ["web-1.0.0"]
     assert list(holdings.marks) == ["1.0.0"]
-    assert [problem.removeprefix(where).partition(";")[0] for problem in holdings.problems] == [
+    assert [problem.removeprefix(where).partition(";")[0] for problem in sorted(holdings.told)] == [
         ":1.0.0: the value '/a' cannot be an option, and is left out",
         ":1.1.0: it is not a .tar.gz archive, or a broken one",
         ":1.2.0: the chart in it is version 9.9.9",
@@ -346,7 +346,7 @@ def test_a_file_that_is_no_text_leaves_the_others(server: OciServer, opened: Ope
     push_files(server, "a", "1.0", {"a.yaml": b"\xff", "b.yaml": "n: 1"})
     holdings = read_oci(opened(server.repository("a")), None, {})
     assert texts(holdings) == {("1.0", "b.yaml"): "n: 1"}
-    assert holdings.problems == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
+    assert holdings.told == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
 
 
 def test_what_is_known_is_not_fetched_again(server: OciServer, opened: Open) -> None:

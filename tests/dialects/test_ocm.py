@@ -528,7 +528,7 @@ def test_the_seeds_add_on_is_a_definition_and_the_preset_that_installs_it() -> N
 def test_the_seeds_add_on_of_a_cluster_is_the_plugin_that_the_preset_makes_there() -> None:
     reading = read(SEED_ADD_ON_OF_CLUSTER)
     found = made(reading)
-    assert (found.ref, found.dialect) == (Ref("Plugin", "acme", "example-cluster1"), "ocm")
+    assert (found.ref, found.dialect) == (Ref("Plugin", "acme", "cluster1/example"), "ocm")
     assert (reading.diagnostics, reading.also) == ((), ())
     assert found.spec == PluginSpec(
         preset_ref=NameRef("example"), cluster_name="cluster1", configs=[ConfigRef("", "r2", "n3")]

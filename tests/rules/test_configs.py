@@ -389,3 +389,38 @@ def test_a_change_of_content_set_or_order_is_named(files: dict[str, str], change
     on_us = [change for change in view["changes"] if change["cluster"] == "us-1"]
     assert {(each["name"], each["change"]) for change in on_us for each in change["configs"]} == changes
     assert bool(on_us) == bool(changes)
+
+
+# ---- Secrets, namespaces
+
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: acme}\nstringData: {password: hunter2}\n"
+
+
+@pytest.mark.rule("B18", "S5")
+@pytest.mark.parametrize("use", ["Last", "All", "None"])
+def test_a_secret_as_config_shows_nothing_of_its_content(use: str) -> None:
+    taking = definition(f"{{group: '', resource: secrets, values: {{from: /stringData, to: creds, use: {use}}}}}")
+    read = fleet(
+        secret=SECRET, definition=taking, preset=preset("{group: '', resource: secrets, name: s}"), instance=""
+    )
+    view = explain(read, plugin_on(read, "eu-1"))
+    assert "hunter2" not in str(view)
+    assert view["target"]["inputHash"] is None
+    assert [each.code for each in read.errors] == (["bad-value"] if use == "All" else [])
+
+
+def test_a_config_without_a_namespace_lies_in_its_organization() -> None:
+    bare = f"apiVersion: {GROUP}/v1\nkind: R2\nmetadata: {{name: n3}}\nspec: {{number: 3}}\n"
+    others = CONFIGS.replace(config("r2", "n3", "{number: 3}"), "").rstrip("-\n") + "\n"
+    files = {"configs": others, "bare": bare}
+    base = {"clusters": CLUSTERS, "definition": definition(), "preset": preset(ref("r2", "n3"))}
+    texts = {
+        f"{name}.yaml": text.replace("namespace: acme", "namespace: default")
+        for name, text in {**base, **files}.items()
+    }
+    read = fleet_of(texts)
+    plugin = read.decisions.plugins["default", "eu-1", "web-eu-1"]
+    assert [(each.identity[3], each.config is not None) for each in plugin.configs.effective] == [
+        ("n1", True), ("n3", True),
+    ]  # fmt: skip

@@ -245,3 +245,21 @@ def test_a_placement_that_is_not_there_warns_and_chooses_nothing() -> None:
 def test_a_placement_that_cannot_mean_what_it_says_is_an_error_at_its_place(spec: str, code: str, path: str) -> None:
     read = fleet_of(documents(NATIVE, native("Placement", "odd", spec)))
     assert [(each.code, each.path) for each in read.errors] == [(code, path)]
+
+
+@pytest.mark.parametrize("odd", ["labels: foo", "labels: {}"])
+@pytest.mark.parametrize("status", ["[1]", "{decisions: 3}", "{decisions: [1, {clusterName: [x]}]}"])
+def test_a_decision_of_an_odd_shape_is_no_memory(odd: str, status: str) -> None:
+    decision = (
+        f"apiVersion: {CLUSTER}/v1beta1\nkind: PlacementDecision\nmetadata: {{name: d, namespace: ops, {odd}}}\n"
+        f"status: {status}\n"
+    )
+    assert sorted(addons(fleet(addon(placed(entry("eu"))), decision))) == ["c1", "c2"]
+
+
+def test_addons_whose_names_join_to_the_same_text_are_two() -> None:
+    two = addon("{type: Manual}") + "---\n" + addon("{type: Manual}").replace("name: agent}", "name: agent-c}")
+    clusters = documents(cluster("c-x"), cluster("x"))
+    one, other = installed("c-x"), installed("x").replace("name: agent,", "name: agent-c,")
+    read = fleet(two, clusters, one, other)
+    assert (read.errors, sorted(addons(read))) == ((), ["c-x", "x"])

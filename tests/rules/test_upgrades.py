@@ -353,3 +353,53 @@ def test_an_announcement_that_was_stamped_counts_from_then() -> None:
     fleet = fleet_running(state, newer=NEWER, limits=policy("notice: 3d"))
     upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
     assert (upgrade["announcedAt"], upgrade["notBefore"]) == ("2026-10-20T00:00:00Z", "2026-10-23T00:00:00Z")
+
+
+# ---- What runs is of another definition, or no longer offered
+
+
+def test_a_preset_that_takes_another_definition_is_no_upgrade() -> None:
+    other = DEFINITION.replace("name: web", "name: web2").replace("1.0.0", "2.0.0") + "  changes: {breaking: true}\n"
+    older = DEFINITION.replace("name: web", "name: web2")
+    after = PRESET.replace("{name: web}\n", "{name: web2}\n") + "    releaseName: web\n    releaseNamespace: web\n"
+    view = diff(fleet_with(), fleet_with(other=other, older=older, preset=after), ACME)
+    assert {(each["action"], len(each["blocked"])) for each in view["changes"]} == {("reconfigure", 0)}
+    assert view["upgrades"] == []
+
+
+def test_an_organizations_own_definition_over_the_platforms_is_an_upgrade() -> None:
+    platform = DEFINITION.replace("namespace: acme", "namespace: fleetform-system")
+    others = {name: text for name, text in BASE.items() if name != "definition.yaml"}
+    before = fleet_of({**others, "platform.yaml": platform})
+    after = fleet_of({**others, "platform.yaml": platform, "own.yaml": version("2.0.0", "{breaking: true}")})
+    (upgrade,) = diff(before, after, ACME)["upgrades"]
+    assert (upgrade["from"], upgrade["to"], upgrade["breaking"]) == ("1.0.0", "2.0.0", True)
+
+
+@pytest.mark.rule("S26")
+def test_a_version_that_is_no_longer_offered_still_says_what_is_secret_and_what_was_renamed() -> None:
+    newer = version("1.2.0", token="{name: token, type: string}", host="{name: server, type: string}")
+    middle = version("1.1.0", "{migrations: [{rename: {from: host, to: server}}]}", host="{name: server, type: string}")
+    values = override("values", "[{path: host, value: x}, {path: token, value: hunter2}]")
+    before = fleet_with(middle=middle, values=values)
+    after = fleet_with(definition=newer, values=values).after(before)
+    plugin = plugin_on(after, "eu-1")
+    assert (plugin.version, gates(plugin)) == ("1.2.0", [])
+    assert plugin.options["server"].value == "x"
+    assert "hunter2" not in str(explain(after, plugin))
+
+
+@pytest.mark.rule("R2-48")
+def test_a_pin_that_selects_no_cluster_now_is_a_pin_all_the_same() -> None:
+    nowhere = wanting("1.0.0").replace("clusterSelector: {}", "clusterSelector: {clusterNames: [gone]}")
+    spare = nowhere.replace("name: web, namespace", "name: spare, namespace")
+    fleet = fleet_with(newer=NEWER, spare=spare, limit=policy("revisionHistory: 0"))
+    found = statuses(fleet)["1.0.0"]
+    assert (found["pinned"], found["prunable"]) == (True, False)
+
+
+def test_whose_parts_an_upgrade_meets_is_told_too() -> None:
+    renamed = version("1.1.0", "{migrations: [{rename: {from: labels, to: tags}}]}", labels="{name: tags, type: map}")
+    values = override("values", "[{path: labels.team, value: a}]")
+    (upgrade,) = diff(fleet_with(values=values), fleet_with(values=values, newer=renamed), ACME)["upgrades"]
+    assert ("labels.team", "migrated") in {(each["path"], each["effect"]) for each in upgrade["affected"]}

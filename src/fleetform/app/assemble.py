@@ -92,13 +92,17 @@ def _selected(state: KnownState, others: Iterable[Object[Any]]) -> dict[Ref, fro
     for each in others:
         if each.ref.kind != "PlacementDecision" or not isinstance(each.content, dict):
             continue
-        metadata, status = each.content.get("metadata") or {}, each.content.get("status") or {}
-        name = (metadata.get("labels") or {}).get(_PLACEMENT)
+        metadata, decisions = _map(each.content.get("metadata")), _map(each.content.get("status")).get("decisions")
+        name = _map(metadata.get("labels")).get(_PLACEMENT)
         ref = Ref("Placement", each.ref.organization, f"{metadata.get('namespace', 'default')}/{name}")
-        decisions = [one for one in status.get("decisions") or [] if isinstance(one, dict)]
-        found.setdefault(ref, set()).update(str(one.get("clusterName")) for one in decisions)
+        clusters = [_map(one).get("clusterName") for one in (decisions if isinstance(decisions, list) else ())]
+        found.setdefault(ref, set()).update(one for one in clusters if isinstance(one, str))
     chosen = {ref: frozenset(names) for ref, names in found.items()}
     return {**chosen, **{Ref("Placement", *key): frozenset(names) for key, names in state.placements.items()}}
+
+
+def _map(tree: Any) -> dict[str, Any]:
+    return tree if isinstance(tree, dict) else {}
 
 
 def _rejected(state: KnownState, owners: dict[Ref, Object[Any]]) -> dict[Ref, frozenset[str]]:

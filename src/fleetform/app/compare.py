@@ -131,6 +131,9 @@ def _release(plugin: PluginDecision) -> tuple[str, str, str]:
 def _action(one: PluginDecision, other: PluginDecision) -> str:
     if one.target.owner.ref != other.target.owner.ref:
         return "handover"
+    if one.target.definition != other.target.definition:
+        # Versions of two definitions do not compare.
+        return "reconfigure"
     if one.version is not None and other.version is not None and one.version != other.version:
         return "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
     return "reconfigure"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.app.fleet import Fleet
+from fleetform.engine.names import generated_name
 from fleetform.model.kinds import KINDS
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
@@ -24,7 +25,11 @@ def native_name(ref: Ref) -> str:
 
 def as_native(fleet: Fleet, object_: Object[Any], tree: Tree) -> Tree:
     """The tree with names that a native file can bear, and a preset's clusters written down as they are now."""
-    tree["metadata"] |= {"name": native_name(object_.ref), "namespace": object_.ref.organization}
+    name = native_name(object_.ref)
+    if object_.ref.kind == "Plugin":
+        # Beside a preset it bears the name that the preset gives it.
+        name = generated_name(object_.spec.preset_ref.name, object_.spec.cluster_name)
+    tree["metadata"] |= {"name": name, "namespace": object_.ref.organization}
     if object_.ref.kind != "PluginPreset":
         return tree
     spec = tree["spec"]

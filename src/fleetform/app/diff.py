@@ -38,7 +38,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
     after = after.after(before)
     changes, unknown = compare(before, after, scope)
     locator = after.input.locator
-    upgrades = _upgrades(after, changes)
+    upgrades = _upgrades(before, after, changes)
     breaking = {key for key, each in upgrades.items() if each["breaking"]}
     views = [_change_view(before, after, change, _span_key(change) in breaking) for change in changes]
     return {
@@ -200,14 +200,14 @@ def _span_key(change: PluginChange) -> SpanKey | None:
     return goal.object.ref.organization, goal.object.ref.name, change.before.version or "", goal.version
 
 
-def _upgrades(after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, View]:
+def _upgrades(before: Fleet, after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, View]:
     """Every span of versions that plugins pass, once: what it brings, on how many clusters, whose values it meets."""
     spans: dict[SpanKey, list[PluginChange]] = {}
     for change in changes:
         key = _span_key(change)
         if key is not None:
             spans.setdefault(key, []).append(change)
-    return {key: _span_view(after, spans[key]) for key in sorted(spans, key=_span_order)}
+    return {key: _span_view(before, after, spans[key]) for key in sorted(spans, key=_span_order)}
 
 
 def _span_order(key: SpanKey) -> tuple[Any, ...]:
@@ -215,14 +215,16 @@ def _span_order(key: SpanKey) -> tuple[Any, ...]:
     return organization, name, parse_version(low), parse_version(high)
 
 
-def _span_view(after: Fleet, members: list[PluginChange]) -> View:
+def _span_view(before: Fleet, after: Fleet, members: list[PluginChange]) -> View:
     low, high = members[0].before, members[0].after
     assert low is not None
     assert high is not None
     goal = high.target.revision
     assert goal is not None
-    versions = after.decisions.versions_of(goal)
-    span = span_between(versions, versions[low.version or ""], goal)
+    running = low.target.revision
+    assert running is not None
+    versions = {**before.decisions.versions_of(running), **after.decisions.versions_of(goal)}
+    span = span_between(versions, running, goal)
     told = span_view(span, versions)
     affected = {}
     for change in members:

@@ -46,11 +46,14 @@ class Fleet:
         both = [key for key in then.definitions if key in now.definitions]
         recorded = {key: digest for key in both if (digest := before.digests(key).found) is not None}
         found = {key: digest for key in recorded if (digest := self.digests(key).found) is not None}
+        installed = {key: plugin.target.definition for key, plugin in before.decisions.plugins.items()}
+        known = {**then.retired, **then.definitions, **now.retired}
         runs = {key: plugin.version for key, plugin in before.decisions.plugins.items() if plugin.version is not None}
         snapshot = replace(
             now,
             running={**runs, **now.running},
-            retired={key: each for key, each in then.definitions.items() if key not in now.definitions},
+            installed={**installed, **now.installed},
+            retired={key: each for key, each in known.items() if key not in now.definitions},
             selected={**_chosen(before.placements), **now.selected},
             recorded={**recorded, **now.recorded},
             found={**found, **now.found},

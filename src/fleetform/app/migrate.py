@@ -17,6 +17,7 @@ from fleetform.engine.effects import hidden_items, winning_items
 from fleetform.engine.paths import normal_form, parse_path, text_of
 from fleetform.engine.resolve import same_value
 from fleetform.formats.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
+from fleetform.formats.yaml_spans import line_starts
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
 from fleetform.ports import Files
@@ -79,11 +80,14 @@ def migrate(fleet: Fleet, files: Files) -> Migration:
 
 def _edited(text: str, moves: list[Move]) -> str:
     """A file's text with its moves made, document by document, the last one first: lines above stay where they are."""
-    documents: dict[int, list[Move]] = {}
+    documents: dict[tuple[int, int], list[Move]] = {}
     for move in moves:
-        documents.setdefault(move.at.origin.first_line, []).append(move)
-    for first_line in sorted(documents, reverse=True):
-        text = edit_yaml(text, [edit for move in documents[first_line] for edit in _edits(move)], first_line)
+        documents.setdefault((move.at.origin.first_line, move.at.origin.last_line), []).append(move)
+    starts = [*line_starts(text), len(text)]
+    for lines in sorted(documents, reverse=True):
+        start, end = starts[lines[0] - 1], starts[min(lines[1], len(starts) - 1)]
+        edited = edit_yaml(text[start:end], [edit for move in documents[lines] for edit in _edits(move)])
+        text = text[:start] + edited + text[end:]
     return text
 
 
@@ -111,7 +115,7 @@ class _Readings:
         self._seen: set[Shared] = set()
         self._secret = {
             form
-            for versions in fleet.decisions.revisions.values()
+            for versions in (*fleet.decisions.revisions.values(), *fleet.decisions.retired.values())
             for revision in versions.values()
             for form, option in revision.forms.items()
             if option.type == "secret"
@@ -153,7 +157,8 @@ class _Readings:
         self._hear(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
 
     def _hear(self, plugin: PluginDecision, item: Item, outcome: Outcome) -> None:
-        if item.layer.name == "default":
+        if item.layer.name in ("default", "config"):
+            # Written by the definition's author, or in an object that is none of ours.
             return
         if item.migrated_from is not None and outcome.steps is not None:
             outcome = Outcome(item.steps, item.value)
@@ -191,9 +196,11 @@ def _place(move: Move) -> tuple[str, int, str]:
 
 def _as_written(move: Move) -> Move:
     """The move without a value where that is the one that stands there already."""
-    written = _written_value(move.item)
     value = move.outcome.value
-    if value is ABSENT or (written is not ABSENT and same_value(value, written)):
+    if value is ABSENT:
+        return move
+    written = _written_value(move.item)
+    if written is not ABSENT and same_value(value, written):
         return move._replace(outcome=move.outcome._replace(value=ABSENT))
     return move
 

@@ -61,10 +61,20 @@ def _mask_addresses(spec: View) -> None:
                 source[kind][field] = shown(source[kind][field])
 
 
+def _mask_source(source: View) -> None:
+    """The addresses of what a definition renders may hold the same."""
+    helm, git = source.get("helm"), (source.get("kustomize") or {}).get("git")
+    if helm is not None and "://" in helm["repository"]:
+        helm["repository"] = shown(helm["repository"])
+    if git is not None and "://" in git["url"]:
+        git["url"] = shown(git["url"])
+
+
 def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
     if object_.ref.kind == "Catalog":
         _mask_addresses(spec)
     if object_.ref.kind == "PluginDefinition":
+        _mask_source(spec.get("source") or {})
         for option in spec.get("options", []):
             if option["type"] == "secret":
                 option.update({field: dict(MASKED) for field in ("default", "enum") if field in option})

@@ -13,12 +13,13 @@ from fleetform.app.scope import Scope
 from fleetform.engine.against import FOR_PEOPLE
 from fleetform.engine.hashing import content_hash
 from fleetform.engine.history import judge_history
+from fleetform.engine.layers import definition_of
 from fleetform.engine.lifecycle import Lifecycle, known_announcement, lifecycle_of
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.times import parse_time, time_text
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
-from fleetform.model.objects import Ref
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Revision
 
 View = dict[str, Any]
@@ -70,22 +71,37 @@ class _Use:
         self.plugins: Counter[tuple[Name, str]] = Counter()
         self.pinned: set[tuple[Name, str]] = set()
         self._needed: set[tuple[Name, str]] = set()
+        for owner in (*fleet.snapshot.presets.values(), *fleet.snapshot.plugins.values()):
+            self._count_pin(fleet, owner)
         for key, plugin in fleet.decisions.plugins.items():
             wanted = plugin.upgrade or plugin
             revision = wanted.target.revision or plugin.target.revision
-            if revision is None:
-                continue
-            name = (revision.object.ref.organization, revision.object.ref.name)
+            name = _home(fleet, plugin.organization, plugin.target.definition)
+            if revision is not None:
+                name = (revision.object.ref.organization, revision.object.ref.name)
             if plugin.version is not None:
                 self.plugins[name, plugin.version] += 1
-            exact = _exact(plugin.target.wanted)
-            if exact is not None:
-                self.pinned.add((name, exact))
             needed = (plugin.version, wanted.version, plugin.running, fleet.state.healthy.get(key))
             self._needed.update((name, version) for version in needed if version is not None)
 
+    def _count_pin(self, fleet: Fleet, owner: Object[Any]) -> None:
+        """A pin counts whether or not it selects a cluster now."""
+        template = getattr(owner.spec, "plugin", owner.spec)
+        if template.plugin_definition is None:
+            return
+        definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
+        exact = _exact(wanted)
+        if exact is not None:
+            self.pinned.add((_home(fleet, owner.ref.organization, definition), exact))
+
     def versions(self, name: Name) -> set[str]:
         return {version for of, version in self._needed | self.pinned if of == name}
+
+
+def _home(fleet: Fleet, organization: str, definition: str) -> Name:
+    """Whose definition an organization is offered: its own, else the platform's."""
+    own = (organization, definition)
+    return own if own in fleet.decisions.revisions else (PLATFORM_NAMESPACE, definition)
 
 
 def _exact(wanted: str | None) -> str | None:

@@ -8,6 +8,8 @@ from typing import Any
 from msgspec import UNSET
 
 from fleetform.app.views import MASKED, ref_view
+from fleetform.engine.effects import hidden_items, winning_items
+from fleetform.engine.paths import normal_form, parse_path
 from fleetform.engine.span import Span
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Item, PluginDecision, Revision
@@ -18,7 +20,7 @@ View = dict[str, Any]
 
 def span_view(span: Span, versions: Mapping[str, Revision]) -> View:
     """The span as plain data; defaults of options that any version calls secret are masked."""
-    secret = {name for each in versions.values() for name, option in _by_name(each).items() if option.type == "secret"}
+    secret = {form for each in versions.values() for form, option in each.forms.items() if option.type == "secret"}
     return {
         "changelog": [_version_view(each) for each in span.passed],
         "options": {
@@ -35,14 +37,10 @@ def span_view(span: Span, versions: Mapping[str, Revision]) -> View:
     }
 
 
-def _by_name(revision: Revision) -> dict[str, Option]:
-    return {option.name: option for option in revision.options.values()}
-
-
-def _default(option: Option, secret: set[str]) -> Any:
+def _default(option: Option, secret: set[tuple[str, ...]]) -> Any:
     if option.default is UNSET:
         return None
-    return dict(MASKED) if option.name in secret else option.default
+    return dict(MASKED) if normal_form(parse_path(option.name)) in secret else option.default
 
 
 def _version_view(revision: Revision) -> View:
@@ -69,8 +67,7 @@ def _affected(span: Span, wanted: PluginDecision) -> Iterator[tuple[str, str, It
     redefaulted = {new.name for _, new in span.redefaulted}
     retyped = {new.name for _, new in span.retyped}
     for name, decision in wanted.options.items():
-        items = [item for item in (decision.winner, *decision.hidden) if item is not None]
-        for item in items:
+        for item in dict.fromkeys((*winning_items(decision), *hidden_items(decision))):
             if item.migrated_from is not None:
                 yield item.migrated_from, "migrated", item
             elif item.layer.name != "default" and name in retyped:

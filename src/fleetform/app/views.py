@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fleetform.engine.configs import UNKNOWN_HASH
 from fleetform.engine.effects import applied_overrides
 from fleetform.engine.hashing import input_hash
 from fleetform.engine.paths import PathError, get_in, set_in_tree, text_of
@@ -107,7 +108,8 @@ def has_secret(value: Any) -> bool:
 
 def plugin_hash(plugin: PluginDecision, values: dict[str, Any]) -> str | None:
     """The inputHash of a plugin with these values; None where a secret's content is not known (B18)."""
-    if plugin.target.revision is None or has_secret(values):
+    unknown = any(each.spec_hash == UNKNOWN_HASH for each in plugin.configs.effective)
+    if plugin.target.revision is None or unknown or has_secret(values):
         return None
     return input_hash({**made_of(plugin), "values": values})
 

@@ -13,7 +13,7 @@ from fleetform.load.sources import git_folder
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.git import files_at
+from fleetform.outside.git import files_at, ignored_below
 from fleetform.ports import Digests
 
 
@@ -76,11 +76,16 @@ def _key(definition: Object[PluginDefinitionSpec], helm: HelmSource) -> str:
 
 
 def _digest_of(folders: list[str]) -> str | None:
-    """One digest over the names and bytes of all files below some folders; hidden files are the editor's, or git's."""
+    """One digest over the names and bytes of all files below some folders; None where there is none, or one fails."""
     whole = hashlib.sha256()
     found = False
     for folder in folders:
-        for name, content in sorted(_files(folder)):
+        try:
+            files = sorted(_files(folder))
+        except (OSError, OutsideError):
+            return None
+        for name, content in files:
+            # Hidden files are the editor's, or git's.
             if not any(step.startswith(".") for step in name.split("/")):
                 found = True
                 whole.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode("utf-8", "surrogateescape"))
@@ -89,16 +94,16 @@ def _digest_of(folders: list[str]) -> str | None:
 
 def _files(folder: str) -> Iterator[tuple[str, bytes]]:
     """The files below a folder, or below one of a git revision, which the same files have the same digest in."""
-    try:
-        revision = git_folder(folder)
-        if revision is not None:
-            yield from files_at(*revision, ("",))
-            return
-        for root, _, names in os.walk(folder):
-            for name in names:
-                path = os.path.join(root, name)
-                if not os.path.islink(path):
-                    with open(path, "rb") as file:
-                        yield os.path.relpath(path, folder).replace(os.sep, "/"), file.read()
-    except (OSError, OutsideError):
+    revision = git_folder(folder)
+    if revision is not None:
+        yield from files_at(*revision, ("",))
         return
+    ignored = ignored_below(folder)
+    for root, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(root, name)
+            inside = os.path.relpath(path, folder).replace(os.sep, "/")
+            # What git ignores was made here, and is in no revision.
+            if os.path.isfile(path) and not os.path.islink(path) and inside not in ignored:
+                with open(path, "rb") as file:
+                    yield inside, file.read()

@@ -66,12 +66,13 @@ def read_helm(repository: str, include: Sequence[str] | None, known: Mapping[str
     fresh = [each for each in releases if not _is_known(each, known)]
     with ThreadPoolExecutor(WORKERS) as pool:
         read = list(pool.map(partial(_read_release, repository, web), fresh))
-    problems += [problem for each in read for problem in each.problems]
+    problems += [problem for each in read if each.holding is None for problem in each.problems]
+    notes = {each.holding.mark: each.problems for each in read if each.holding is not None and each.problems}
     found = [each.holding for each in read if each.holding is not None]
     # What is known and cannot be read now is still there; its old digest has it asked for again.
     marks = {each.mark: known[each.mark] for each in releases if each.mark in known}
     marks |= {holding.mark: holding.digest for holding in found if holding.digest}
-    return Holdings(digest_of(content), found, problems, marks)
+    return Holdings(digest_of(content), found, problems, notes, marks)
 
 
 class ChartLookup:

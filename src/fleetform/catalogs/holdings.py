@@ -29,17 +29,24 @@ class Holding:
 class Holdings:
     """Everything a source holds, oldest first, and what of it could not be read.
 
-    marks are the digests by which parts of the source that change on their own (a chart's version, a tag) are known
-    again: given to the next reading, it leaves out what did not change, and what belongs to no mark is gone. whole says
-    that what is not found is gone, too; is_line that the versions of a definition follow one another in time.
+    notes are what is to be said of parts that were read, by their marks. marks are the digests by which parts of the
+    source that change on their own (a chart's version, a tag) are known again: given to the next reading, it leaves out
+    what did not change, and what belongs to no mark is gone. whole says that what is not found is gone, too; is_line
+    that the versions of a definition follow one another in time.
     """
 
     revision: str
     found: list[Holding] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     whole: bool = False
     is_line: bool = False
+
+    @property
+    def told(self) -> list[str]:
+        """Everything that is to be said."""
+        return [*self.problems, *(text for texts in self.notes.values() for text in texts)]
 
 
 def why(error: Exception) -> str:

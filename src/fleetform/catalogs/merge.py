@@ -67,6 +67,8 @@ class _Reading:
         if holdings.is_line:
             self.problems = {}
         self.problems[""] = list(holdings.problems)
+        for mark, texts in holdings.notes.items():
+            self.problems[mark] = list(texts)
         self.changed = list(before.changed)
         self.newest: dict[str, Version] = {}
         self.texts: dict[str, str] = {}

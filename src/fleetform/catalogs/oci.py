@@ -62,10 +62,12 @@ def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[s
     marks = {tag: known[tag] for tag in tags if tag in known}
     marks |= {each.tag: each.digest for each in read if each.digest is not None}
     state = "".join(f"{tag} {digest}\n" for tag, digest in sorted(marks.items()))
+    said = [(each, [f"{registry.address}:{each.tag}: {problem}" for problem in each.problems]) for each in read]
     return Holdings(
         digest_of(state.encode()),
         [holding for each in read for holding in each.found],
-        [f"{registry.address}:{each.tag}: {problem}" for each in read for problem in each.problems],
+        [problem for each, texts in said if each.digest is None for problem in texts],
+        {each.tag: texts for each, texts in said if each.digest is not None and texts},
         marks,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 
 import click
 
@@ -50,7 +51,8 @@ def command(
     Values stand in what is written as they stand in the input, plain secrets included.
 
     With --migrate the files themselves are edited, and nothing in them but names and values that a newer version of a
-    definition renamed, retyped or removed. A value that a cluster still needs as it is stays.
+    definition renamed, retyped or removed. A value that a cluster still needs as it is stays. The patch that --dry-run
+    and --check show holds the lines around each edit as they stand, plain secrets included.
     """
     output = flags.only("table", "json", "yaml")
     fleet = flags.fleet((*flags.filename, *paths))
@@ -101,10 +103,13 @@ def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
 
 
 def _patch(file: str, before: str, after: str) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{file}", f"b/{file}"
-    )
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text with their ends: a patch knows no other line break than this one."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
 def _write(flags: Flags, files: list[tuple[str, str]], dry_run: bool, yes: bool) -> int:

@@ -20,7 +20,6 @@ from fleetform.dialects.ocm_fleet import (
 )
 from fleetform.dialects.ocm_manifest import Manifest
 from fleetform.dialects.reading import Reading, read_metadata
-from fleetform.engine.names import generated_name
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
@@ -167,6 +166,6 @@ _KINDS: dict[str, _Kind] = {
     ),
     "ClusterManagementAddOn": _Kind(ADDON_GROUP, _VERSIONS[ADDON_GROUP], "PluginDefinition", _by_name, read_add_on),
     "ManagedClusterAddOn": _Kind(
-        ADDON_GROUP, _VERSIONS[ADDON_GROUP], "Plugin", generated_name, read_add_on_of_cluster, of_cluster=True
+        ADDON_GROUP, _VERSIONS[ADDON_GROUP], "Plugin", _by_namespace_and_name, read_add_on_of_cluster, of_cluster=True
     ),
 }

@@ -12,12 +12,12 @@ from fleetform.engine.references import default_references, instance_configs
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import Choice
 from fleetform.engine.versions import parse_version
-from fleetform.model.objects import Object, Ref
+from fleetform.model.objects import Object
 from fleetform.model.results.configs import ConfigReference, Identity
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
 
 # What earlier passes left behind; a change of it may concern every plugin.
-_PAST = ("running", "retired", "recorded", "found")
+_PAST = ("running", "installed", "retired", "recorded", "found")
 
 
 def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) -> set[Object[Any]]:
@@ -93,11 +93,10 @@ def _of(prepared: Prepared, owner: Owner, group: Group) -> Iterable[Cluster]:
 def _holders(prepared: Prepared, owner: Owner, changed: set[Identity]) -> Iterator[Cluster]:
     """The clusters whose own Plugin names a config that changed."""
     home = owner.object.ref
-    for (organization, name, _), plugin in prepared.instances.items():
-        if (organization, name) == (home.organization, home.name) and _names(instance_configs(plugin), changed):
-            cluster = prepared.snapshot.clusters.get(Ref("Cluster", organization, plugin.spec.cluster_name or ""))
-            if cluster is not None:
-                yield cluster
+    for plugin in prepared.instances_of.get((home.organization, home.name), ()):
+        cluster = prepared.cluster_of(plugin) if _names(instance_configs(plugin), changed) else None
+        if cluster is not None:
+            yield cluster
 
 
 def _preset_of(object_: Object[Any]) -> Any:
@@ -126,10 +125,19 @@ class _DefinitionChanges:
         changed = self._changed.get(owner.definition)
         if not changed:
             return False
-        if isinstance(now, Gate) or self._now.secret_forms(now.revision) != self._then.secret_forms(now.revision):
-            return True
         plugins = self._plugins.get(owner.object, [])
+        if isinstance(now, Gate) or self._shows_other_secrets(now.revision, plugins):
+            return True
         return any(_makes_a_difference(each, now.revision, plugins) for each in changed)
+
+    def _shows_other_secrets(self, chosen: Revision, plugins: list[PluginDecision]) -> bool:
+        """Whether other options are secret now, for the revision that is wanted or for one that is kept."""
+        kept = {plugin.target.revision for plugin in plugins} - {None}
+        return any(
+            self._now.secret_forms(each) != self._then.secret_forms(each)
+            for each in (chosen, *kept)
+            if each is not None
+        )
 
 
 def _same_choice(one: Choice | Gate, other: Choice | Gate) -> bool:

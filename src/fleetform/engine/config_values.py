@@ -49,8 +49,10 @@ def _of_type(supported: SupportedConfig, references: list[ConfigReference], conf
     elif values.use == "Last":
         yield from ((references[-1], item) for item in _items(references[-1], values, "Replace"))
     else:
-        listed = [each for each in configs.effective if each in references]
-        yield from _all_of(listed, references[-1], values)
+        # A list has no place for references to secrets; that it is asked for is said where the definition stands.
+        listed = [each for each in configs.effective if each in references and not _is_secret(each)]
+        if listed:
+            yield from _all_of(listed, max(listed, key=lambda each: each.fold), values)
 
 
 def _all_of(listed: list[ConfigReference], last: ConfigReference, values: ConfigValues) -> Iterator[Said]:
@@ -66,7 +68,7 @@ def _items(reference: ConfigReference, values: ConfigValues, strategy: Strategy)
     """What one config says: at the path it goes to, or at the top, key by key."""
     config = reference.config
     assert config is not None
-    if config.ref.kind == "Secret":
+    if _is_secret(reference):
         yield from _secret_items(reference, config, _steps(values.to or ""))
         return
     start = _pointer(values.from_)
@@ -80,6 +82,10 @@ def _items(reference: ConfigReference, values: ConfigValues, strategy: Strategy)
         for key, value in said.items():
             as_map = strategy if isinstance(value, dict) else "Replace"
             yield _item(reference, (key,), (*start, key), value, as_map)
+
+
+def _is_secret(reference: ConfigReference) -> bool:
+    return reference.config is not None and reference.config.ref.kind == "Secret"
 
 
 def _secret_items(reference: ConfigReference, config: Object[Any], to: Steps) -> Iterator[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -34,9 +34,8 @@ class ConfigIndex:
         foreign = [each for each in others.values() if each.dialect.startswith("foreign:")]
         plurals = dict(_declared_plurals(foreign))
         for each in foreign:
-            identity = _identity(each, plurals)
-            if identity is not None:
-                self._objects[identity] = each
+            for identity in _identities(each, plurals):
+                self._objects.setdefault(identity, each)
 
     def find(self, identity: Identity) -> Object[Any] | None:
         return self._objects.get(identity)
@@ -66,16 +65,17 @@ def _declared_plurals(objects: Iterable[Object[Any]]) -> Iterable[tuple[tuple[st
             yield (str(spec.get("group")), str(names.get("kind"))), str(names.get("plural"))
 
 
-def _identity(object_: Object[Any], plurals: Mapping[tuple[str, str], str]) -> Identity | None:
+def _identities(object_: Object[Any], plurals: Mapping[tuple[str, str], str]) -> Iterator[Identity]:
+    """What an object is found by. Without a namespace it lies in its organization, or on the cluster's own level."""
     tree = object_.content
     metadata = tree.get("metadata") if isinstance(tree, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        return None
+        return
     group = api_group(object_.dialect.removeprefix("foreign:"))
-    kind = object_.ref.kind
+    resource = plurals.get((group, object_.ref.kind)) or plural_of(object_.ref.kind)
     namespace = metadata.get("namespace")
-    resource = plurals.get((group, kind)) or plural_of(kind)
-    return group, resource, namespace if isinstance(namespace, str) else "", metadata["name"]
+    for each in (namespace,) if isinstance(namespace, str) else (object_.ref.organization, ""):
+        yield group, resource, each, metadata["name"]
 
 
 def api_group(version: str) -> str:

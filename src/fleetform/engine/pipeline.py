@@ -177,8 +177,8 @@ def _decide_plugin(
     wanted = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, chosen)
     if not prepared.snapshot.running:
         return wanted
-    version = prepared.snapshot.running.get((cluster.ref.organization, cluster.ref.name, name))
-    running = prepared.running_revision(owner, version)
+    key = (cluster.ref.organization, cluster.ref.name, name)
+    version, running = prepared.snapshot.running.get(key), prepared.running_revision(owner, key)
     if version is None or running is None or running is chosen:
         return structs.replace(wanted, running=version) if version is not None else wanted
     gates = _gates_of_upgrade(prepared, owner, cluster, running, wanted)
@@ -200,7 +200,7 @@ def _gates_of_upgrade(
     return (
         *wanted.gates,
         *removed_option_gates(wanted.skipped, known),
-        *upgrade_gates(owner, cluster, prepared.step(owner, running, revision)),
+        *upgrade_gates(owner, cluster, prepared.step(running, revision)),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -40,13 +42,24 @@ class Placements:
             if object_ is None:
                 return None
             pool = self._pool(ref.organization)
-            self._placed[ref] = place(object_.spec, pool, at=self._snapshot.at, **self._given(object_))
+            placed = place(object_.spec, pool, at=self._snapshot.at, **self._given(object_))
+            self._placed[ref] = replace(placed, look_again_at=self._look_again(object_, placed))
         return self._placed[ref]
 
     def chosen(self, organization: str, name: str) -> tuple[Cluster, ...]:
         """The clusters that a placement of an organization chooses, by name."""
         placed = self.placed(Ref("Placement", organization, name))
         return placed.chosen if placed is not None else ()
+
+    def _look_again(self, placement: Object[PlacementSpec], placed: Placed) -> datetime | None:
+        """When what a placement chooses may change by itself: a toleration ends, or a score that counts."""
+        ends = [placed.look_again_at] if placed.look_again_at is not None else []
+        if placement.spec.prioritizers is not None:
+            times = [
+                _time(each.spec.valid_until) for each in self._others("AddOnPlacementScore", placement.ref.organization)
+            ]
+            ends += [each for each in times if each is not None and each > self._snapshot.at]
+        return min(ends, default=None)
 
     def members(self, organization: str, name: str) -> frozenset[Cluster]:
         """The same, to look a cluster up among them."""
@@ -74,11 +87,15 @@ class Placements:
 
     def _load(self, ref: Ref) -> Counter[str]:
         """How many other placements had chosen a cluster before: what they choose now would depend on their order."""
-        return self._loads - Counter(self._snapshot.selected.get(ref, ()))
+        return self._loads.get(ref.organization, Counter()) - Counter(self._snapshot.selected.get(ref, ()))
 
     @cached_property
-    def _loads(self) -> Counter[str]:
-        return Counter(name for chosen in self._snapshot.selected.values() for name in chosen)
+    def _loads(self) -> dict[str, Counter[str]]:
+        loads: dict[str, Counter[str]] = {}
+        for ref, chosen in self._snapshot.selected.items():
+            if ref in self.objects:
+                loads.setdefault(ref.organization, Counter()).update(chosen)
+        return loads
 
     def _sets(self, placement: Object[PlacementSpec]) -> Sets | None:
         """Sets of Open Cluster Management, and there the ones that are bound to the placement's namespace."""
@@ -104,10 +121,8 @@ class Placements:
         return scores
 
     def _has_expired(self, until: str | None) -> bool:
-        try:
-            return until is not None and parse_time(until) < self._snapshot.at
-        except ValueError:
-            return False
+        end = _time(until)
+        return end is not None and end < self._snapshot.at
 
     def _others(self, kind: str, organization: str) -> list[Object[Any]]:
         return self._by_kind.get((kind, organization), [])
@@ -119,3 +134,10 @@ class Placements:
             if ref.kind in KINDS and each.spec is not None:
                 found.setdefault((ref.kind, ref.organization), []).append(each)
         return found
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError:
+        return None

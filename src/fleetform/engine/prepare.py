@@ -20,6 +20,7 @@ from fleetform.engine.layers import (
     revision_of,
 )
 from fleetform.engine.migrate import Migrations, migrations_to
+from fleetform.engine.names import generated_name
 from fleetform.engine.placements import KINDS as PLACING
 from fleetform.engine.placements import Placements
 from fleetform.engine.references import default_references, instance_configs
@@ -32,7 +33,7 @@ from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.configs import NO_CONFIGS, Configs
-from fleetform.model.results.decisions import Gate, Item, Revision, SkipReason, Slot, Steps, Target, sort_key
+from fleetform.model.results.decisions import Gate, Item, PluginKey, Revision, SkipReason, Slot, Steps, Target, sort_key
 from fleetform.model.snapshot import Snapshot
 
 Cluster = Object[ClusterSpec]
@@ -53,11 +54,14 @@ class Prepared:
         self.revisions = _by_name(self.revision_of)
         self.retired = _by_name(_revisions_of(snapshot.retired, self.revision_of))
         self.configs: ConfigIndex = ConfigIndex(snapshot.others, before.configs if before is not None else None)
-        self.policies = {ref: each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"}
+        self.policies = policies_of(snapshot)
         self._chosen: dict[Any, Choice | Gate] = {}
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}
         self._targets: dict[tuple[Owner, Revision | Gate], Target] = {}
         self.instances = self._find_instances()
+        self.instances_of: dict[tuple[str, str], list[Object[Any]]] = {}
+        for (organization, preset, _), plugin in self.instances.items():
+            self.instances_of.setdefault((organization, preset), []).append(plugin)
         self._steps: dict[tuple[Revision, Revision], Step] = {}
         # Memos of what follows from one revision alone.
         self._defaults: dict[Revision, dict[Steps, Item]] = {}
@@ -110,20 +114,24 @@ class Prepared:
         return offered(self.revisions, *self._home(owner))
 
     def known(self, owner: Owner) -> Offers:
-        """The revisions that are offered, and those that are not any more and may still run."""
-        retired = offered(self.retired, *self._home(owner)) if self.retired else {}
-        return {**retired, **self.offers(owner)} if retired else self.offers(owner)
+        """The revisions that an owner is offered, and those that it is not any more and that may still run."""
+        organization, name = self._home(owner)
+        found = {**self.retired.get((PLATFORM_NAMESPACE, name), {}), **self.retired.get((organization, name), {})}
+        return {**found, **self.offers(owner)} if found else self.offers(owner)
 
-    def running_revision(self, owner: Owner, version: str | None) -> Revision | None:
-        """The revision that runs, which may no longer be offered."""
-        return self.known(owner).get(version) if version is not None else None
+    def running_revision(self, owner: Owner, key: PluginKey) -> Revision | None:
+        """The revision that runs, which may no longer be offered; None where what runs is of another definition."""
+        version = self.snapshot.running.get(key)
+        if version is None or self.snapshot.installed.get(key, owner.definition) != owner.definition:
+            return None
+        return self.known(owner).get(version)
 
-    def step(self, owner: Owner, running: Revision, wanted: Revision) -> Step:
-        """The way from one revision of an owner's definition to another."""
+    def step(self, running: Revision, wanted: Revision) -> Step:
+        """The way from one revision to another, over the versions of the definition that is wanted."""
         found = self._steps.get((running, wanted))
         if found is None:
             low, high = sorted((running.version, wanted.version), key=parse_version)
-            passed = versions_between(self.known(owner), low, high)
+            passed = versions_between({running.version: running, **self._versions(wanted)}, low, high)
             found = self._steps[running, wanted] = step_between(running, wanted, passed)
         return found
 
@@ -137,7 +145,8 @@ class Prepared:
         found = self._chosen.get(key)
         if found is None:
             offers = self.offers(owner)
-            rules = rules_in(self.snapshot, key[0], owner.definition, offers, rejected)
+            policies = self.policies.values()
+            rules = rules_in(self.snapshot, policies, key[0], owner.definition, offers, rejected)
             found = self._chosen[key] = choose(offers, owner.definition, owner.wanted, rules)
         return found
 
@@ -164,19 +173,20 @@ class Prepared:
     def _find_instances(self) -> dict[tuple[str, str, str], Object[Any]]:
         """Plugins beside a preset, by organization, preset and the name that the preset generates (B4)."""
         return {
-            (plugin.ref.organization, plugin.spec.preset_ref.name, plugin.ref.name): plugin
+            (plugin.ref.organization, plugin.spec.preset_ref.name, _generated_name(plugin)): plugin
             for plugin in self.snapshot.plugins.values()
             if plugin.spec.preset_ref is not None
         }
 
     def clusters_with_instance(self, preset: Ref) -> list[Cluster]:
         """The clusters on which a Plugin stands beside a preset."""
-        found = []
-        for (organization, name, _), plugin in self.instances.items():
-            if (organization, name) == (preset.organization, preset.name):
-                cluster = self.snapshot.clusters.get(Ref("Cluster", organization, plugin.spec.cluster_name or ""))
-                found += [cluster] if cluster is not None else []
-        return found
+        plugins = self.instances_of.get((preset.organization, preset.name), ())
+        found = [self.cluster_of(plugin) for plugin in plugins]
+        return [cluster for cluster in found if cluster is not None]
+
+    def cluster_of(self, plugin: Object[Any]) -> Cluster | None:
+        """The cluster that a Plugin names."""
+        return self.snapshot.clusters.get(Ref("Cluster", plugin.ref.organization, plugin.spec.cluster_name or ""))
 
     def configs_of(
         self, owner: Owner, revision: Revision, groups: tuple[Group, ...], holder: Object[Any] | None
@@ -211,9 +221,9 @@ class Prepared:
         return found
 
     def _versions(self, revision: Revision) -> dict[str, Revision]:
-        """All versions of a revision's definition, itself among them even where it is retired."""
-        ref = revision.object.ref
-        return {revision.version: revision, **self.revisions.get((ref.organization, ref.name), {})}
+        """All versions of a revision's definition, those among them that are not offered any more."""
+        name = (revision.object.ref.organization, revision.object.ref.name)
+        return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
 
     def secret_forms(self, revision: Revision) -> set[tuple[str, ...]]:
         """The options that any version of the definition declares secret."""
@@ -268,7 +278,7 @@ class Prepared:
         """Why a revision takes no value at a path: nobody declares it, another revision does, or it was removed."""
         if self._migrations_of(revision).moved(steps) is None:
             return "removed"
-        others = self._versions(revision).values()
+        others = self.revisions.get((revision.object.ref.organization, revision.object.ref.name), {}).values()
         newer = [each for each in others if parse_version(each.version) > parse_version(revision.version)]
         return "not-yet-known" if any(self.route(each, steps) is not None for each in newer) else "not-declared"
 
@@ -281,12 +291,20 @@ class Prepared:
         return [each for each in candidates if any_matches(override.matchers, each.ref.name, each.labels)]
 
 
+def policies_of(snapshot: Snapshot) -> dict[Ref, Object[Any]]:
+    return {ref: each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"}
+
+
 def rules_in(
-    snapshot: Snapshot, organization: str, definition: str, offers: Offers, rejected: frozenset[str] = frozenset()
+    snapshot: Snapshot,
+    policies: Iterable[Object[Any]],
+    organization: str,
+    definition: str,
+    offers: Offers,
+    rejected: frozenset[str] = frozenset(),
 ) -> SupportRules:
     """What policies and stamped ends say in an organization about a definition's versions."""
     places = (PLATFORM_NAMESPACE, organization)
-    policies = [each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"]
     support = [rule for each in policies if each.ref.organization in places for rule in each.spec.support or []]
     ends = {version: snapshot.ends.get((each.object.ref, version)) for version, each in offers.items()}
     ended = [version for version, end in ends.items() if end is not None and end <= snapshot.at]
@@ -310,6 +328,13 @@ def _by_name(revisions: RevisionOf) -> dict[tuple[str, str], dict[str, Revision]
     for object_, revision in revisions.items():
         by_name.setdefault((object_.ref.organization, object_.ref.name), {})[revision.version] = revision
     return by_name
+
+
+def _generated_name(plugin: Object[Any]) -> str:
+    """The name that a Plugin beside a preset bears here: its own, or there the one that its cluster gives it."""
+    if plugin.dialect != "ocm":
+        return plugin.ref.name
+    return generated_name(plugin.spec.preset_ref.name, plugin.spec.cluster_name)
 
 
 def _age(object_: Object[Any]) -> tuple[Any, ...]:

@@ -20,6 +20,11 @@ PROPERTIES = re.compile(r"(?:[&!]\S*(?:[ \t]+(?=[&!]))?)*")
 _Steps = Iterator[tuple[Any, Any]]
 
 
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text start, as YAML counts them; a mark at its very start is part of the first."""
+    return [0, *(found.end() for found in _LINE_BREAK.finditer(text))]
+
+
 class EditError(Exception):
     """Why a text cannot be edited safely."""
 
@@ -58,7 +63,7 @@ class Nodes:
     """The nodes of one document, read from its lines alone: another one may be broken."""
 
     def __init__(self, text: str, document: YamlDocument) -> None:
-        lines = [0, *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
+        lines = [*line_starts(text), len(text)]
         self._text, self._tree = text, document.tree
         self._offset = lines[document.first_line - 1]
         self._next: Callable[[], Any]

@@ -9,6 +9,7 @@ import msgspec
 
 from fleetform.app.errors import StateError
 from fleetform.engine.times import parse_time
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.ports import KnownState, KnownVersion, Rejection
 
 _WANTED = "give a file that holds a State of version 1"
@@ -86,17 +87,17 @@ def _read(name: str, tree: Any) -> KnownState:
         {(each.kind, each.organization, each.name): each.created for each in state.stamps},
         {(each.organization, each.cluster, each.plugin): each.admitted for each in state.plugins if each.admitted},
         {
-            (each.organization, each.definition, each.version): KnownVersion(
+            (each.organization, each.definition, _version(each.version)): KnownVersion(
                 _time(name, each.announced_at), _time(name, each.ends_at), each.digest
             )
             for each in state.announced
         },
         tuple(
-            Rejection((each.kind, each.organization, each.name), each.version, each.content_hash)
+            Rejection((each.kind, each.organization, each.name), _version(each.version), each.content_hash)
             for each in state.rejected
         ),
         {
-            (each.organization, each.cluster, each.plugin): str(each.last_healthy["version"])
+            (each.organization, each.cluster, each.plugin): _version(str(each.last_healthy["version"]))
             for each in state.plugins
             if each.last_healthy and "version" in each.last_healthy
         },
@@ -109,3 +110,11 @@ def _time(name: str, text: str | None) -> datetime | None:
         return parse_time(text) if text is not None else None
     except ValueError as error:
         raise StateError(f"{name} is damaged: {text} is not a time", "export it anew") from error
+
+
+def _version(text: str) -> str:
+    """A version as we spell it; one that cannot be read is known to nobody, and stays."""
+    try:
+        return str(parse_version(text))
+    except VersionError:
+        return text

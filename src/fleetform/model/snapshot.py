@@ -21,10 +21,10 @@ class Snapshot:
     """Objects by reference; definitions also by version, as several stand side by side.
 
     What earlier passes left behind, as far as it is known: running holds the version that runs, by organization,
-    cluster and plugin; rejected the versions that failed, by their owner; announced and ends the times at which a
-    version came and goes; recorded the digest of the bytes it came with; retired the definitions that are no longer
-    offered and may still run; selected the clusters that placements had chosen, by name. found holds the digests of a
-    version's bytes now.
+    cluster and plugin, and installed the definition it is of; rejected the versions that failed, by their owner;
+    announced and ends the times at which a version came and goes; recorded the digest of the bytes it came with;
+    retired the definitions that are no longer offered and may still run; selected the clusters that placements had
+    chosen, by name. found holds the digests of a version's bytes now.
     """
 
     at: datetime
@@ -36,6 +36,7 @@ class Snapshot:
     overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
     others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
     running: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    installed: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
     rejected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     announced: Mapping[VersionKey, datetime] = field(default_factory=dict)
     ends: Mapping[VersionKey, datetime] = field(default_factory=dict)

@@ -37,6 +37,15 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
         yield path[cut:] or path.rsplit("/", 1)[-1], content
 
 
+def ignored_below(folder: str) -> set[str]:
+    """The files below a folder that git is told to ignore; none where it is in no repository."""
+    try:
+        out = run_git("-C", folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", failing="")
+    except GitError:
+        return set()
+    return {name for name in out.decode("utf-8", "surrogateescape").split("\0") if name}
+
+
 def is_revision(ref: str) -> bool:
     """Whether the repository that we stand in has a revision."""
     try:
@@ -59,16 +68,22 @@ def _folder_in_repository(folder: str) -> str:
     return "/".join(path)
 
 
-def read_blobs(blobs: list[str], folder: str | None = None) -> Iterator[bytes]:
+def read_blobs(
+    blobs: list[str], folder: str | None = None, environment: dict[str, str] | None = None
+) -> Iterator[bytes]:
     """The bytes of blobs, in their order."""
     if not blobs:
         return
     stdin = "\n".join(blobs).encode()
-    output = run_git("cat-file", "--batch", failing="git cannot read its objects", stdin=stdin, folder=folder)
+    failing = "git cannot read its objects"
+    output = run_git("cat-file", "--batch", failing=failing, stdin=stdin, folder=folder, environment=environment)
     position = 0
     for _ in blobs:
         end = output.index(b"\n", position)
-        size = int(output[position:end].split()[2])
+        head = output[position:end].split()
+        if len(head) < 3:
+            raise GitError(f"{failing}: {head[0].decode()} is missing", "remove the copy, and fetch anew")
+        size = int(head[2])
         yield output[end + 1 : end + 1 + size]
         position = end + 1 + size + 1
 

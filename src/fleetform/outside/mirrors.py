@@ -58,6 +58,7 @@ class Mirror:
             shutil.rmtree(self._folder, ignore_errors=True)
             os.makedirs(self._folder)
             run_git("init", "--quiet", "--bare", failing=failing, folder=self._folder, environment=_plain())
+        self._unlock()
         with _let_in(self._url, credentials) as environment:
             try:
                 run_git(
@@ -72,6 +73,13 @@ class Mirror:
                 # The first line says it; the others guess.
                 message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
                 raise GitError(message, "check the address, the network and secretRef") from None
+
+    def _unlock(self) -> None:
+        """Remove what a git that was killed left behind: whoever updates a copy holds a lock of ours."""
+        for folder in (self._folder, *(path for path, _, _ in os.walk(os.path.join(self._folder, "refs")))):
+            for name in os.listdir(folder):
+                if name.endswith(".lock"):
+                    os.unlink(os.path.join(folder, name))
 
     def default_branch(self) -> str:
         """The branch that a clone would check out, as far as names tell."""
@@ -94,12 +102,16 @@ class Mirror:
 
     def tags(self) -> list[tuple[str, Commit]]:
         """Every tag that leads to a commit, oldest first."""
-        form = "%(refname:lstrip=2)%00%(objecttype)%00%(*objecttype)%00%(objectname)%00%(*objectname)"
+        fields = ("refname:lstrip=2", "objecttype", "objectname", "committerdate:unix")
+        peeled = ("*objecttype", "*objectname", "*committerdate:unix")
+        form = "%00".join(f"%({each})" for each in (*fields, *peeled))
         tags = []
         for line in self._lines("for-each-ref", f"--format={form}", "refs/tags"):
-            name, kind, peeled, own, inner = line.split("\0")
-            if "commit" in (kind, peeled):
-                tags.append((name, self.commit(inner or own)))
+            name, kind, own, time, inner_kind, inner, inner_time = line.split("\0")
+            if kind == "commit":
+                tags.append((name, _commit(own, time)))
+            elif inner_kind == "commit":
+                tags.append((name, _commit(inner, inner_time)))
         return sorted(tags, key=lambda tag: (tag[1].time, tag[0]))
 
     def holds(self, commit: str, among: str) -> bool:
@@ -141,10 +153,11 @@ class Mirror:
         return [Change(commit, path, meta.split()[2]) for meta, path in entries if meta.startswith("100")]
 
     def contents(self, blobs: list[str]) -> Iterator[bytes]:
-        return read_blobs(blobs, self._folder)
+        return read_blobs(blobs, self._folder, _plain())
 
     def _lines(self, *arguments: str) -> list[str]:
-        return self._git(*arguments, failing=f"the copy of {self._shown} cannot be read").decode().splitlines()
+        listed = _decoded(self._git(*arguments, failing=f"the copy of {self._shown} cannot be read"))
+        return [line for line in listed.split("\n") if line]
 
     def _git(self, *arguments: str, failing: str) -> bytes:
         # Folders are names, not patterns.

@@ -44,8 +44,7 @@ def _lint_git(report: Report, git: CatalogGit, path: Path) -> None:
 
 def _lint_addresses(report: Report, source: CatalogSource, path: Path) -> None:
     for kind, field in (("git", "url"), ("helm", "repository"), ("oci", "repository")):
-        address = getattr(getattr(source, kind), field, "")
-        if "@" in address.partition("://")[2].partition("/")[0] and not address.startswith("ssh://"):
+        if holds_login(getattr(getattr(source, kind), field, "")):
             report.warn(
                 "plain-secret",
                 "the address holds credentials",
@@ -60,6 +59,11 @@ def _lint_addresses(report: Report, source: CatalogSource, path: Path) -> None:
     if source.helm is not None and "://" not in source.helm.repository:
         hint = "write https://…; charts of a folder need definitions of their own"
         report.error("bad-value", "a Helm repository is an address", hint, *path, "helm", "repository")
+
+
+def holds_login(address: str) -> bool:
+    """Whether an address lets somebody in by itself."""
+    return "@" in address.partition("://")[2].partition("/")[0] and not address.startswith("ssh://")
 
 
 def _lint_rename(report: Report, source: CatalogSource, path: Path) -> None:

@@ -10,11 +10,12 @@ from msgspec import UNSET
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.expressions import ExpressionError, compile_expression, matches
 from fleetform.engine.lifecycle import ANNOUNCED
+from fleetform.engine.lint.catalogs import holds_login
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
-from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec
+from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
 from fleetform.model.objects import At, Object
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -28,6 +29,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     except VersionError as error:
         report.error("bad-version", str(error), "write a version such as 1.4.0", "spec", "version")
     if spec.source is not None:
+        _lint_source_address(report, spec.source)
         fields = {"helm": "helm", "kustomize": "kustomize", "manifests": "manifests"}
         exactly_one(report, spec.source, fields, "spec", "source")
         if spec.source.kustomize is not None:
@@ -44,6 +46,12 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     _lint_configs(report, spec)
     _lint_changes(report, spec)
     return report.found
+
+
+def _lint_source_address(report: Report, source: Source) -> None:
+    if source.helm is not None and holds_login(source.helm.repository):
+        message, hint = "the address holds credentials", "take them out: they are shown to everybody who reads this"
+        report.warn("plain-secret", message, hint, "spec", "source", "helm", "repository")
 
 
 def _lint_announcement(report: Report) -> None:
@@ -165,6 +173,9 @@ def _lint_configs(report: Report, spec: PluginDefinitionSpec) -> None:
             message = f"{config.resource}.{config.group} is named twice; a type has at most one default"
             report.error("duplicate-object", message, "keep one", "spec", "configs", index, related=(seen[key],))
         seen.setdefault(key, at)
+        if key == ("", "secrets") and config.values is not None and config.values.use == "All":
+            message = "secrets cannot become a list of values: each key of one is a reference of its own"
+            report.error("bad-value", message, "use: Last", "spec", "configs", index, "values", "use")
 
 
 def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migration, index: int) -> None:
