@@ -1,0 +1,436 @@
+"""`${NAME}` in texts, as Flux's post-build substitution answers it (github.com/fluxcd/pkg/envsubst).
+
+`${v}`, `${#v}`, `${v^}` `^^` `,` `,,`, `${v:n}` `:n:m`, `${v#p}` `##` `%` `%%`, `${v/a/b}` `//` `/#` `/%`, and defaults
+by `=`, `:=`, `:-`; `$$` is `$`, any other `$` is text. As there, lengths count bytes of UTF-8, `/` takes its pattern
+literally, `:=` assigns nothing and a NUL ends the text. What makes Go panic, and what would cut a character in two, is
+an error.
+
+Where only declared names are touched, every other `${…}` stays for the shell that it was written for, and so does `$$`
+unless it stands before a brace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import takewhile
+from typing import Any, Literal
+
+Only = Literal["All", "Declared"]
+
+MAX_DEPTH = 100
+OPT_OUT = "kustomize.toolkit.fluxcd.io/substitute"
+
+_NAME_OF_VARIABLE = re.compile(r"[_A-Za-z][_A-Za-z0-9]*")
+# After a dollar: what makes a pair of it; or a mention, whole where it is no more than a name and a plain default. Both
+# begin with the dollar itself, so that searching skips all other text at once.
+_MENTION = r"\{(?:([A-Za-z0-9_]+)(?:(?::[-=]|=)([^$}]*))?\})?"
+_ANYWHERE = re.compile(rf"\$(?:(\$)|{_MENTION})")
+_BEFORE_BRACES = re.compile(rf"\$(?:(?<!\$\$)(\$(?:\$\$)*+)(?=\$?\{{)|{_MENTION})")
+
+
+class SubstitutionError(ValueError):
+    """What is wrong with a substitution, and where in the text; lines and columns count from 1, None is no place."""
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.line, self.column, self.hint = message, line, column, hint
+
+
+def substitute(text: str, variables: Mapping[str, str], *, strict: bool = False, only: Only = "All") -> str:
+    """The text with its mentions replaced; strict refuses names that are not set and have no default."""
+    if "\0" in text:
+        text = text.partition("\0")[0]
+    search = (_ANYWHERE if only == "All" else _BEFORE_BRACES).search
+    pieces: list[str] = []
+    position = 0
+    while (match := search(text, position)) is not None:
+        start, end = match.span()
+        pairs, name, default = match.groups()
+        value = variables.get(name) if name else None
+        if pairs:
+            value = pairs[::2]
+        elif not value and default is not None and (value is not None or only == "All"):
+            value = default
+        elif value is None:
+            value, end = _Parser(text, variables, strict, only).value_at(start)
+        pieces += (text[position:start], value)
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+# ---- Flux's whole way round
+
+
+def is_opted_out(resource: Any) -> bool:
+    """Whether a label or an annotation of a resource says that nothing in it is to be substituted."""
+    metadata = resource.get("metadata") if isinstance(resource, dict) else None
+    notes = [metadata.get(key) for key in ("labels", "annotations")] if isinstance(metadata, dict) else []
+    return any(isinstance(each, dict) and each.get(OPT_OUT) == "disabled" for each in notes)
+
+
+def substitute_resource(
+    resource: Any,
+    variables: Mapping[str, str],
+    *,
+    write: Callable[[Any], str],
+    read: Callable[[str], Any],
+    strict: bool = False,
+    only: Only = "All",
+    always: bool = False,
+) -> Any:
+    """A resource, written as YAML, substituted and read again; the very same one where there is nothing to do.
+
+    As in Flux values lose their line breaks, keys are substituted too, and a text may come back as another type or be
+    no YAML any more (read's own error); without variables nothing happens unless always. Places of errors are those of
+    the written text.
+    """
+    if is_opted_out(resource) or not (variables or always):
+        return resource
+    for name in variables:
+        if not is_name_of_variable(name):
+            hint = "a name has letters, digits and _, and does not begin with a digit"
+            raise SubstitutionError(f"{name!r} cannot be the name of a variable", hint=hint)
+    text = write(resource)
+    if "$" not in text:
+        return resource
+    lines = {name: value.replace("\n", "") for name, value in variables.items()}
+    return read(substitute(text, lines, strict=strict, only=only))
+
+
+def is_name_of_variable(name: str) -> bool:
+    return _NAME_OF_VARIABLE.fullmatch(name) is not None
+
+
+# ---- Mentions with operators
+
+_IN_NAME = re.compile(r"\w+")
+_OPERATOR = re.compile(r":[-=?+]|=|:|##?|%%?|/[/#%]?|[,^]{1,2}|")
+_DEFAULTS = frozenset({"=", ":=", ":-", ":?", ":+"})
+# What an argument may be: each ends before a `${` and before the characters that its place has a use for.
+_WORD = re.compile(r"(?:[^$}]|\$(?!\{))++")
+_OFFSET = re.compile(r"(?:[^$}:]|\$(?!\{))++")
+_PATTERN = re.compile(r"(?:\\[\\/]|\$\$|[^$/]|\$(?!\{))++")
+_REPLACEMENT = re.compile(r"(?:\\[\\/]|\$\$|[^$}]|\$(?!\{))++")
+_ESCAPED = re.compile(r"\\([\\/])|\$(\$)")
+_COLONS, _SLASHES = re.compile(":+"), re.compile("/+")
+_SHOWN = 30
+
+
+class _Parser:
+    """Reads one mention with those inside it, and answers them."""
+
+    def __init__(self, text: str, variables: Mapping[str, str], strict: bool, only: Only) -> None:
+        self._text, self._variables, self._strict, self._only = text, variables, strict, only
+        self._position = self._depth = 0
+
+    def value_at(self, start: int) -> tuple[str, int]:
+        """What stands for the mention at start, and where it ends; of one that is left alone, for its `${`."""
+        name_at = start + 2 + self._text.startswith("#", start + 2)
+        if self._only == "Declared" and self._name_at(name_at) not in self._variables:
+            return "${", start + 2
+        try:
+            # Halves of characters are lone surrogates until here.
+            return _bytes(self._mention(start)).decode(), self._position
+        except UnicodeError as error:
+            hint = "offsets and lengths count bytes of UTF-8"
+            raise self._error(start, "cuts a character in two", hint) from error
+        except OverflowError as error:
+            raise self._error(start, str(error), "") from error
+
+    def _mention(self, start: int) -> str:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._error(start, f"is nested more than {MAX_DEPTH} levels deep", "use fewer levels")
+        self._position = start + 2
+        asks_length = self._skips("#")
+        name = self._name_at(self._position)
+        if not name:
+            raise self._not_understood(start)
+        self._position += len(name)
+        operator = "${#" if asks_length else self._operator()
+        arguments = self._arguments(start, operator)
+        if not self._skips("}"):
+            raise self._not_understood(start)
+        self._depth -= 1
+        return self._answer(start, name, operator, arguments)
+
+    def _answer(self, start: int, name: str, operator: str, arguments: list[str]) -> str:
+        value = self._variables.get(name)
+        if value is None and self._only == "Declared":
+            return self._text[start : self._position]
+        if value is None and self._strict and operator not in _DEFAULTS:
+            hint = f"set it, or give it a default: ${{{name}:-…}}"
+            raise self._error(start, f"the variable {name} is not set", hint, shown=False)
+        return _OPERATIONS.get(operator, _as_it_is)(value or "", *arguments)
+
+    def _name_at(self, position: int) -> str:
+        found = _IN_NAME.match(self._text, position)
+        return "".join(takewhile(_belongs_to_name, found[0])) if found else ""
+
+    def _operator(self) -> str:
+        found = self._take(_OPERATOR) or ""
+        # Flux steps back by the next character's bytes here, and then finds no operator.
+        return "" if found == ":" and not self._text[self._position : self._position + 1].isascii() else found
+
+    def _arguments(self, start: int, operator: str) -> list[str]:
+        if operator in _DEFAULTS:
+            return list(self._until_brace(start))
+        if operator == ":":
+            return self._offset_and_length(start)
+        if operator.startswith("/"):
+            return self._pattern_and_replacement(start)
+        return [self._argument(start, _WORD)] if operator.startswith(("#", "%")) else []
+
+    def _until_brace(self, start: int) -> Iterator[str]:
+        while not self._text.startswith("}", self._position):
+            yield self._argument(start, _WORD)
+
+    def _offset_and_length(self, start: int) -> list[str]:
+        offset = self._argument(start, _OFFSET)
+        return [offset, self._argument(start, _WORD)] if self._take(_COLONS) else [offset]
+
+    def _pattern_and_replacement(self, start: int) -> list[str]:
+        pattern = self._argument(start, _PATTERN, escapes=True)
+        if not self._take(_SLASHES):
+            raise self._not_understood(start)
+        if self._text.startswith("}", self._position):
+            return [pattern]
+        return [pattern, self._argument(start, _REPLACEMENT, escapes=True)]
+
+    def _argument(self, start: int, kind: re.Pattern[str], escapes: bool = False) -> str:
+        """Another mention or a text, never both and never nothing."""
+        if self._text.startswith("${", self._position):
+            return self._mention(self._position)
+        found = self._take(kind)
+        if not found:
+            raise self._not_understood(start)
+        return _ESCAPED.sub(r"\1\2", found) if escapes else found
+
+    def _take(self, kind: re.Pattern[str]) -> str | None:
+        found = kind.match(self._text, self._position)
+        if found is None:
+            return None
+        self._position = found.end()
+        return found[0]
+
+    def _skips(self, character: str) -> bool:
+        found = self._text.startswith(character, self._position)
+        self._position += found
+        return found
+
+    def _not_understood(self, start: int) -> SubstitutionError:
+        closed = self._position < len(self._text)
+        return self._error(start, "is not understood" if closed else "is not closed", "write $${ for the text ${")
+
+    def _error(self, start: int, message: str, hint: str, shown: bool = True) -> SubstitutionError:
+        line = self._text.count("\n", 0, start) + 1
+        column = start - (self._text.rfind("\n", 0, start) + 1) + 1
+        if shown:
+            message = f"{self._shown(start)} {message}"
+        return SubstitutionError(message, line, column, hint)
+
+    def _shown(self, start: int) -> str:
+        first_line = self._text[start:].partition("\n")[0]
+        whole = first_line.partition("}")[0] + "}" if "}" in first_line else first_line
+        return whole if len(whole) <= _SHOWN else whole[:_SHOWN] + "…"
+
+
+def _belongs_to_name(character: str) -> bool:
+    return character == "_" or character.isalpha() or character.isdecimal()
+
+
+# ---- Operations; where characters are cut, on bytes as in Go
+
+_HALF = re.compile("[\udc80-\udcff]")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+_LARGEST = 2**63 - 1
+_LARGEST_VALUE = 10_000_000
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _runes(text: str) -> str:
+    """A text as Go walks over it: a byte that is part of no character is U+FFFD."""
+    return _HALF.sub("\ufffd", _text(_bytes(text)))
+
+
+def _as_it_is(value: str, *_: str) -> str:
+    return value
+
+
+def _length(value: str) -> str:
+    return str(len(_bytes(value)))
+
+
+def _default(value: str, *words: str) -> str:
+    return value or "".join(words)
+
+
+def _upper(value: str) -> str:
+    return value.upper() if value.isascii() else "".join(map(_one_upper, _runes(value)))
+
+
+def _one_upper(character: str) -> str:
+    """The upper case that is one character, if there is one; Python's may be several (ß, SS)."""
+    return next((each for each in (character.upper(), character.title()) if len(each) == 1), character)
+
+
+def _lower(value: str) -> str:
+    return value.lower() if value.isascii() else "".join(each.lower()[0] for each in _runes(value))
+
+
+def _upper_first(value: str) -> str:
+    return _upper(value[:1]) + value[1:]
+
+
+def _lower_first(value: str) -> str:
+    return _lower(value[:1]) + value[1:]
+
+
+def _substring(value: str, offset: str, length: str | None = None) -> str:
+    data, start, size = _bytes(value), _integer(offset), _integer("0" if length is None else length)
+    if start is None or size is None:
+        return value
+    if start < 0:
+        start = max(len(data) + start, 0)
+    if length is None:
+        return _text(data[start:])
+    if start + size > _LARGEST:
+        raise OverflowError("has a length beyond all numbers")
+    end = start + size if size >= 0 else len(data) + size
+    return _text(data[start : max(start, end)])
+
+
+def _integer(text: str) -> int | None:
+    found = _INTEGER.fullmatch(text)
+    number = int(found[1] + found[2]) if found else _LARGEST + 1
+    return number if -_LARGEST - 1 <= number <= _LARGEST else None
+
+
+def _replaced(value: str, old: str, new: str = "", *, times: int) -> str:
+    if times < 0 and value.count(old) * len(new) > _LARGEST_VALUE:
+        # Replacements inside replacements would multiply without end.
+        raise OverflowError("becomes too long")
+    if not old:
+        return _text(_bytes(value)).replace("", new, times)
+    return _text(_bytes(value).replace(_bytes(old), _bytes(new), times))
+
+
+def _prefix_replaced(value: str, old: str, new: str | None = None) -> str:
+    data, prefix = _bytes(value), _bytes(old)
+    return value if new is None or not data.startswith(prefix) else new + _text(data[len(prefix) :])
+
+
+def _suffix_replaced(value: str, old: str, new: str | None = None) -> str:
+    data, suffix = _bytes(value), _bytes(old)
+    return value if new is None or not data.endswith(suffix) else _text(data.removesuffix(suffix)) + new
+
+
+def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
+    glob = _read_glob(pattern)
+    return _text(_bytes(value)[_prefix_length(value, glob, longest) :]) if glob else value
+
+
+def _without_suffix(value: str, pattern: str, *, longest: bool) -> str:
+    # Flux turns value and pattern round, so that classes and escapes of the pattern read differently here.
+    return _runes(_without_prefix(_runes(value)[::-1], _runes(pattern)[::-1], longest=longest))[::-1]
+
+
+_OPERATIONS: dict[str, Callable[..., str]] = {
+    **dict.fromkeys(_DEFAULTS, _default),
+    "${#": _length,
+    "^": _upper_first,
+    "^^": _upper,
+    ",": _lower_first,
+    ",,": _lower,
+    ":": _substring,
+    "#": partial(_without_prefix, longest=False),
+    "##": partial(_without_prefix, longest=True),
+    "%": partial(_without_suffix, longest=False),
+    "%%": partial(_without_suffix, longest=True),
+    "/": partial(_replaced, times=1),
+    "//": partial(_replaced, times=-1),
+    "/#": _prefix_replaced,
+    "/%": _suffix_replaced,
+}
+
+# ---- Globs of # and %
+
+_ITEM = r"(\\.|[^\\\]\-\udc80-\udcff])(?:-(\\.|[^\\\]\-\udc80-\udcff]))?"
+_ITEMS = re.compile(_ITEM, re.DOTALL)
+_TOKEN = re.compile(rf"\*+|\?|\\.|\[\^?+(?:{_ITEM})+\]|[^*?\\\[]", re.DOTALL)
+_CHARACTER = (
+    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
+    rb"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+_NO_CHARACTER = rb"(?!" + _CHARACTER + rb")."
+_LONGEST_CUT = 10_000
+
+_Glob = list[list[str]]
+
+
+def _read_glob(pattern: str) -> _Glob:
+    """The tokens between the stars of a glob; none where it is malformed, which then matches nothing."""
+    chunks: _Glob = [[]]
+    position = 0
+    while position < len(pattern):
+        token = _TOKEN.match(pattern, position)
+        if token is None:
+            return []
+        position = token.end()
+        if token[0].startswith("*"):
+            chunks.append([])
+        else:
+            chunks[-1].append(token[0])
+    return chunks if pattern else []
+
+
+def _prefix_length(value: str, glob: _Glob, longest: bool) -> int:
+    """How many bytes the shortest or longest prefix has that matches: at least one, or 0 if none does."""
+    data, regex = _bytes(value), _regex(glob, _runes(value), longest)
+    if data.isascii() or not any(_is_wild(token) for chunk in glob for token in chunk):
+        found = regex.match(data)
+        return min(max(found.end(), 1), len(data)) if found else 0
+    if len(data) > _LONGEST_CUT:
+        raise OverflowError("has a value that is too long for such a pattern")
+    # A prefix may end within a character, whose bytes are then matched one by one: each has to be tried on its own.
+    lengths = range(len(data), 0, -1) if longest else range(1, len(data) + 1)
+    return next((length for length in lengths if regex.fullmatch(data, 0, length)), 0)
+
+
+def _regex(glob: _Glob, characters: str, longest: bool) -> re.Pattern[bytes]:
+    """As Go matches: what lies between two stars is found where it first occurs, and there it stays."""
+    first, *rest = [b"".join(_token_regex(token, characters) for token in chunk) for chunk in glob]
+    between = b"".join(b"(?>.*?" + chunk + b")" for chunk in rest[:-1])
+    last = ((b".*" if longest else b".*?") + rest[-1]) if rest else b""
+    return re.compile(first + between + last, re.DOTALL)
+
+
+def _is_wild(token: str) -> bool:
+    return token == "?" or (token.startswith("[") and len(token) > 1)
+
+
+def _token_regex(token: str, characters: str) -> bytes:
+    if not _is_wild(token):
+        return re.escape(_bytes(token[-1]))
+    if token == "?":
+        return b"(?>" + _CHARACTER + b"|.)"
+    ones = [re.escape(_bytes(each)) for each in sorted(set(characters)) if _is_in_class(each, token)]
+    if _is_in_class("\ufffd", token):
+        ones.append(_NO_CHARACTER)
+    return b"(?:" + b"|".join(ones) + b")" if ones else b"(?!)"
+
+
+def _is_in_class(character: str, token: str) -> bool:
+    negated = token.startswith("[^")
+    items = _ITEMS.findall(token, 2 if negated else 1, len(token) - 1)
+    return any(low[-1] <= character <= (high or low)[-1] for low, high in items) != negated

@@ -1,0 +1,118 @@
+"""`$(NAME)` in values: bindings are mentioned by it.
+
+Of n dollars right before `(` n//2 stay, and an odd one makes a mention; any other dollar is text. In Fleeet's manifests
+`$$` is `$` everywhere, as in Kubernetes. A name is everything up to the next `)`; where that is missing or the name is
+empty, there is no mention. What a mention stands for is never expanded again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from math import isfinite
+from typing import Any, Literal
+
+from fleetform.engine.hashing import number_text
+from fleetform.model.shape import did_you_mean
+
+Dialect = Literal["native", "fleeet"]
+# Raises KeyError for a name that it does not know; whatever else it raises passes through.
+Lookup = Callable[[str], Any]
+
+# Dollars that count, all that stand together; beginning with one, so that searching skips all other text at once.
+_DOLLARS: dict[Dialect, re.Pattern[str]] = {
+    "native": re.compile(r"\$(?<!\$\$)\$*+\("),
+    "fleeet": re.compile(r"\$(?<!\$\$)\$*+\(?"),
+}
+
+
+class ExpandError(ValueError):
+    """Why a mention cannot be expanded, and its name."""
+
+    def __init__(self, message: str, name: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.name, self.hint = message, name, hint
+
+
+def mentions(text: str, *, dialect: Dialect = "native") -> list[str]:
+    """The names that a text mentions, in order, each as often as it stands there."""
+    return _split(text, dialect)[1::2]
+
+
+def mentions_in(tree: Any, *, dialect: Dialect = "native") -> list[str]:
+    """The names that the texts of a tree mention."""
+    if isinstance(tree, str):
+        return mentions(tree, dialect=dialect)
+    children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return [name for child in children for name in mentions_in(child, dialect=dialect)]
+
+
+def expand(text: str, lookup: Lookup, *, known: Collection[str] = (), dialect: Dialect = "native") -> Any:
+    """The text with its mentions replaced; of a text that is one mention and nothing else, the value as it is."""
+    if "$" not in text:
+        return text
+    parts = _split(text, dialect)
+    if len(parts) == 3 and not parts[0] and not parts[2]:
+        return _value_of(parts[1], lookup, known)
+    for index in range(1, len(parts), 2):
+        parts[index] = _as_text(_value_of(parts[index], lookup, known), parts[index])
+    return "".join(parts)
+
+
+def expand_tree(tree: Any, lookup: Lookup, *, known: Collection[str] = (), dialect: Dialect = "native") -> Any:
+    """A tree with every text in it expanded; keys are not."""
+    if isinstance(tree, str):
+        return expand(tree, lookup, known=known, dialect=dialect)
+    if isinstance(tree, dict):
+        return {key: expand_tree(each, lookup, known=known, dialect=dialect) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [expand_tree(each, lookup, known=known, dialect=dialect) for each in tree]
+    return tree
+
+
+def escape(text: str, *, dialect: Dialect = "native") -> str:
+    """The text that expands to this one."""
+    return _DOLLARS[dialect].sub(lambda dollars: dollars[0].replace("$", "$$"), text)
+
+
+def _split(text: str, dialect: Dialect) -> list[str]:
+    """The texts around the mentions with their escapes undone, and between each two the mention's name."""
+    parts: list[str] = []
+    search = _DOLLARS[dialect].search
+    before, position = "", 0
+    while (dollars := search(text, position)) is not None:
+        start, end = dollars.span()
+        opens = text[end - 1] == "("
+        pairs, odd = divmod(end - start - opens, 2)
+        before += text[position:start] + "$" * pairs
+        close = text.find(")", end) if odd and opens else -1
+        if close > end:
+            parts += (before, text[end:close])
+            before, position = "", close + 1
+        else:
+            before += "$" * odd + "(" * opens
+            position = end
+    parts.append(before + text[position:])
+    return parts
+
+
+def _value_of(name: str, lookup: Lookup, known: Collection[str]) -> Any:
+    try:
+        return lookup(name)
+    except KeyError:
+        hint = did_you_mean(name, known, otherwise="write $$( for the text $(")
+        raise ExpandError(f"$({name}) is not bound", name, hint) from None
+
+
+def _as_text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and isfinite(value):
+        return number_text(value)
+    what = {type(None): "null", dict: "a map", list: "a list"}.get(type(value), "no text")
+    hint = "mention it alone, or bind it with as: json, yaml or string" if isinstance(value, (dict, list)) else ""
+    raise ExpandError(f"$({name}) stands within text, but is {what}", name, hint)

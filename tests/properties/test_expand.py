@@ -1,0 +1,71 @@
+"""Expansion on any text: no crash, nothing twice, and escapes that undo themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetform.engine.expand import Dialect, ExpandError, escape, expand, expand_tree, mentions
+
+DIALECTS: list[Dialect] = ["native", "fleeet"]
+NOTHING: dict[str, Any] = {}
+dialects = st.sampled_from(DIALECTS)
+# Plain text hardly ever has two dollars before a parenthesis.
+texts = st.text() | st.lists(st.sampled_from(["$", "$(", "(", ")", "A", "B.c/d", " ", "é"])).map("".join)
+values = (
+    st.none() | st.booleans() | st.integers() | st.floats() | texts | st.lists(texts) | st.dictionaries(texts, texts)
+)
+
+
+@given(texts, values, dialects)
+def test_any_text_expands_or_names_the_mention_that_does_not(text: str, value: Any, dialect: Dialect) -> None:
+    refused = None
+    try:
+        expand(text, {"A": value}.__getitem__, dialect=dialect)
+    except ExpandError as error:
+        refused = error.name
+    assert refused is None or refused in mentions(text, dialect=dialect)
+
+
+@given(texts, dialects)
+def test_a_value_comes_out_as_it_went_in(value: str, dialect: Dialect) -> None:
+    lookup = {"A": value, "B.c/d": "never"}.__getitem__
+    assert expand("$(A)", lookup, dialect=dialect) == value
+    assert expand("<$(A)$(A)>", lookup, dialect=dialect) == f"<{value}{value}>"
+
+
+@given(texts)
+def test_text_without_mentions_and_escapes_stays(text: str) -> None:
+    plain = re.sub(r"\$+\(", "(", text)
+    assert mentions(plain) == []
+    assert expand(plain, NOTHING.__getitem__) == plain
+
+
+@given(texts, dialects)
+def test_escaped_text_expands_to_itself(text: str, dialect: Dialect) -> None:
+    escaped = escape(text, dialect=dialect)
+    assert mentions(escaped, dialect=dialect) == []
+    assert expand(escaped, NOTHING.__getitem__, dialect=dialect) == text
+
+
+@given(texts, texts, dialects)
+def test_escaped_text_can_stand_beside_a_mention(before: str, after: str, dialect: Dialect) -> None:
+    text = f"{escape(before, dialect=dialect)} $(A){escape(after, dialect=dialect)}"
+    assert expand(text, {"A": 1}.__getitem__, dialect=dialect) == f"{before} 1{after}"
+
+
+@given(st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=10))
+def test_a_tree_without_dollars_stays(tree: Any) -> None:
+    plain = _without_dollars(tree)
+    assert repr(expand_tree(plain, NOTHING.__getitem__)) == repr(plain)
+
+
+def _without_dollars(tree: Any) -> Any:
+    if isinstance(tree, str):
+        return tree.replace("$", "")
+    if isinstance(tree, list):
+        return [_without_dollars(each) for each in tree]
+    return {key: _without_dollars(each) for key, each in tree.items()} if isinstance(tree, dict) else tree
