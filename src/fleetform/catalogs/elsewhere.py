@@ -147,7 +147,7 @@ def _title(source: CatalogSource) -> str:
 
 def _key(catalog: Object[CatalogSpec], source: CatalogSource, folder: str) -> str:
     """A source's name in the cache: an organization sees what it read with its own credentials, and nobody else's."""
-    from fleetform.catalogs.fetch import git_address
+    from fleetform.outside.mirrors import git_address
 
     where = msgspec.to_builtins(source)
     for field in ("interval", "rename"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from msgspec import structs
 
 from fleetform.catalogs.cache import Cache
@@ -18,7 +16,7 @@ from fleetform.model.kinds.definition import CatalogSource
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
-from fleetform.outside.mirrors import Mirror, is_path
+from fleetform.outside.mirrors import Mirror, git_address
 from fleetform.outside.oci import Registry
 
 
@@ -51,11 +49,6 @@ def _read(
         assert source.oci is not None
         registry = Registry(source.oci.repository, web, credentials)
         return read_oci(registry, source.include, before.marks)
-
-
-def git_address(url: str, folder: str) -> str:
-    """A repository's address; a path is relative to the file that names it."""
-    return os.path.abspath(os.path.join(folder, url)) if is_path(url) else url
 
 
 def _failed(before: SourceState, error: OutsideError, now: str) -> SourceState:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings
+from fleetform.load.sources import ENDINGS
 from fleetform.model.kinds.definition import CatalogGit, GitRevision
 from fleetform.outside.mirrors import Change, Commit, Mirror
 
-ENDINGS = (".yaml", ".yml", ".json")
 # Without globs a file counts if it holds a definition: repositories are full of other YAML.
 _DEFINITION = re.compile(rb"""kind["']?\s*:\s*["']?(Cluster)?PluginDefinition\b""")
 _LINE = "main line"

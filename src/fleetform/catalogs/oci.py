@@ -14,6 +14,7 @@ from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings, moment, why
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.formats.yaml_out import write_yaml
+from fleetform.load.sources import ENDINGS
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.oci import Registry, digest_of, is_reference
 
@@ -21,7 +22,6 @@ CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 TITLE = "org.opencontainers.image.title"
 CREATED = "org.opencontainers.image.created"
-ENDINGS = (".yaml", ".yml", ".json")
 WORKERS = 8
 
 # Signatures and attestations of other tags, which tools put beside them.

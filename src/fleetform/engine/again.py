@@ -82,7 +82,7 @@ def _default_configs(prepared: Prepared, owner: Owner) -> set[Identity]:
 def _of(prepared: Prepared, owner: Owner, group: Group) -> Iterable[Cluster]:
     """The clusters of a group, as far as they are the owner's to choose from."""
     organization = owner.object.ref.organization
-    if owner.object.dialect == "ocm":
+    if owner.groups_are_homes:
         return [cluster for cluster, groups in last_placements(prepared, owner).items() if groups == (group,)]
     if group.placement is not None:
         return prepared.placements.members(organization, group.placement)

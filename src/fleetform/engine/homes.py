@@ -29,7 +29,7 @@ def homes(prepared: Prepared, owner: Owner, clusters: set[Cluster] | None = None
 
 
 def _selected(prepared: Prepared, owner: Owner, clusters: set[Cluster] | None) -> Iterator[tuple[Cluster, Groups]]:
-    if owner.object.dialect == "ocm":
+    if owner.groups_are_homes:
         placed = last_placements(prepared, owner)
         yield from (pair for pair in placed.items() if clusters is None or pair[0] in clusters)
         return

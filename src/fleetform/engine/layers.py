@@ -81,6 +81,7 @@ class Owner(Struct, frozen=True, eq=False):
     placement: str | None = None
     configs: tuple[ConfigReference, ...] = ()
     config_mode: ConfigMode | None = None
+    groups_are_homes: bool = False
 
     @property
     def pinned(self) -> bool:
@@ -172,6 +173,8 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         spec.placement.name if spec.placement is not None else None,
         references_of(object_, spec.plugin.configs, ("spec", "plugin", "configs"), 2),
         spec.config_mode,
+        # There an add-on is where its placements are, and the last one that chooses a cluster counts whole.
+        object_.dialect == "ocm",
     )
 
 

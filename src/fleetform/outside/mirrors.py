@@ -203,6 +203,11 @@ def is_path(url: str) -> bool:
     return "://" not in url and not _LIKE_SCP.match(url)
 
 
+def git_address(url: str, folder: str) -> str:
+    """A repository's address; a path is relative to the file that names it."""
+    return os.path.abspath(os.path.join(folder, url)) if is_path(url) else url
+
+
 @contextmanager
 def _let_in(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
     """An environment in which git asks nobody, and has the credentials for this one host."""
