@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -687,3 +688,13 @@ def test_two_processes_fetch_at_once(run: FleetCommand, repository: Repository) 
     assert [process.returncode for process in started] == [0, 0], said
     assert run.offered() == ["web 1.0.0"]
     assert repository.folder.exists()
+
+
+@pytest.mark.rule("B30")
+@pytest.mark.usefixtures("repository")
+def test_what_a_catalog_that_nobody_read_would_decide_is_unknown(run: FleetCommand) -> None:
+    run.write(catalog=GIT)
+    shutil.copytree(run.folder, run.folder.parent / "before")
+    run.write(preset=(run.folder / "preset.yaml").read_text().replace("value: 2", "value: 1000"))
+    result = run("diff", "../before", ".", "--exit-code")
+    assert (result.code, "no change" in result.out, "never been read" in result.err) == (1, False, True)

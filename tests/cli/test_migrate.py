@@ -153,3 +153,8 @@ def test_a_file_that_is_linked_and_its_permissions_stay(run: Runner, fleet: Path
 def test_migrating_into_another_folder_is_refused(run: Runner, fleet: Path) -> None:
     done = run("convert", str(fleet), "--migrate", "--output-dir", "x")
     assert (done.code, "drop --output-dir" in done.err) == (2, True)
+
+
+def test_values_that_come_from_configs_are_nobodys_to_rewrite(example: Runner, root: Path) -> None:
+    done = example("convert", str(root / "examples" / "seed-1" / "native"), "--migrate", "--dry-run")
+    assert (done.code, done.out) == (0, "")

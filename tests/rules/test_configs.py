@@ -424,3 +424,25 @@ def test_a_config_without_a_namespace_lies_in_its_organization() -> None:
     assert [(each.identity[3], each.config is not None) for each in plugin.configs.effective] == [
         ("n1", True), ("n3", True),
     ]  # fmt: skip
+
+
+@pytest.mark.rule("R1-14")
+def test_one_key_of_a_secret_can_be_meant() -> None:
+    taking = definition(
+        "{group: '', resource: secrets, values: {from: /stringData/password, to: pw}}",
+        options="{name: pw, type: secret}",
+    )
+    read = fleet(
+        secret=SECRET, definition=taking, preset=preset("{group: '', resource: secrets, name: s}"), instance=""
+    )
+    value = plugin_on(read, "eu-1").options["pw"].value
+    assert (read.errors, plugin_on(read, "eu-1").blocked_by, value.ref.key) == ((), (), "password")
+
+
+@pytest.mark.rule("R1-15", "B18")
+def test_other_content_of_a_secret_is_a_change_that_shows_nothing() -> None:
+    taking = definition("{group: '', resource: secrets}")
+    files = {"definition": taking, "preset": preset("{group: '', resource: secrets, name: s}"), "instance": ""}
+    view = diff(fleet(secret=SECRET, **files), fleet(secret=SECRET.replace("hunter2", "hunter3"), **files), ACME)
+    assert {each["change"] for change in view["changes"] for each in change["configs"]} == {"changed"}
+    assert "hunter" not in str(view)

@@ -403,3 +403,36 @@ def test_whose_parts_an_upgrade_meets_is_told_too() -> None:
     values = override("values", "[{path: labels.team, value: a}]")
     (upgrade,) = diff(fleet_with(values=values), fleet_with(values=values, newer=renamed), ACME)["upgrades"]
     assert ("labels.team", "migrated") in {(each["path"], each["effect"]) for each in upgrade["affected"]}
+
+
+@pytest.mark.rule("B29")
+def test_a_version_that_is_known_by_its_number_alone_is_not_downgraded() -> None:
+    plugin = plugin_on(fleet_running(running("9.9.9"), newer=NEWER), "eu-1")
+    assert (gates(plugin), plugin.running) == (["would-downgrade"], "9.9.9")
+    pinned = plugin_on(fleet_running(running("9.9.9"), newer=NEWER, preset=wanting("1.1.0")), "eu-1")
+    assert (gates(pinned), pinned.version) == ([], "1.1.0")
+
+
+@pytest.mark.rule("B29", "B11")
+def test_a_forced_version_downgrades_nobody_by_itself() -> None:
+    ended = policy("support: [{definition: web, ends: [{version: 1.0.x, at: 2026-01-01}]}]")
+    more = documents(NEWER, version("3.0.0", "{breaking: false}"))
+    plugin = plugin_on(fleet_running(running("3.0.0"), newer=more, preset=wanting("1.0.0"), limit=ended), "eu-1")
+    assert (plugin.version, gates(plugin)) == ("3.0.0", ["would-downgrade"])
+
+
+def test_a_secret_stays_one_under_another_name() -> None:
+    newer = version("1.1.0", "{migrations: [{rename: {from: token, to: note}}]}", token="{name: note, type: string}")
+    fleet = fleet_with(newer=newer, values=override("values", "[{path: token, value: hunter2}]"))
+    assert plugin_on(fleet, "eu-1").options["note"].winner is not None
+    assert "hunter2" not in str(explain(fleet, plugin_on(fleet, "eu-1")))
+
+
+@pytest.mark.parametrize(("grace", "stamp"), [("3000000d", "2026-10-01"), ("30d", "9999-12-31T23:59:59Z")])
+def test_times_beyond_all_time_are_the_last_there_is(grace: str, stamp: str) -> None:
+    newer = version("2.0.0", "{breaking: true}").replace(
+        "namespace: acme}", f"namespace: acme, annotations: {{fleetform.dev/announced: '{stamp}'}}}}"
+    )
+    fleet = fleet_running(running("1.0.0"), newer=newer, limits=policy(f"notice: 2d, grace: {grace}"))
+    upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
+    assert upgrade["graceUntil"] == "9999-12-31T23:59:59Z"

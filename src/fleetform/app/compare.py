@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.app.views import (
@@ -51,7 +52,12 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
     keys = {key_of(each) for fleet in (before, after) for each in scope.plugins(fleet)}
     runs = [plugin for key, plugin in before.decisions.plugins.items() if key in keys]
     wanted = [plugin.upgrade or plugin for key, plugin in after.decisions.plugins.items() if key in keys]
+    unread = _has_unread_catalog(before) or _has_unread_catalog(after)
     for one, other in _pairs(runs, wanted):
+        if unread and _is_undecided(one) and _is_undecided(other):
+            # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
+            unknown += 1
+            continue
         if one is None or other is None:
             changes.append(_one_sided(one, other))
             continue
@@ -62,6 +68,14 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
         if certain or also or one.version != other.version or one.name != other.name:
             changes.append(PluginChange(one, other, _action(one, other), certain, also))
     return sorted(changes, key=lambda change: key_of(change.either)), unknown
+
+
+def _has_unread_catalog(fleet: Fleet) -> bool:
+    return any(each.read is None for sources in fleet.brought.sources.values() for each in sources)
+
+
+def _is_undecided(plugin: PluginDecision | None) -> bool:
+    return plugin is None or plugin.target.revision is None
 
 
 _ALSO = {
@@ -79,6 +93,8 @@ def _other_differences(one: PluginDecision, other: PluginDecision) -> Iterator[s
     yield from (
         name for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name) and name != "revision"
     )
+    if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
+        yield "configs"
     for name, written in _ALSO.items():
         if _written(one, name) != _written(other, name):
             yield written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleetform.engine.configs import UNKNOWN_HASH
 from fleetform.model.results.configs import ConfigReference, Configs
 
 View = dict[str, Any]
@@ -29,9 +30,17 @@ def _change(one: ConfigReference | None, other: ConfigReference | None, before: 
         return "added"
     if other is None:
         return "removed"
-    if one.spec_hash != other.spec_hash:
+    if one.spec_hash != other.spec_hash or _holds_other_secrets(one, other):
         return "changed"
     return "moved" if _position(one, before, after) != _position(other, after, before) else None
+
+
+def _holds_other_secrets(one: ConfigReference, other: ConfigReference) -> bool:
+    """The content of secrets has no hash here; on both sides at hand, it can be compared."""
+    if one.spec_hash != UNKNOWN_HASH or one.config is None or other.config is None:
+        return False
+    held = [{field: each.content.get(field) for field in ("data", "stringData")} for each in (one.config, other.config)]
+    return held[0] != held[1]
 
 
 def _position(reference: ConfigReference, here: Configs, there: Configs) -> int:

@@ -54,7 +54,8 @@ def _order(item: View) -> tuple[Any, ...]:
     metadata = item["metadata"]
     cluster = item.get("spec", {}).get("clusterName", "") if item["kind"] == "Plugin" else ""
     version = item["spec"]["version"] if item["kind"].startswith("PluginDefinition") else None
-    return metadata["namespace"], item["kind"], metadata["name"], cluster, parse_version(version) if version else 0
+    name = metadata["name"].removesuffix(f"-{version}") if version else metadata["name"]
+    return metadata["namespace"], item["kind"], name, cluster, parse_version(version) if version else 0
 
 
 def _check_names(plural: str, wanted: list[str], found: list[str]) -> None:

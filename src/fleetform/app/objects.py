@@ -12,7 +12,7 @@ from fleetform.engine.hashing import content_hash
 from fleetform.engine.lint.known import Known
 from fleetform.engine.paths import PathError, parse_path
 from fleetform.engine.times import time_text
-from fleetform.formats.addresses import shown
+from fleetform.formats.addresses import shown, without_logins
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 
@@ -36,7 +36,7 @@ def object_view(object_: Object[Any], status: View | None = None, known: Known |
         "apiVersion": API_VERSION,
         "kind": object_.ref.kind,
         "metadata": metadata,
-        "spec": _mask(object_, spec, known),
+        "spec": _without_logins(_mask(object_, spec, known)),
     }
     if status is not None:
         view["status"] = status
@@ -59,6 +59,15 @@ def _mask_addresses(spec: View) -> None:
         for kind, field in (("git", "url"), ("helm", "repository"), ("oci", "repository")):
             if kind in source:
                 source[kind][field] = shown(source[kind][field])
+
+
+def _without_logins(tree: Any) -> Any:
+    """Wherever an address stands, who it lets in is nobody's business."""
+    if isinstance(tree, dict):
+        return {key: _without_logins(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_without_logins(each) for each in tree]
+    return without_logins(tree) if isinstance(tree, str) and "://" in tree else tree
 
 
 def _mask_source(source: View) -> None:

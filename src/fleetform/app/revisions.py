@@ -14,7 +14,7 @@ from fleetform.engine.against import FOR_PEOPLE
 from fleetform.engine.hashing import content_hash
 from fleetform.engine.history import judge_history
 from fleetform.engine.layers import definition_of
-from fleetform.engine.lifecycle import Lifecycle, known_announcement, lifecycle_of
+from fleetform.engine.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.times import parse_time, time_text
 from fleetform.engine.versions import VersionError, parse_version
@@ -51,7 +51,7 @@ def revision_views(fleet: Fleet, scope: Scope) -> Iterator[View]:
             revision = revisions[version]
             ends = _end(fleet, revision)
             if ends is None and version == history.should_end:
-                ends = fleet.snapshot.at + (lifecycle.grace or _GRACE)
+                ends = later(fleet.snapshot.at, lifecycle.grace or _GRACE)
             announced = known_announcement(revision, fleet.snapshot)
             status = {
                 "announcedAt": time_text(announced) if announced is not None else None,

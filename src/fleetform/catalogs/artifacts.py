@@ -82,7 +82,7 @@ def _digest_of(folders: list[str]) -> str | None:
     for folder in folders:
         try:
             files = sorted(_files(folder))
-        except (OSError, OutsideError):
+        except (OSError, OutsideError, ValueError):
             return None
         for name, content in files:
             # Hidden files are the editor's, or git's.

@@ -63,7 +63,8 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
             for text in (*source["problems"], *source["changed"]):
                 click.echo(f"    {text}")
             if source["error"]:
-                click.echo(f"    unavailable since {source['failedSince']}: {source['error']}")
+                since = f" since {source['failedSince']}" if source["failedSince"] else ""
+                click.echo(f"    unavailable{since}: {source['error']}")
     failing = any(source["error"] for item in view["items"] for source in item["status"]["sources"])
     return UNAVAILABLE if failing else 0
 

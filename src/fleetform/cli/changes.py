@@ -50,7 +50,7 @@ def headline(view: View) -> str:
         if summary["blocked"]:
             parts.append(f"{summary['blocked']:,} blocked")
     if summary["unknown"]:
-        parts.append(f"{summary['unknown']:,} unknown: their secrets are not in the input")
+        parts.append(f"{summary['unknown']:,} unknown: their secrets, or their catalogs, are not at hand")
     return " · ".join(parts)
 
 
@@ -151,7 +151,8 @@ def _markdown_upgrade(upgrade: View) -> str:
     lines = [f"<details><summary>{title}</summary>", ""]
     for entry in upgrade["changelog"]:
         if entry["text"] or entry["breaking"]:
-            lines += [f"**{entry['version']}**" + (" breaking" if entry["breaking"] else ""), ""]
+            marks = [word for word in ("breaking", "irreversible") if entry[word]]
+            lines += [" ".join([f"**{entry['version']}**", *marks]), ""]
             lines += [f"To do first: {_escape(entry['acknowledge'])}", ""] if entry["acknowledge"] else []
             lines += [entry["text"].rstrip(), ""] if entry["text"] else []
     lines += [f"- options {word}: {_escape(', '.join(texts))}" for word, texts in option_texts(upgrade["options"])]

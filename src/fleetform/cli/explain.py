@@ -85,7 +85,7 @@ def _explain_placement(flags: Flags, name: str) -> int:
 def _title(view: dict[str, Any], wanted: str | None) -> str:
     version = view["target"]["version"] or "no version"
     if view["wanted"]["version"] != view["target"]["version"]:
-        version = f"{version} → {view['wanted']['version']}"
+        version = f"{version} → {view['wanted']['version'] or 'none'}"
     pinned = f" ({wanted})" if wanted is not None else ""
     return f"{view['definition']} {version}{pinned} on {view['cluster']} · {view['organization']}"
 

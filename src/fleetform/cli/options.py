@@ -48,6 +48,9 @@ class Flags:
         """The fleet; invalid input ends the command with exit 2 and says why."""
         fleet = self.read(sources)
         self.refuse(fleet, fleet.errors)
+        for each in fleet.reading:
+            if each.code in ("catalog-unread", "catalog-unavailable") and not self.verbose:
+                self.say(f"{each.severity}: {each.message}")
         if self.verbose:
             from fleetform.cli.findings import print_findings
 

@@ -69,7 +69,7 @@ def _items(reference: ConfigReference, values: ConfigValues, strategy: Strategy)
     config = reference.config
     assert config is not None
     if _is_secret(reference):
-        yield from _secret_items(reference, config, _steps(values.to or ""))
+        yield from _secret_items(reference, config, _pointer(values.from_), _steps(values.to or ""))
         return
     start = _pointer(values.from_)
     said = get_in(_tree(reference), start)
@@ -88,15 +88,16 @@ def _is_secret(reference: ConfigReference) -> bool:
     return reference.config is not None and reference.config.ref.kind == "Secret"
 
 
-def _secret_items(reference: ConfigReference, config: Object[Any], to: Steps) -> Iterator[Item]:
-    """The keys of a Secret, by reference: its content is nowhere but on the cluster."""
+def _secret_items(reference: ConfigReference, config: Object[Any], start: Steps, to: Steps) -> Iterator[Item]:
+    """The keys of a Secret, or the one that is meant, by reference: its content is nowhere but on the cluster."""
     for field in ("data", "stringData"):
         held = config.content.get(field)
         for key in held if isinstance(held, dict) else ():
-            steps = (*to, key)
-            layer = _layer(reference)
-            secret = SecretKey(config.ref.name, key)
-            yield Item(layer, text_of(steps), steps, (field,), key, secret=secret)
+            one = len(start) == 2 and start[0] in ("data", "stringData")
+            steps = to if one and to else (*to, key)
+            if not one or start[1] == key:
+                secret = SecretKey(config.content["metadata"]["name"], key)
+                yield Item(_layer(reference), text_of(steps), steps, (field,), key, secret=secret)
 
 
 def _deployment_items(reference: ConfigReference) -> Iterator[Item]:

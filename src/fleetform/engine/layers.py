@@ -84,12 +84,12 @@ class Owner(Struct, frozen=True, eq=False):
     groups_are_homes: bool = False
 
     @property
-    def pinned(self) -> bool:
-        """Whether it names one exact version."""
+    def pin(self) -> str | None:
+        """The exact version that it names, if it does."""
         try:
-            return self.wanted is not None and parse_range(self.wanted).exact is not None
+            return parse_range(self.wanted).exact if self.wanted is not None else None
         except RangeError:
-            return False
+            return None
 
 
 _NO_TIME = parse_time("1970-01-01")

@@ -6,7 +6,7 @@ The platform's policy sets ceilings; an organization chooses below them, and wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from fleetform.engine.times import parse_duration, parse_time
@@ -86,17 +86,25 @@ def upgrade_times(
     """The times of an upgrade to a revision; grace and force concern versions that break on the way."""
     announced = announced_at(wanted, snapshot)
     breaking = [each for each in passed if each.object.spec.changes is not None and each.object.spec.changes.breaking]
-    not_before = announced + lifecycle.notice
+    not_before = later(announced, lifecycle.notice)
     if not breaking:
         return UpgradeTimes(announced, not_before)
     since = min(announced_at(each, snapshot) for each in breaking)
     longest = max([lifecycle.grace or timedelta(0), *(_own_grace(each) for each in breaking)])
-    grace_until = since + longest if longest else None
+    grace_until = later(since, longest) if longest else None
     # Forced only where the policy has forceAfter, and never before the grace is over.
-    forced = since + lifecycle.force_after if lifecycle.force_after is not None else None
+    forced = later(since, lifecycle.force_after) if lifecycle.force_after is not None else None
     return UpgradeTimes(
         announced, not_before, grace_until, max(forced, grace_until) if forced and grace_until else forced
     )
+
+
+def later(time: datetime, by: timedelta) -> datetime:
+    """A time after another; beyond the last that there is, that one."""
+    try:
+        return time + by
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC, microsecond=0)
 
 
 def _own_grace(revision: Revision) -> timedelta:

@@ -128,7 +128,9 @@ def _settle_claims(
 
 
 def _claim(claimed: str, keeps: Object[Any], plugin: PluginDecision) -> Claim:
-    message = f"{claimed} on {plugin.cluster.ref.name} belongs to {keeps.ref.kind} {keeps.ref.name}, which is older"
+    other = plugin.target.owner
+    first = "is older" if keeps.created is not None and keeps.created != other.created else "comes first by name"
+    message = f"{claimed} on {plugin.cluster.ref.name} belongs to {keeps.ref.kind} {keeps.ref.name}, which {first}"
     do = "give one of them another releaseName, or let their selectors part"
     gate = Gate("conflict", message, do, ref=keeps.ref, at=keeps.at())
     return Claim(claimed, keeps, structs.replace(plugin, gates=(gate, *plugin.gates), upgrade=None))
@@ -178,29 +180,40 @@ def _decide_plugin(
     if not prepared.snapshot.running:
         return wanted
     key = (cluster.ref.organization, cluster.ref.name, name)
-    version, running = prepared.snapshot.running.get(key), prepared.running_revision(owner, key)
-    if version is None or running is None or running is chosen:
+    version, comparable = prepared.snapshot.running.get(key), prepared.running_version(owner, key)
+    if version is None or comparable is None:
         return structs.replace(wanted, running=version) if version is not None else wanted
-    gates = _gates_of_upgrade(prepared, owner, cluster, running, wanted)
+    running = prepared.known(owner).get(version)
+    if running is not None and running is chosen:
+        return structs.replace(wanted, running=version)
+    gates = _gates_of_upgrade(prepared, owner, cluster, version, running, wanted)
     wanted = structs.replace(wanted, gates=gates, running=version)
-    if not gates:
+    if not gates or running is None:
+        # What runs may be known by its version alone: there is then nothing to keep, and the gates stand.
         return wanted
     kept = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, running)
     return structs.replace(kept, running=version, upgrade=wanted)
 
 
 def _gates_of_upgrade(
-    prepared: Prepared, owner: Owner, cluster: Cluster, running: Revision, wanted: PluginDecision
+    prepared: Prepared,
+    owner: Owner,
+    cluster: Cluster,
+    version: str,
+    running: Revision | None,
+    wanted: PluginDecision,
 ) -> tuple[Gate, ...]:
-    """Every validity gate between what runs and what is wanted."""
+    """Every validity gate between the version that runs and what is wanted."""
     revision = wanted.target.revision
     if revision is None:
         return wanted.gates
-    known = {each.item.text for each in wanted.skipped if prepared.route(running, each.item.steps) is not None}
+    known: set[str] = set()
+    if running is not None:
+        known = {each.item.text for each in wanted.skipped if prepared.route(running, each.item.steps) is not None}
     return (
         *wanted.gates,
         *removed_option_gates(wanted.skipped, known),
-        *upgrade_gates(owner, cluster, prepared.step(running, revision)),
+        *upgrade_gates(owner, cluster, prepared.step(version, revision)),
     )
 
 

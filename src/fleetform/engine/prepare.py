@@ -21,6 +21,7 @@ from fleetform.engine.layers import (
 )
 from fleetform.engine.migrate import Migrations, migrations_to
 from fleetform.engine.names import generated_name
+from fleetform.engine.paths import normal_form
 from fleetform.engine.placements import KINDS as PLACING
 from fleetform.engine.placements import Placements
 from fleetform.engine.references import default_references, instance_configs
@@ -62,7 +63,7 @@ class Prepared:
         self.instances_of: dict[tuple[str, str], list[Object[Any]]] = {}
         for (organization, preset, _), plugin in self.instances.items():
             self.instances_of.setdefault((organization, preset), []).append(plugin)
-        self._steps: dict[tuple[Revision, Revision], Step] = {}
+        self._steps: dict[tuple[str, Revision], Step] = {}
         # Memos of what follows from one revision alone.
         self._defaults: dict[Revision, dict[Steps, Item]] = {}
         self._slots: dict[Revision, dict[str, Slot]] = {}
@@ -119,19 +120,18 @@ class Prepared:
         found = {**self.retired.get((PLATFORM_NAMESPACE, name), {}), **self.retired.get((organization, name), {})}
         return {**found, **self.offers(owner)} if found else self.offers(owner)
 
-    def running_revision(self, owner: Owner, key: PluginKey) -> Revision | None:
-        """The revision that runs, which may no longer be offered; None where what runs is of another definition."""
-        version = self.snapshot.running.get(key)
-        if version is None or self.snapshot.installed.get(key, owner.definition) != owner.definition:
+    def running_version(self, owner: Owner, key: PluginKey) -> str | None:
+        """The version of an owner's definition that runs; None where nothing does, or something of another one."""
+        if self.snapshot.installed.get(key, owner.definition) != owner.definition:
             return None
-        return self.known(owner).get(version)
+        return self.snapshot.running.get(key)
 
-    def step(self, running: Revision, wanted: Revision) -> Step:
-        """The way from one revision to another, over the versions of the definition that is wanted."""
+    def step(self, running: str, wanted: Revision) -> Step:
+        """The way from the version that runs to another, over the versions of the definition that is wanted."""
         found = self._steps.get((running, wanted))
         if found is None:
-            low, high = sorted((running.version, wanted.version), key=parse_version)
-            passed = versions_between({running.version: running, **self._versions(wanted)}, low, high)
+            low, high = sorted((running, wanted.version), key=parse_version)
+            passed = versions_between(self._versions(wanted), low, high)
             found = self._steps[running, wanted] = step_between(running, wanted, passed)
         return found
 
@@ -226,9 +226,14 @@ class Prepared:
         return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
 
     def secret_forms(self, revision: Revision) -> set[tuple[str, ...]]:
-        """The options that any version of the definition declares secret."""
+        """The options that any version of the definition declares secret, under the names they have now, too."""
         forms = [each.forms for each in self._versions(revision).values()]
-        return {form for each in forms for form, option in each.items() if option.type == "secret"}
+        secret = {form for each in forms for form, option in each.items() if option.type == "secret"}
+        for old, new in self._migrations_of(revision).moves:
+            # A value does not become harmless by another name.
+            if old in secret and new is not None:
+                secret.add(normal_form(new))
+        return secret
 
     def route(self, revision: Revision, steps: Steps) -> Route:
         """The name of the option a path belongs to, and the path inside it; remembered, as fleets repeat paths."""

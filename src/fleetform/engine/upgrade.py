@@ -21,20 +21,20 @@ from fleetform.model.results.decisions import Gate, Revision, Skipped
 class Step(Struct, frozen=True, eq=False):
     """The way from the revision that runs to the one that is wanted, the same for all plugins that go it."""
 
-    running: Revision
+    running: str
     wanted: Revision
     downgrade: bool
     breaking: tuple[Revision, ...] = ()
     irreversible: tuple[Revision, ...] = ()
 
 
-def step_between(running: Revision, wanted: Revision, passed: Iterable[Revision]) -> Step:
-    """passed are the versions between the two, the lower one left out."""
+def step_between(running: str, wanted: Revision, passed: Iterable[Revision]) -> Step:
+    """passed are the versions between the two, the lower one left out; what runs need not be known any more."""
     told = [each for each in passed if each.object.spec.changes is not None]
     return Step(
         running,
         wanted,
-        parse_version(wanted.version) < parse_version(running.version),
+        parse_version(wanted.version) < parse_version(running),
         tuple(each for each in told if _changes(each).breaking),
         tuple(each for each in told if _changes(each).irreversible),
     )
@@ -65,12 +65,12 @@ def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Ite
 
 def _downgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
     """A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39)."""
-    running, wanted = step.running.version, step.wanted.version
-    if not owner.pinned and not is_acknowledged(owner, cluster, wanted):
+    running, wanted = step.running, step.wanted.version
+    if owner.pin != wanted and not is_acknowledged(owner, cluster, wanted):
         yield Gate(
             "would-downgrade",
-            f"{running} runs, and {owner.wanted or 'newest'} admits nothing above {wanted}",
-            f"pin {wanted} exactly, acknowledge it, or widen the range",
+            f"{running} runs, and {owner.wanted or 'newest'} leads to {wanted} now",
+            f"pin {wanted} exactly, acknowledge it, or let {running} be wanted again: by the range, or by the policy",
             ref=owner.object.ref,
         )
     for revision in step.irreversible:

@@ -133,7 +133,13 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Seq
         )
         return
     cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
-    if report.object.dialect != "ocm" and (cluster is None or spec.cluster_name not in (None, cluster)):
+    if (
+        cluster is None
+        and spec.cluster_name
+        and report.object.ref.name == generated_name(preset.ref.name, spec.cluster_name)
+    ):
+        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
+    elif report.object.dialect != "ocm" and (cluster is None or spec.cluster_name not in (None, cluster)):
         expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
         message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
         report.error("bad-name", message, f"name it {expected}", "metadata", "name")
