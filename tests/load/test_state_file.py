@@ -91,3 +91,16 @@ def test_a_folder_is_no_state(tmp_path: Path) -> None:
 
 def test_a_database_is_refused_for_now() -> None:
     assert "no databases" in refusal("sqlite:state.db").message
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"plugins": [{**RUNS, "admited": {}}]},
+        {"rejcted": []},
+        {"rejected": [{"organization": "acme", "name": "web", "verion": "1.0.0"}]},
+    ],
+)
+def test_a_field_that_is_spelt_wrong_is_refused_and_named(file: Path, more: dict[str, Any]) -> None:
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], **more}))
+    assert "unknown field" in refusal(file).message

@@ -446,3 +446,9 @@ def test_other_content_of_a_secret_is_a_change_that_shows_nothing() -> None:
     view = diff(fleet(secret=SECRET, **files), fleet(secret=SECRET.replace("hunter2", "hunter3"), **files), ACME)
     assert {each["change"] for change in view["changes"] for each in change["configs"]} == {"changed"}
     assert "hunter" not in str(view)
+
+
+def test_a_definitions_own_default_that_does_not_exist_is_told() -> None:
+    missing = definition(f"{{group: {GROUP}, resource: r1, default: {{name: n9}}}}, {R2}")
+    found = [(each.code, each.path) for each in fleet(definition=missing).findings]
+    assert ("missing-reference", "spec.configs[0].default") in found

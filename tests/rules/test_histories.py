@@ -256,3 +256,11 @@ def test_a_definition_whose_file_is_broken_is_not_said_to_be_gone(broken: str) -
     text = native("1.0.0", HOST)
     found = diagnostics(fleet_of(BREAKS[broken].spoil(text)), fleet_of(text))
     assert [each["code"] for each in found if each["severity"] != "info"] == [BREAKS[broken].code]
+
+
+@pytest.mark.rule("R2-10")
+def test_a_folder_that_the_base_does_not_have_is_compared_with_nothing(repository: Repository) -> None:
+    text = native("1.0.0", HOST)
+    repository.commit({}, {"old/definition.yaml": text})
+    repository.commit({}, {"new/definition.yaml": text.replace("name: web", "name: other")})
+    assert repository.run("validate", "new", "--against", "HEAD~1").code == 0

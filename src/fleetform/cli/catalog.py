@@ -51,6 +51,7 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).read()
     view = get(fleet, Scope(flags.organization), "catalogs", names)
     if not view["items"]:
+        flags.refuse(fleet, fleet.errors)
         raise NotFoundError("there is no catalog in the input", "write a Catalog, or choose another input with -f")
     if output != "table":
         flags.print_data(view)

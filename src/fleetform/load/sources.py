@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.outside.git import GitError, files_at, is_revision
+from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -67,6 +67,9 @@ def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
     prefix = os.path.normpath(f"git:{ref}/{folder}")
     try:
         found = sorted(files_at(ref, folder, ENDINGS), key=lambda file: file[0].split("/"))
+    except NoFolderError as error:
+        yield Diagnostic("empty-input", f"cannot read {name}: {error.message}", error.hint, at=Place(name))
+        return
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return

@@ -15,22 +15,23 @@ from fleetform.ports import KnownState, KnownVersion, Rejection
 _WANTED = "give a file that holds a State of version 1"
 
 
-class _Stamp(msgspec.Struct):
+class _Stamp(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     organization: str
     name: str
     created: str
 
 
-class _Plugin(msgspec.Struct, rename="camel"):
+class _Plugin(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     organization: str
     cluster: str
     plugin: str
     admitted: dict[str, Any] | None = None
     last_healthy: dict[str, Any] | None = None
+    observed: Any = None
 
 
-class _Version(msgspec.Struct, rename="camel"):
+class _Version(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     organization: str
     definition: str
     version: str
@@ -39,7 +40,7 @@ class _Version(msgspec.Struct, rename="camel"):
     digest: str | None = None
 
 
-class _Rejection(msgspec.Struct, rename="camel"):
+class _Rejection(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     organization: str
     name: str
     version: str
@@ -47,13 +48,13 @@ class _Rejection(msgspec.Struct, rename="camel"):
     content_hash: str | None = None
 
 
-class _Placement(msgspec.Struct):
+class _Placement(msgspec.Struct, forbid_unknown_fields=True):
     organization: str
     name: str
     clusters: list[str]
 
 
-class _State(msgspec.Struct):
+class _State(msgspec.Struct, forbid_unknown_fields=True):
     stamps: list[_Stamp]
     plugins: list[_Plugin] = []
     announced: list[_Version] = []
@@ -77,10 +78,15 @@ def load_state(name: str | None) -> KnownState:
 
 
 def _read(name: str, tree: Any) -> KnownState:
-    if not isinstance(tree, dict) or tree.get("kind") != "State" or tree.get("version") != 1:
+    if (
+        not isinstance(tree, dict)
+        or tree.get("kind") != "State"
+        or tree.get("version") is True
+        or tree.get("version") != 1
+    ):
         raise StateError(f"{name} is not a state export of version 1", _WANTED)
     try:
-        state = msgspec.convert(tree, _State)
+        state = msgspec.convert({key: part for key, part in tree.items() if key not in ("kind", "version")}, _State)
     except msgspec.ValidationError as error:
         raise StateError(f"{name} is damaged: {str(error)[:1].lower()}{str(error)[1:]}", "export it anew") from error
     return KnownState(

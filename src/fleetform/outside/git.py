@@ -12,6 +12,10 @@ class GitError(OutsideError):
     """What git said, and what to do."""
 
 
+class NoFolderError(GitError):
+    """A revision has no such folder."""
+
+
 def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Path (below the folder) and bytes of every regular file at a commit whose name ends as wanted, by path."""
     commit = run_git(
@@ -30,7 +34,7 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
     entries = [entry.split("\t", 1) for entry in listed.decode("utf-8", "surrogateescape").split("\0") if entry]
     blobs = [(path, meta.split()[2]) for meta, path in entries if meta.startswith("100") and path.endswith(wanted)]
     if folder and not entries:
-        raise GitError(f"{ref} has no folder {folder}", "check the folder's name")
+        raise NoFolderError(f"{ref} has no folder {folder}", "check the folder's name")
     cut = len(where) + 1 if where else 0
     contents = read_blobs([blob for _, blob in blobs])
     for (path, _), content in zip(blobs, contents, strict=True):

@@ -53,7 +53,8 @@ class Mirror:
         """Bring the copy up to date: branches and tags as they are there, moved ones too."""
         check_address(self._url)
         failing = f"git cannot fetch {self._shown}"
-        if not os.path.isfile(os.path.join(self._folder, "HEAD")):
+        parts = [os.path.join(self._folder, name) for name in ("HEAD", "objects", "refs")]
+        if not all(os.path.exists(each) for each in parts):
             # Never made, or damaged: what is there can be had again.
             shutil.rmtree(self._folder, ignore_errors=True)
             os.makedirs(self._folder)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fleetform.engine.lint.configs import lint_defaults
 from fleetform.engine.lint.definitions import lint_definition, lint_revisions
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.overrides import lint_override
@@ -21,6 +22,7 @@ def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
     known = Known(snapshot)
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)
+        yield from lint_defaults(definition, known)
     for name in known.defined():
         yield from lint_revisions(known.versions(name))
     for preset in snapshot.presets.values():

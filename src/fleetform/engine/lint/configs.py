@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from fleetform.engine.configs import ConfigIndex
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.report import Report
-from fleetform.engine.references import may_use, references_of
+from fleetform.engine.references import default_references, may_use, references_of
+from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import ConfigRef
-from fleetform.model.objects import At, Path
+from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.configs import ConfigReference, Identity
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
 
@@ -32,6 +34,14 @@ def lint_configs(
             report.warn("repeated-value", message, "keep one of them", *at, related=(seen[each.identity],))
         seen.setdefault(each.identity, report.object.at(*at))
         lint_reach(report, each, known.configs, at)
+
+
+def lint_defaults(definition: Object[PluginDefinitionSpec], known: Known) -> list[Diagnostic]:
+    """What is wrong with the configs that a definition names itself."""
+    report = Report(definition)
+    for each in default_references(definition):
+        lint_reach(report, each, known.configs, each.path)
+    return report.found
 
 
 def lint_reach(report: Report, reference: ConfigReference, index: ConfigIndex, path: Path) -> None:
