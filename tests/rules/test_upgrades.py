@@ -436,3 +436,11 @@ def test_times_beyond_all_time_are_the_last_there_is(grace: str, stamp: str) -> 
     fleet = fleet_running(running("1.0.0"), newer=newer, limits=policy(f"notice: 2d, grace: {grace}"))
     upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
     assert upgrade["graceUntil"] == "9999-12-31T23:59:59Z"
+
+
+@pytest.mark.rule("R2-9")
+def test_a_floor_above_all_versions_and_a_misspelt_definition_are_told() -> None:
+    above = fleet_with(limit=policy("support: [{definition: web, floor: 9.0.0}]"))
+    assert [each.code for each in above.findings] == ["missing-version"]
+    misspelt = fleet_with(limit=policy("support: [{definition: wbe, yanked: [1.0.0]}]"))
+    assert [(each.code, each.hint) for each in misspelt.findings] == [("unknown-name", "did you mean web?")]

@@ -8,7 +8,8 @@ from typing import Any
 from fleetform.engine.configs import ConfigIndex
 from fleetform.engine.layers import revision_of
 from fleetform.engine.names import generated_name
-from fleetform.engine.version import offered
+from fleetform.engine.prepare import policies_of, rules_in
+from fleetform.engine.version import SupportRules, offered
 from fleetform.engine.versions import VersionError
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Object, Ref
@@ -33,6 +34,8 @@ class Known:
         for ref in snapshot.clusters:
             self._clusters.setdefault(ref.organization, {})[ref.name] = None
         self._configs: ConfigIndex | None = None
+        self._policies = list(policies_of(snapshot).values())
+        self._rules: dict[tuple[str, str], SupportRules] = {}
         self._generated: dict[tuple[str, str], dict[str, str]] = {}
 
     def clusters(self, organization: str) -> Collection[str]:
@@ -56,6 +59,14 @@ class Known:
 
     def offers(self, organization: str, definition: str) -> Mapping[str, Revision]:
         return offered(self._revisions, organization, definition)
+
+    def rules(self, organization: str, definition: str) -> SupportRules:
+        """What policies say in an organization about a definition's versions."""
+        key = (organization, definition)
+        if key not in self._rules:
+            offers = self.offers(organization, definition)
+            self._rules[key] = rules_in(self.snapshot, self._policies, organization, definition, offers)
+        return self._rules[key]
 
     def defined(self) -> list[tuple[str, str]]:
         """Every definition, by organization and name."""

@@ -173,7 +173,7 @@ def _lint_definition(
         return
     if wanted is not None:
         _lint_range(report, wanted, places[1])
-    chosen = choose(offers, definition, wanted)
+    chosen = choose(offers, definition, wanted, known.rules(organization, definition))
     if not isinstance(chosen, Gate):
         return
     try:

@@ -43,7 +43,7 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
     elif isinstance(spec, LifecyclePolicySpec):
         if object_.ref.name != "default":
             report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
-        _lint_support(report, spec)
+        _lint_support(report, spec, known)
         _lint_ceilings(report, spec, known)
     elif isinstance(spec, PlacementSpec):
         lint_placement(report, spec, known)
@@ -61,9 +61,13 @@ def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Known) -> N
         report.warn("clamped", message, f"choose at most {ceiling}", "spec", field)
 
 
-def _lint_support(report: Report, spec: LifecyclePolicySpec) -> None:
+def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Known) -> None:
+    names = sorted({name for _, name in known.defined()})
     for index, rule in enumerate(spec.support or []):
         path = ("spec", "support", index)
+        if rule.definition not in names:
+            hint = did_you_mean(rule.definition, names, "it may arrive later; else fix the name")
+            report.warn("unknown-name", f"there is no definition {rule.definition} here", hint, *path, "definition")
         versions = [("floor", rule.floor)] if rule.floor is not None else []
         for field, version in [*versions, *(("yanked", each) for each in rule.yanked or [])]:
             try:
