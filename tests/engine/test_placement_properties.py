@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.test_placement import AT, SET, cluster, placement
+from fleetform.engine.placement.choice import Choice
 from fleetform.engine.placement.facts import claims_of
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
 from fleetform.engine.placement.pool import ClusterPool, Sets
@@ -117,10 +118,10 @@ def value_of(constraint: SpreadConstraint, which: Object[ClusterSpec]) -> str | 
 def test_the_order_of_clusters_changes_nothing(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any, random: Any
 ) -> None:
-    answer = place(spec, ClusterPool(fleet, scores), at=AT, **situation)
+    answer = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
     shuffled = list(fleet)
     random.shuffle(shuffled)
-    assert place(spec, ClusterPool(shuffled, scores), at=AT, **situation) == answer
+    assert place(Choice(spec, ClusterPool(shuffled, scores), at=AT, **situation)) == answer
 
 
 @given(PLACEMENTS, PLACEMENTS, fleets(), SITUATIONS, SCORES)
@@ -128,8 +129,10 @@ def test_a_pool_that_another_placement_used_answers_the_same(
     before: PlacementSpec, spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     shared = ClusterPool(fleet, scores)
-    place(before, shared, at=AT)
-    assert place(spec, shared, at=AT, **situation) == place(spec, ClusterPool(fleet, scores), at=AT, **situation)
+    place(Choice(before, shared, at=AT))
+    assert place(Choice(spec, shared, at=AT, **situation)) == place(
+        Choice(spec, ClusterPool(fleet, scores), at=AT, **situation)
+    )
 
 
 @given(PLACEMENTS, fleets(), SITUATIONS, SCORES)
@@ -137,9 +140,9 @@ def test_the_chosen_qualify_and_are_not_too_many(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(spec, pool, at=AT, **situation)
+    answer = place(Choice(spec, pool, at=AT, **situation))
     unlimited = msgspec.structs.replace(spec, number_of_clusters=None, spread=None)
-    assert set(answer.names) <= set(place(unlimited, pool, at=AT, **situation).names)
+    assert set(answer.names) <= set(place(Choice(unlimited, pool, at=AT, **situation)).names)
     assert spec.number_of_clusters is None or len(answer.chosen) <= spec.number_of_clusters
 
 
@@ -149,9 +152,11 @@ def test_as_many_are_chosen_as_are_wanted_and_qualify_unless_spread_forbids(
 ) -> None:
     pool = ClusterPool(fleet, scores)
     without = msgspec.structs.replace(spec, spread=None)
-    qualifying = place(msgspec.structs.replace(without, number_of_clusters=None), pool, at=AT, **situation).chosen
+    qualifying = place(
+        Choice(msgspec.structs.replace(without, number_of_clusters=None), pool, at=AT, **situation)
+    ).chosen
     wanted = len(qualifying) if spec.number_of_clusters is None else min(spec.number_of_clusters, len(qualifying))
-    assert len(place(without, pool, at=AT, **situation).chosen) == wanted
+    assert len(place(Choice(without, pool, at=AT, **situation)).chosen) == wanted
 
 
 @given(PLACEMENTS, fleets(), SITUATIONS, SCORES)
@@ -160,12 +165,14 @@ def test_where_nothing_was_chosen_earlier_no_constraint_that_must_hold_is_broken
 ) -> None:
     pool = ClusterPool(fleet, scores)
     fresh = {**situation, "earlier": ()}
-    answer = place(spec, pool, at=AT, **fresh)
+    answer = place(Choice(spec, pool, at=AT, **fresh))
     unlimited = msgspec.structs.replace(spec, number_of_clusters=None, spread=None)
     for constraint in (spec.spread and spec.spread.spread_constraints) or []:
         if constraint.when_unsatisfiable != "DoNotSelect":
             continue
-        counts = Counter({value_of(constraint, each): 0 for each in place(unlimited, pool, at=AT, **fresh).chosen})
+        counts = Counter(
+            {value_of(constraint, each): 0 for each in place(Choice(unlimited, pool, at=AT, **fresh)).chosen}
+        )
         del counts[None]
         counts.update(value_of(constraint, each) for each in answer.chosen)
         assert None not in counts
@@ -178,8 +185,8 @@ def test_what_was_chosen_stays_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(spec, pool, at=AT, **situation)
-    again = place(spec, pool, at=AT, **{**situation, "earlier": answer.names})
+    answer = place(Choice(spec, pool, at=AT, **situation))
+    again = place(Choice(spec, pool, at=AT, **{**situation, "earlier": answer.names}))
     assert names(again) == names(answer)
 
 
@@ -188,8 +195,8 @@ def test_what_was_chosen_stays_chosen(
 def test_no_score_drives_out_what_was_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any, others: Any
 ) -> None:
-    first = place(spec, ClusterPool(fleet, scores), at=AT, **situation)
-    again = place(spec, ClusterPool(fleet, others), at=AT, **{**situation, "earlier": first.names, "load": {}})
+    first = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
+    again = place(Choice(spec, ClusterPool(fleet, others), at=AT, **{**situation, "earlier": first.names, "load": {}}))
     assert again.chosen == first.chosen
 
 
@@ -199,18 +206,20 @@ def test_there_are_words_for_exactly_those_that_are_not_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(spec, pool, at=AT, **situation)
-    reasons = {each.ref.name: why_not(spec, pool, each.ref.name, at=AT, **situation) for each in fleet}
+    answer = place(Choice(spec, pool, at=AT, **situation))
+    reasons = {each.ref.name: why_not(Choice(spec, pool, at=AT, **situation), each.ref.name) for each in fleet}
     assert {name for name, reason in reasons.items() if reason is None} == set(answer.names)
     assert "" not in reasons.values()
-    assert why_not_others(spec, pool, at=AT, **situation) == {name: each for name, each in reasons.items() if each}
+    assert why_not_others(Choice(spec, pool, at=AT, **situation)) == {
+        name: each for name, each in reasons.items() if each
+    }
 
 
 @given(PLACEMENTS, fleets(), SITUATIONS, SCORES)
 def test_groups_hold_every_chosen_cluster_once(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
-    answer = place(spec, ClusterPool(fleet, scores), at=AT, **situation)
+    answer = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
     grouped = Counter(each.ref.name for group in answer.groups for each in group.clusters)
     assert grouped == Counter(answer.names)
     assert all(group.clusters for group in answer.groups)
@@ -221,11 +230,11 @@ def test_until_it_is_to_be_looked_at_again_the_answer_stays(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(spec, pool, at=AT, **situation)
+    answer = place(Choice(spec, pool, at=AT, **situation))
     later = AT.replace(year=2100) if answer.look_again_at is None else answer.look_again_at
     assert later > AT
     just_before = later - later.resolution
-    assert names(place(spec, pool, at=just_before, **situation)) == names(answer)
+    assert names(place(Choice(spec, pool, at=just_before, **situation))) == names(answer)
 
 
 @given(st.lists(REQUIREMENTS, max_size=3), fleets())
@@ -236,4 +245,4 @@ def test_labels_are_matched_as_selectors_match_them(requirements: Any, fleet: li
     )
     compiled = compile_labels(msgspec.convert(wanted, LabelSelector))
     expected = sorted(each.ref.name for each in fleet if matches_all(compiled, each.labels))
-    assert list(place(spec, ClusterPool(fleet), at=AT).names) == expected
+    assert list(place(Choice(spec, ClusterPool(fleet), at=AT)).names) == expected

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from itertools import takewhile
 from typing import Any, Literal
+
+from fleetform.engine.envsubst_operations import DEFAULTS, OPERATIONS, as_bytes, as_it_is
 
 Only = Literal["All", "Declared"]
 
@@ -108,7 +109,6 @@ def is_name_of_variable(name: str) -> bool:
 
 _IN_NAME = re.compile(r"\w+")
 _OPERATOR = re.compile(r":[-=?+]|=|:|##?|%%?|/[/#%]?|[,^]{1,2}|")
-_DEFAULTS = frozenset({"=", ":=", ":-", ":?", ":+"})
 # What an argument may be: each ends before a `${` and before the characters that its place has a use for.
 _WORD = re.compile(r"(?:[^$}]|\$(?!\{))++")
 _OFFSET = re.compile(r"(?:[^$}:]|\$(?!\{))++")
@@ -133,7 +133,7 @@ class _Parser:
             return "${", start + 2
         try:
             # Halves of characters are lone surrogates until here.
-            return _bytes(self._mention(start)).decode(), self._position
+            return as_bytes(self._mention(start)).decode(), self._position
         except UnicodeError as error:
             hint = "offsets and lengths count bytes of UTF-8"
             raise self._error(start, "cuts a character in two", hint) from error
@@ -161,10 +161,10 @@ class _Parser:
         value = self._variables.get(name)
         if value is None and self._only == "Declared":
             return self._text[start : self._position]
-        if value is None and self._strict and operator not in _DEFAULTS:
+        if value is None and self._strict and operator not in DEFAULTS:
             hint = f"set it, or give it a default: ${{{name}:-…}}"
             raise self._error(start, f"the variable {name} is not set", hint, shown=False)
-        return _OPERATIONS.get(operator, _as_it_is)(value or "", *arguments)
+        return OPERATIONS.get(operator, as_it_is)(value or "", *arguments)
 
     def _name_at(self, position: int) -> str:
         found = _IN_NAME.match(self._text, position)
@@ -176,7 +176,7 @@ class _Parser:
         return "" if found == ":" and not self._text[self._position : self._position + 1].isascii() else found
 
     def _arguments(self, start: int, operator: str) -> list[str]:
-        if operator in _DEFAULTS:
+        if operator in DEFAULTS:
             return list(self._until_brace(start))
         if operator == ":":
             return self._offset_and_length(start)
@@ -240,197 +240,3 @@ class _Parser:
 
 def _belongs_to_name(character: str) -> bool:
     return character == "_" or character.isalpha() or character.isdecimal()
-
-
-# ---- Operations; where characters are cut, on bytes as in Go
-
-_HALF = re.compile("[\udc80-\udcff]")
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
-_LARGEST = 2**63 - 1
-_LARGEST_VALUE = 10_000_000
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _runes(text: str) -> str:
-    """A text as Go walks over it: a byte that is part of no character is U+FFFD."""
-    return _HALF.sub("\ufffd", _text(_bytes(text)))
-
-
-def _as_it_is(value: str, *_: str) -> str:
-    return value
-
-
-def _length(value: str) -> str:
-    return str(len(_bytes(value)))
-
-
-def _default(value: str, *words: str) -> str:
-    return value or "".join(words)
-
-
-def _upper(value: str) -> str:
-    return value.upper() if value.isascii() else "".join(map(_one_upper, _runes(value)))
-
-
-def _one_upper(character: str) -> str:
-    """The upper case that is one character, if there is one; Python's may be several (ß, SS)."""
-    return next((each for each in (character.upper(), character.title()) if len(each) == 1), character)
-
-
-def _lower(value: str) -> str:
-    return value.lower() if value.isascii() else "".join(each.lower()[0] for each in _runes(value))
-
-
-def _upper_first(value: str) -> str:
-    return _upper(value[:1]) + value[1:]
-
-
-def _lower_first(value: str) -> str:
-    return _lower(value[:1]) + value[1:]
-
-
-def _substring(value: str, offset: str, length: str | None = None) -> str:
-    data, start, size = _bytes(value), _integer(offset), _integer("0" if length is None else length)
-    if start is None or size is None:
-        return value
-    if start < 0:
-        start = max(len(data) + start, 0)
-    if length is None:
-        return _text(data[start:])
-    if start + size > _LARGEST:
-        raise OverflowError("has a length beyond all numbers")
-    end = start + size if size >= 0 else len(data) + size
-    return _text(data[start : max(start, end)])
-
-
-def _integer(text: str) -> int | None:
-    found = _INTEGER.fullmatch(text)
-    number = int(found[1] + found[2]) if found else _LARGEST + 1
-    return number if -_LARGEST - 1 <= number <= _LARGEST else None
-
-
-def _replaced(value: str, old: str, new: str = "", *, times: int) -> str:
-    if times < 0 and value.count(old) * len(new) > _LARGEST_VALUE:
-        # Replacements inside replacements would multiply without end.
-        raise OverflowError("becomes too long")
-    if not old:
-        return _text(_bytes(value)).replace("", new, times)
-    return _text(_bytes(value).replace(_bytes(old), _bytes(new), times))
-
-
-def _prefix_replaced(value: str, old: str, new: str | None = None) -> str:
-    data, prefix = _bytes(value), _bytes(old)
-    return value if new is None or not data.startswith(prefix) else new + _text(data[len(prefix) :])
-
-
-def _suffix_replaced(value: str, old: str, new: str | None = None) -> str:
-    data, suffix = _bytes(value), _bytes(old)
-    return value if new is None or not data.endswith(suffix) else _text(data.removesuffix(suffix)) + new
-
-
-def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
-    glob = _read_glob(pattern)
-    return _text(_bytes(value)[_prefix_length(value, glob, longest) :]) if glob else value
-
-
-def _without_suffix(value: str, pattern: str, *, longest: bool) -> str:
-    # Flux turns value and pattern round, so that classes and escapes of the pattern read differently here.
-    return _runes(_without_prefix(_runes(value)[::-1], _runes(pattern)[::-1], longest=longest))[::-1]
-
-
-_OPERATIONS: dict[str, Callable[..., str]] = {
-    **dict.fromkeys(_DEFAULTS, _default),
-    "${#": _length,
-    "^": _upper_first,
-    "^^": _upper,
-    ",": _lower_first,
-    ",,": _lower,
-    ":": _substring,
-    "#": partial(_without_prefix, longest=False),
-    "##": partial(_without_prefix, longest=True),
-    "%": partial(_without_suffix, longest=False),
-    "%%": partial(_without_suffix, longest=True),
-    "/": partial(_replaced, times=1),
-    "//": partial(_replaced, times=-1),
-    "/#": _prefix_replaced,
-    "/%": _suffix_replaced,
-}
-
-# ---- Globs of # and %
-
-_ITEM = r"(\\.|[^\\\]\-\udc80-\udcff])(?:-(\\.|[^\\\]\-\udc80-\udcff]))?"
-_ITEMS = re.compile(_ITEM, re.DOTALL)
-_TOKEN = re.compile(rf"\*+|\?|\\.|\[\^?+(?:{_ITEM})+\]|[^*?\\\[]", re.DOTALL)
-_CHARACTER = (
-    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
-    rb"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
-)
-_NO_CHARACTER = rb"(?!" + _CHARACTER + rb")."
-_LONGEST_CUT = 10_000
-
-_Glob = list[list[str]]
-
-
-def _read_glob(pattern: str) -> _Glob:
-    """The tokens between the stars of a glob; none where it is malformed, which then matches nothing."""
-    chunks: _Glob = [[]]
-    position = 0
-    while position < len(pattern):
-        token = _TOKEN.match(pattern, position)
-        if token is None:
-            return []
-        position = token.end()
-        if token[0].startswith("*"):
-            chunks.append([])
-        else:
-            chunks[-1].append(token[0])
-    return chunks if pattern else []
-
-
-def _prefix_length(value: str, glob: _Glob, longest: bool) -> int:
-    """How many bytes the shortest or longest prefix has that matches: at least one, or 0 if none does."""
-    data, regex = _bytes(value), _regex(glob, _runes(value), longest)
-    if data.isascii() or not any(_is_wild(token) for chunk in glob for token in chunk):
-        found = regex.match(data)
-        return min(max(found.end(), 1), len(data)) if found else 0
-    if len(data) > _LONGEST_CUT:
-        raise OverflowError("has a value that is too long for such a pattern")
-    # A prefix may end within a character, whose bytes are then matched one by one: each has to be tried on its own.
-    lengths = range(len(data), 0, -1) if longest else range(1, len(data) + 1)
-    return next((length for length in lengths if regex.fullmatch(data, 0, length)), 0)
-
-
-def _regex(glob: _Glob, characters: str, longest: bool) -> re.Pattern[bytes]:
-    """As Go matches: what lies between two stars is found where it first occurs, and there it stays."""
-    first, *rest = [b"".join(_token_regex(token, characters) for token in chunk) for chunk in glob]
-    between = b"".join(b"(?>.*?" + chunk + b")" for chunk in rest[:-1])
-    last = ((b".*" if longest else b".*?") + rest[-1]) if rest else b""
-    return re.compile(first + between + last, re.DOTALL)
-
-
-def _is_wild(token: str) -> bool:
-    return token == "?" or (token.startswith("[") and len(token) > 1)
-
-
-def _token_regex(token: str, characters: str) -> bytes:
-    if not _is_wild(token):
-        return re.escape(_bytes(token[-1]))
-    if token == "?":
-        return b"(?>" + _CHARACTER + b"|.)"
-    ones = [re.escape(_bytes(each)) for each in sorted(set(characters)) if _is_in_class(each, token)]
-    if _is_in_class("\ufffd", token):
-        ones.append(_NO_CHARACTER)
-    return b"(?:" + b"|".join(ones) + b")" if ones else b"(?!)"
-
-
-def _is_in_class(character: str, token: str) -> bool:
-    negated = token.startswith("[^")
-    items = _ITEMS.findall(token, 2 if negated else 1, len(token) - 1)
-    return any(low[-1] <= character <= (high or low)[-1] for low, high in items) != negated

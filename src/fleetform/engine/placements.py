@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from fleetform.engine.placement.choice import Choice
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
 from fleetform.engine.placement.pool import ClusterPool, Sets
 from fleetform.engine.times import parse_time
@@ -27,6 +28,7 @@ class Placements:
 
     def __init__(self, snapshot: Snapshot, clusters: Mapping[str, list[Cluster]]) -> None:
         self._snapshot, self._clusters = snapshot, clusters
+        self._choices: dict[Ref, Choice] = {}
         self._placed: dict[Ref, Placed] = {}
         self._members: dict[Ref, frozenset[Cluster]] = {}
         self._pools: dict[str, ClusterPool] = {}
@@ -41,8 +43,7 @@ class Placements:
             object_ = self.objects.get(ref)
             if object_ is None:
                 return None
-            pool = self._pool(ref.organization)
-            placed = place(object_.spec, pool, at=self._snapshot.at, **self._given(object_))
+            placed = place(self._choice(ref))
             self._placed[ref] = replace(placed, look_again_at=self._look_again(object_, placed))
         return self._placed[ref]
 
@@ -71,19 +72,25 @@ class Placements:
 
     def why_not(self, ref: Ref, cluster: str) -> str | None:
         """Why a placement does not choose a cluster, in words; None where it does."""
-        object_ = self.objects[ref]
-        pool = self._pool(ref.organization)
-        return why_not(object_.spec, pool, cluster, at=self._snapshot.at, **self._given(object_))
+        return why_not(self._choice(ref), cluster)
 
     def why_not_others(self, ref: Ref) -> dict[str, str]:
         """Why a placement does not choose each of the clusters that it does not."""
-        object_ = self.objects[ref]
-        pool = self._pool(ref.organization)
-        return why_not_others(object_.spec, pool, at=self._snapshot.at, **self._given(object_))
+        return why_not_others(self._choice(ref))
 
-    def _given(self, placement: Object[PlacementSpec]) -> dict[str, Any]:
-        earlier = self._snapshot.selected.get(placement.ref, frozenset())
-        return {"sets": self._sets(placement), "earlier": earlier, "load": self._load(placement.ref)}
+    def _choice(self, ref: Ref) -> Choice:
+        """The choice of a placement, which what it chooses and why not share."""
+        if ref not in self._choices:
+            placement = self.objects[ref]
+            self._choices[ref] = Choice(
+                placement.spec,
+                self._pool(ref.organization),
+                at=self._snapshot.at,
+                sets=self._sets(placement),
+                earlier=self._snapshot.selected.get(ref, frozenset()),
+                load=self._load(ref),
+            )
+        return self._choices[ref]
 
     def _load(self, ref: Ref) -> Counter[str]:
         """How many other placements had chosen a cluster before: what they choose now would depend on their order."""

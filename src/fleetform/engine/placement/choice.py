@@ -14,9 +14,15 @@ from fleetform.engine.selectors import Requirements, SelectorError, compile_labe
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.placement import PlacementSpec, RequiredClusterSelector, SpreadConstraint
 
+_NO_LOAD: Mapping[str, int] = {}
+
 
 class Choice:
-    """Every step is worked out when it is asked for, and once."""
+    """What a placement chooses from a pool, and how: every step is worked out when it is asked for, and once.
+
+    earlier names what it chose before; load says how many other placements had chosen a cluster, for Balance. Without
+    sets, every cluster may be chosen.
+    """
 
     def __init__(
         self,
@@ -24,9 +30,9 @@ class Choice:
         pool: ClusterPool,
         *,
         at: datetime,
-        sets: Sets | None,
-        earlier: Collection[str],
-        load: Mapping[str, int],
+        sets: Sets | None = None,
+        earlier: Collection[str] = frozenset(),
+        load: Mapping[str, int] = _NO_LOAD,
     ) -> None:
         self.spec, self.pool, self.at = spec, pool, at
         self.sets = sets or Sets({})
