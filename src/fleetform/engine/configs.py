@@ -29,13 +29,13 @@ class ConfigIndex:
 
     def __init__(self, others: Mapping[Ref, Object[Any]], before: ConfigIndex | None = None) -> None:
         self._objects: dict[Identity, Object[Any]] = {}
-        self._hashes: dict[Object[Any], str] = {}
-        self._before = before._hashes if before is not None else {}
         foreign = [each for each in others.values() if each.dialect.startswith("foreign:")]
         plurals = dict(_declared_plurals(foreign))
         for each in foreign:
             for identity in _identities(each, plurals):
                 self._objects.setdefault(identity, each)
+        known = before._hashes if before is not None else {}
+        self._hashes = {each: known[each] for each in self._objects.values() if each in known}
 
     def find(self, identity: Identity) -> Object[Any] | None:
         return self._objects.get(identity)
@@ -47,7 +47,7 @@ class ConfigIndex:
         if config.ref.kind == "Secret":
             return UNKNOWN_HASH
         if config not in self._hashes:
-            self._hashes[config] = self._before.get(config) or spec_hash(config.content)
+            self._hashes[config] = spec_hash(config.content)
         return self._hashes[config]
 
     def changed_since(self, before: ConfigIndex) -> set[Identity]:
