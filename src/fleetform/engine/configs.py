@@ -34,8 +34,8 @@ class ConfigIndex:
         for each in foreign:
             for identity in _identities(each, plurals):
                 self._objects.setdefault(identity, each)
-        known = before._hashes if before is not None else {}
-        self._hashes = {each: known[each] for each in self._objects.values() if each in known}
+        known: dict[Object[Any], str] = before._hashes if before is not None else {}
+        self._hashes: dict[Object[Any], str] = {each: known[each] for each in self._objects.values() if each in known}
 
     def find(self, identity: Identity) -> Object[Any] | None:
         return self._objects.get(identity)
