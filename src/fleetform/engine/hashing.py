@@ -15,6 +15,7 @@ import msgspec
 
 INPUT_HASH = "h1:"
 CHANGE_ID = "c1:"
+RENDER_KEY = "r1:"
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -27,8 +28,17 @@ def canonical_json(tree: Any) -> bytes:
 
 def input_hash(parts: dict[str, Any]) -> str:
     """The hash of what a plugin is made of; parts that are None or empty do not count."""
+    return INPUT_HASH + _hash_of_present(parts)
+
+
+def render_key(parts: dict[str, Any]) -> str:
+    """The hash of what a render is made of (B2); parts that are None or empty do not count."""
+    return RENDER_KEY + _hash_of_present(parts)
+
+
+def _hash_of_present(parts: dict[str, Any]) -> str:
     present = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
-    return INPUT_HASH + hashlib.sha256(canonical_json(present)).hexdigest()
+    return content_hash(present)
 
 
 def content_hash(tree: Any) -> str:

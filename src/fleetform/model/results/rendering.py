@@ -1,0 +1,46 @@
+"""What is rendered, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.objects import Object
+
+RendererName = Literal["helm", "kustomize", "manifests"]
+
+
+class RenderInput(Struct, frozen=True, eq=False, gc=False):
+    """What one render is made of: no cluster and no delivery, so that plugins share it (B2).
+
+    Every secret stands in values and variables as a placeholder (S5). variables are those of ${…}; strict says that
+    an unknown one is an error, and declared_only that names which nobody declares are left as they are.
+    """
+
+    definition: Object[PluginDefinitionSpec]
+    renderer: RendererName
+    values: dict[str, Any]
+    variables: dict[str, Any]
+    release_name: str
+    release_namespace: str
+    configs: tuple[tuple[str, ...], ...] = ()
+    strict: bool = True
+    declared_only: bool = True
+
+
+class Rendered(Struct, frozen=True, eq=False, gc=False):
+    """The objects of one render, in the renderer's order. unsteady: a second render of the same came out otherwise."""
+
+    key: str
+    objects: tuple[dict[str, Any], ...]
+    unsteady: bool = False
+
+
+class RenderFailure(Struct, frozen=True, eq=False, gc=False):
+    """Why nothing came of a render. unavailable: a tool or a source is missing here, and the input is not at fault."""
+
+    message: str
+    hint: str
+    unavailable: bool = False
