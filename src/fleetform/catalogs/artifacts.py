@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from fleetform.app.folders import joined, local_sources
+from fleetform.app.folders import is_local, local_sources
 from fleetform.catalogs.cache import Cache, key_of
+from fleetform.catalogs.folders import Folder, digest_of_files, is_from_catalog, located, read_folder
+from fleetform.catalogs.kustomizations import Gathered, gather
 from fleetform.catalogs.records import ChartBytes
-from fleetform.load.sources import git_folder
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.git import files_at, ignored_below
+from fleetform.outside.git import NoFolderError
 from fleetform.ports import Digests
 
 
@@ -26,18 +25,17 @@ class Artifacts:
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
         """What is known; nothing of a chart that nobody looked at, or of a folder that is not there."""
-        folders = [joined(definition, path) for path in local_sources(definition.spec)]
-        if folders:
-            return Digests(None, _digest_of(folders))
+        if is_local(definition):
+            return Digests(None, _digest_of_folder(definition))
         helm = _remote_chart(definition)
         if helm is None:
             return Digests()
-        seen = self._known(_key(definition, helm)).get(f"{helm.chart}-{helm.version}")
+        seen = self._known(chart_key(definition, helm)).get(chart_name(helm))
         return Digests(seen.first, seen.last) if seen is not None else Digests()
 
     def look(self, definitions: Iterable[Object[PluginDefinitionSpec]]) -> None:
         """Look at the charts of definitions where they are now."""
-        charts = {(_key(each, helm), helm) for each in definitions if (helm := _remote_chart(each)) is not None}
+        charts = {(chart_key(each, helm), helm) for each in definitions if (helm := _remote_chart(each)) is not None}
         if not charts:
             return
         # Imported where it is needed: reading what is on this machine needs no network.
@@ -52,18 +50,19 @@ class Artifacts:
                 except OutsideError:
                     # What it is now is not known, which is not that it changed.
                     continue
-                self._remember(key, f"{helm.chart}-{helm.version}", now)
+                self.remember(key, chart_name(helm), now)
+
+    def remember(self, key: str, name: str, now: str) -> None:
+        """The digest that a chart's archive has now."""
+        with self._cache.locked(key):
+            charts = self._charts[key] = self._cache.charts(key)
+            charts[name] = ChartBytes(charts[name].first if name in charts else now, now)
+            self._cache.keep_charts(key, charts)
 
     def _known(self, key: str) -> dict[str, ChartBytes]:
         if key not in self._charts:
             self._charts[key] = self._cache.charts(key)
         return self._charts[key]
-
-    def _remember(self, key: str, name: str, now: str) -> None:
-        with self._cache.locked(key):
-            charts = self._charts[key] = self._cache.charts(key)
-            charts[name] = ChartBytes(charts[name].first if name in charts else now, now)
-            self._cache.keep_charts(key, charts)
 
 
 def _remote_chart(definition: Object[PluginDefinitionSpec]) -> HelmSource | None:
@@ -71,39 +70,37 @@ def _remote_chart(definition: Object[PluginDefinitionSpec]) -> HelmSource | None
     return helm if helm is not None and helm.version is not None and "://" in helm.repository else None
 
 
-def _key(definition: Object[PluginDefinitionSpec], helm: HelmSource) -> str:
+def chart_key(definition: Object[PluginDefinitionSpec], helm: HelmSource) -> str:
+    """A repository's name in the cache: an organization sees what it read itself, and nobody else's."""
     return key_of(definition.ref.organization, helm.repository)
 
 
-def _digest_of(folders: list[str]) -> str | None:
-    """One digest over the names and bytes of all files below some folders; None where there is none, or one fails."""
-    whole = hashlib.sha256()
-    found = False
-    for folder in folders:
-        try:
-            files = sorted(_files(folder))
-        except (OSError, OutsideError, ValueError):
-            return None
-        for name, content in files:
-            # Hidden files are the editor's, or git's.
-            if not any(step.startswith(".") for step in name.split("/")):
-                found = True
-                whole.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode("utf-8", "surrogateescape"))
-    return f"sha256:{whole.hexdigest()}" if found else None
+def chart_name(helm: HelmSource) -> str:
+    """A chart's name among those of its repository; without a version it is whichever was the newest."""
+    return f"{helm.chart}-{helm.version}" if helm.version is not None else f"{helm.chart}@newest"
 
 
-def _files(folder: str) -> Iterator[tuple[str, bytes]]:
-    """The files below a folder, or below one of a git revision, which the same files have the same digest in."""
-    revision = git_folder(folder)
-    if revision is not None:
-        yield from files_at(*revision, ("",))
-        return
-    ignored = ignored_below(folder)
-    for root, _, names in os.walk(folder):
-        for name in names:
-            path = os.path.join(root, name)
-            inside = os.path.relpath(path, folder).replace(os.sep, "/")
-            # What git ignores was made here, and is in no revision.
-            if os.path.isfile(path) and not os.path.islink(path) and inside not in ignored:
-                with open(path, "rb") as file:
-                    yield inside, file.read()
+def _digest_of_folder(definition: Object[PluginDefinitionSpec]) -> str | None:
+    try:
+        gathered = folder_files(definition)
+    except (OSError, OutsideError, ValueError):
+        return None
+    return digest_of_files(gathered.files) if gathered is not None else None
+
+
+def folder_files(definition: Object[PluginDefinitionSpec]) -> Gathered | None:
+    """The files that a definition with a folder as its source renders; None where it has none that is here."""
+    folders = [] if is_from_catalog(definition) else list(local_sources(definition.spec))
+    if not folders:
+        return None
+    folder = located(definition, folders[0])
+    if definition.spec.source is not None and definition.spec.source.kustomize is not None:
+        return gather(lambda path: _read_beside(folder, path))
+    return Gathered(read_folder(folder))
+
+
+def _read_beside(folder: Folder, path: str) -> dict[str, bytes]:
+    try:
+        return read_folder(folder.beside(path))
+    except NoFolderError:
+        return {}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import msgspec
 
 from fleetform.catalogs.records import ChartBytes, SourceState
-from fleetform.outside.files import write_file
+from fleetform.outside.files import write_file, write_private
 
 # Another shape of what is kept is another place: an old one is read anew, never misread.
 _FORMAT = "1"
@@ -64,6 +64,22 @@ class Cache:
 
     def keep_charts(self, key: str, charts: dict[str, ChartBytes]) -> None:
         write_file(self._path("charts", key), msgspec.json.encode(charts).decode())
+
+    def archive(self, digest: str) -> str | None:
+        """The path of a chart's archive that was kept, if its bytes are still those of its digest."""
+        path = self._path("archives", digest)
+        try:
+            with open(path, "rb") as file:
+                found = hashlib.sha256(file.read()).hexdigest()
+        except OSError:
+            return None
+        return path if f"sha256:{found}" == digest else None
+
+    def keep_archive(self, digest: str, content: bytes) -> str:
+        path = self._path("archives", digest)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        write_private(path, content)
+        return path
 
     def mirror(self, key: str) -> str:
         return self._path("git", key)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -15,7 +17,7 @@ import semver
 from fleetform.catalogs.charts import ChartError, definition_of_chart, read_chart
 from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings, moment, why
-from fleetform.catalogs.oci import chart_layer, tag_of
+from fleetform.catalogs.oci import chart_layer, newest_tag, tag_of
 from fleetform.engine.versions import VersionError, parse_version, same_version
 from fleetform.formats.addresses import shown
 from fleetform.formats.yaml_in import YamlError, read_one
@@ -75,6 +77,13 @@ def read_helm(repository: str, include: Sequence[str] | None, known: Mapping[str
     return Holdings(digest_of(content), found, problems, notes, marks)
 
 
+class FoundChart(NamedTuple):
+    """A chart's archive: its digest, if the repository says it, and how to read it."""
+
+    digest: str | None
+    read: Callable[[], bytes]
+
+
 class ChartLookup:
     """Finds charts where repositories have them now; an index is read once, and one that fails is not asked again."""
 
@@ -82,37 +91,71 @@ class ChartLookup:
         self._web = web
         self._indexes: dict[str, dict[str, Any]] = {}
         self._failed: dict[str, OutsideError] = {}
+        self._reading = Lock()
 
     def digest(self, repository: str, chart: str, version: str) -> str:
         """The digest of a chart's archive, be it in a Helm repository or at oci://host/path."""
+        found = self.find(repository, chart, version)
+        return found.digest or digest_of(found.read())
+
+    def find(self, repository: str, chart: str, version: str | None) -> FoundChart:
+        """A version of a chart, or the newest stable one."""
         if repository in self._failed:
             raise self._failed[repository]
-        try:
+        with self._told(repository, chart, version):
             if repository.startswith("oci://"):
-                registry = Registry(f"{repository.rstrip('/')}/{chart}", self._web)
-                return chart_layer(registry.manifest(tag_of(version))[1])
+                return self._in_registry(repository, chart, version)
             release = _find(self._index(repository), chart, version)
-            return release.digest or digest_of(_download(repository, self._web, release))
+            read = partial(self._read, repository, chart, version, release)
+            return FoundChart(release.digest, read)
+
+    def _in_registry(self, repository: str, chart: str, version: str | None) -> FoundChart:
+        registry = Registry(f"{repository.rstrip('/')}/{chart}", self._web)
+        tag = tag_of(version) if version is not None else newest_tag(registry.tags())
+        layer = chart_layer(registry.manifest(tag)[1])
+        return FoundChart(layer, partial(registry.blob, layer))
+
+    def _read(self, repository: str, chart: str, version: str | None, release: _Release) -> bytes:
+        with self._told(repository, chart, version):
+            archive = _download(repository, self._web, release)
+            _check_digest(release, digest_of(archive))
+            return archive
+
+    @contextmanager
+    def _told(self, repository: str, chart: str, version: str | None) -> Iterator[None]:
+        """What goes wrong is said with the chart it is about; a server that is gone is remembered."""
+        try:
+            yield
         except (ChartError, VersionError) as error:
-            message = f"{chart} {version} of {shown(repository)}: {error}"
+            what = f"{chart} {version}" if version is not None else chart
+            message = f"{what} of {shown(repository)}: {error}"
             raise OutsideError(message, "check the chart's name and version") from error
         except UnreachableError as error:
             self._failed[repository] = error
             raise
 
     def _index(self, repository: str) -> dict[str, Any]:
-        if repository not in self._indexes:
-            try:
-                content = self._web.get(_below(repository, "index.yaml")).content
-                self._indexes[repository] = _entries(repository, content)
-            except OutsideError as error:
-                self._failed[repository] = error
-                raise
-        return self._indexes[repository]
+        with self._reading:
+            if repository in self._failed:
+                raise self._failed[repository]
+            if repository not in self._indexes:
+                try:
+                    content = self._web.get(_below(repository, "index.yaml")).content
+                    self._indexes[repository] = _entries(repository, content)
+                except OutsideError as error:
+                    self._failed[repository] = error
+                    raise
+            return self._indexes[repository]
 
 
-def _find(entries: dict[str, Any], chart: str, version: str) -> _Release:
-    found = [each for each in _releases({chart: entries.get(chart)}, None, []) if same_version(each.version, version)]
+def _find(entries: dict[str, Any], chart: str, version: str | None) -> _Release:
+    listed = list(_releases({chart: entries.get(chart)}, None, []))
+    if version is None:
+        stable = [each for each in listed if not each.order.prerelease]
+        if not stable:
+            raise ChartError("the index lists no stable version of it")
+        return max(stable, key=_age)
+    found = [each for each in listed if same_version(each.version, version)]
     if not found:
         raise ChartError("the index does not list it")
     # Builds of one version are equal in order, and are told apart by their text.
@@ -187,8 +230,7 @@ def _read_release(repository: str, web: Web, release: _Release) -> _Read:
     try:
         archive = _download(repository, web, release)
         digest = digest_of(archive)
-        if release.digest not in (None, digest):
-            raise ChartError(f"the archive is {digest}, and the index says {release.digest}")
+        _check_digest(release, digest)
         chart = read_chart(archive)
         if (chart.name, chart.version) != (release.chart, release.version):
             raise ChartError(f"the archive is of {chart.name} {chart.version}")
@@ -198,6 +240,11 @@ def _read_release(repository: str, web: Web, release: _Release) -> _Read:
     published = moment(release.entry.get("created"))
     holding = Holding(release.mark, release.version, write_yaml(manifest), published, digest, release.mark)
     return _Read(holding, [_about(release, note) for note in notes])
+
+
+def _check_digest(release: _Release, digest: str) -> None:
+    if release.digest not in (None, digest):
+        raise ChartError(f"the archive is {digest}, and the index says {release.digest}")
 
 
 def _about(release: _Release, problem: str) -> str:

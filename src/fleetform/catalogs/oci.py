@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
+
+import semver
 
 from fleetform.catalogs.archives import ArchiveError, read_archive, safe_path
 from fleetform.catalogs.charts import ChartError, definition_of_chart, read_chart
@@ -83,6 +85,21 @@ def chart_layer(manifest: Mapping[str, Any]) -> str:
 def tag_of(version: str) -> str:
     """A tag cannot hold a +, so Helm writes _ for it."""
     return version.replace("+", "_")
+
+
+def newest_tag(tags: Iterable[str]) -> str:
+    """Of the tags that are stable versions, the newest."""
+    stable = [(order, tag) for tag in tags if (order := _order(tag)) is not None and not order.prerelease]
+    if not stable:
+        raise ChartError("it has no stable version")
+    return max(stable)[1]
+
+
+def _order(tag: str) -> semver.Version | None:
+    try:
+        return parse_version(_version_of(tag))
+    except VersionError:
+        return None
 
 
 def _age(tag: str) -> tuple[bool, Any, str]:

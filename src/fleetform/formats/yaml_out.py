@@ -16,6 +16,7 @@ from fleetform.engine.hashing import number_text
 from fleetform.formats.yaml_scalars import resolve_plain
 
 _TAG = "tag:yaml.org,2002:"
+_UNBOUNDED = -1
 # Quoted although Go's reader takes them for text: dates, times and words that other YAML readers type.
 _TYPED_ELSEWHERE = re.compile(r"[0-9]{4}-[0-9]|[-+]?[0-9]+:[0-9]|=\Z|<<\Z")
 
@@ -25,8 +26,17 @@ def write_yaml(tree: Any) -> str:
 
 
 def write_documents(trees: Iterable[Any]) -> str:
+    return _write(trees, 120)
+
+
+def write_unfolded(tree: Any) -> str:
+    """A tree whose texts stay on their lines however long they are, as Go writes it."""
+    return _write([tree], _UNBOUNDED)
+
+
+def _write(trees: Iterable[Any], width: int) -> str:
     return yaml.dump_all(
-        trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=False
+        trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width, default_flow_style=False
     )
 
 

@@ -18,18 +18,25 @@ class LocalFiles:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write beside the target, then move into place: a reader sees the old file or the new one.
-
-    A file that exists keeps its permissions, and a link goes on leading to it.
-    """
+    """Write a text; a file that exists keeps its permissions, and a link goes on leading to it."""
     path = os.path.realpath(path)
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    _replace(path, text.encode(), mode)
+
+
+def write_private(path: str, content: bytes) -> None:
+    """Write bytes that are for this user's eyes alone."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    _replace(path, content, 0o600)
+
+
+def _replace(path: str, content: bytes, mode: int) -> None:
+    """Write beside the target, then move into place: a reader sees the old file or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:

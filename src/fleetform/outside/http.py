@@ -42,7 +42,11 @@ class Answer(NamedTuple):
     content: bytes
 
 
-class UnreachableError(OutsideError):
+class UnavailableError(OutsideError):
+    """The network or a server is at fault, and not what was asked for."""
+
+
+class UnreachableError(UnavailableError):
     """Nobody answered; the next try may find somebody."""
 
 
@@ -142,7 +146,7 @@ class Web:
     def _check_time(self, url: str, deadline: float) -> None:
         if self._clock() > deadline:
             message = f"{shown(url)} took longer than {self._patience:g} s"
-            raise OutsideError(message, "try again later, or read less of it")
+            raise UnavailableError(message, "try again later, or read less of it")
 
     def _failure(self, url: str, error: httpx.TransportError) -> OutsideError:
         import httpx
@@ -158,9 +162,9 @@ class Web:
                 return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
         if isinstance(error, httpx.TimeoutException):
             message = f"{address} did not answer within {self._timeout:g} s"
-            return OutsideError(message, "check the address and the network, or try again later")
+            return UnavailableError(message, "check the address and the network, or try again later")
         if isinstance(error, httpx.ProxyError):
-            return OutsideError(f"{address}: the proxy does not let us through", "check HTTPS_PROXY and HTTP_PROXY")
+            return UnavailableError(f"{address}: the proxy does not let us through", "check HTTPS_PROXY and HTTP_PROXY")
         return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
 
     def _client(self) -> httpx.Client:
@@ -199,9 +203,11 @@ def refusal(url: str, status: int) -> OutsideError:
     if status == HTTPStatus.NOT_FOUND:
         return OutsideError(f"{address} does not exist (404)", "check the address")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return OutsideError(f"{address} has had too many requests (429)", "try again later, or read it less often")
-    hint = "try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "check the address"
-    return OutsideError(f"{address} answers {status}{_phrase(status)}", hint)
+        return UnavailableError(f"{address} has had too many requests (429)", "try again later, or read it less often")
+    message = f"{address} answers {status}{_phrase(status)}"
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return UnavailableError(message, "try again later")
+    return OutsideError(message, "check the address")
 
 
 def bad_address(url: str) -> OutsideError:

@@ -1,0 +1,224 @@
+"""Programs of other people, run within bounds: of time, memory and output, in an environment without secrets (B20)."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import IO, Any, NamedTuple
+
+from fleetform.outside.errors import OutsideError
+
+# The shell sets the bound and then becomes the program: a limit set between fork and exec by Python itself is not
+# safe among threads. The bound is on memory that can be written to; Go reserves far more addresses than it uses.
+_BOUNDED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+_OUT_OF_MEMORY = re.compile(
+    rb"^(fatal error: .*(out of memory|cannot allocate|failed to reserve)|runtime: out of memory|MemoryError\b)",
+    re.MULTILINE,
+)
+_CHUNK = 1 << 16
+
+
+class Limits(NamedTuple):
+    """The most that one run may take: seconds, bytes of memory, and bytes of each of its outputs."""
+
+    seconds: float = 60.0
+    memory: int = 2_000_000_000
+    output: int = 100_000_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Finished(NamedTuple):
+    """How a program ended, and what it printed."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class ProcessError(OutsideError):
+    """A program did not come to its own end."""
+
+
+class NotFoundError(ProcessError):
+    """There is no such program."""
+
+
+class TooSlowError(ProcessError):
+    """It took longer than it may."""
+
+
+class TooMuchOutputError(ProcessError):
+    """It printed more than it may."""
+
+
+class OutOfMemoryError(ProcessError):
+    """It asked for more memory than it may have."""
+
+
+class StoppedError(ProcessError):
+    """We were told to stop."""
+
+
+class Programs:
+    """Runs programs, from any number of threads, and can stop all of them at once."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._lock = Lock()
+        self._running: set[int] = set()
+        self._stopped = False
+
+    def run(self, command: Sequence[str], stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
+        """What a program answers; it and all that it starts are gone afterwards.
+
+        environment is laid over the few names that every program gets.
+        """
+        name = os.path.basename(command[0])
+        program = shutil.which(command[0])
+        if program is None:
+            raise NotFoundError(f"there is no program {command[0]}", "check the path, and that it may be executed")
+        with tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True) as scratch:
+            around = {**_environment(scratch), **(environment or {})}
+            with self._started([os.path.abspath(program), *command[1:]], scratch, around) as process:
+                code, stdout, stderr = _Talk(name, process, stdin, self._limits).finish()
+        if self._stopped:
+            raise StoppedError(f"{name} was stopped", "run it again")
+        if code and _ran_out_of_memory(code, stderr):
+            amount = f"{self._limits.memory / 1_000_000:,.0f} MB"
+            raise OutOfMemoryError(f"{name} ran out of memory ({amount})", "let it do less at once")
+        return Finished(code, stdout, stderr)
+
+    def stop(self) -> None:
+        """End everything that runs; nothing is started any more."""
+        with self._lock:
+            self._stopped = True
+            for group in self._running:
+                _kill(group)
+
+    @contextmanager
+    def _started(
+        self, command: list[str], scratch: str, environment: dict[str, str]
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        bounded = ["/bin/sh", "-c", _BOUNDED, "sh", str(self._limits.memory // 1024), *command]
+        with self._lock:
+            if self._stopped:
+                raise StoppedError("we were told to stop", "run it again")
+            process = subprocess.Popen(
+                bounded,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=scratch,
+                env=environment,
+                # A group of its own: all that it starts can be ended with it.
+                start_new_session=True,
+            )
+            self._running.add(process.pid)
+        try:
+            yield process
+        finally:
+            _kill(process.pid)
+            with self._lock:
+                self._running.discard(process.pid)
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    """Nothing of ours but the path: no kubeconfig, no token, no proxy, no settings of the tool's own."""
+    homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR")
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **dict.fromkeys(homes, scratch)}
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _ran_out_of_memory(code: int, stderr: bytes) -> bool:
+    # Whoever was killed, and not by us, was killed by the kernel when the machine itself had no memory left.
+    return code in (-signal.SIGKILL, 128 + signal.SIGKILL) or _OUT_OF_MEMORY.search(stderr) is not None
+
+
+class _Talk:
+    """Gives a program its input and takes what it prints, all at once, so that neither side waits for the other."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> None:
+        self._name, self._process, self._limits = name, process, limits
+        self._deadline = time.monotonic() + limits.seconds
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        self._left = memoryview(stdin)
+        self._read: dict[IO[bytes], bytearray] = {self._stdout: bytearray(), self._stderr: bytearray()}
+
+    def finish(self) -> Finished:
+        """What it prints until it ends."""
+        self._exchange()
+        try:
+            code = self._process.wait(timeout=self._time_left())
+        except subprocess.TimeoutExpired:
+            raise self._too_slow() from None
+        return Finished(code, bytes(self._read[self._stdout]), bytes(self._read[self._stderr]))
+
+    def _exchange(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            os.set_blocking(self._stdin.fileno(), False)
+            selector.register(self._stdin, selectors.EVENT_WRITE)
+            for output in self._read:
+                selector.register(output, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(self._time_left())
+                if not ready and not self._time_left():
+                    raise self._too_slow()
+                for key, _ in ready:
+                    pipe: Any = key.fileobj
+                    # Forgotten before it is closed: what is closed has no number to be forgotten by.
+                    selector.unregister(pipe)
+                    if self._give() if pipe is self._stdin else self._take(pipe):
+                        selector.register(pipe, key.events)
+
+    def _time_left(self) -> float:
+        return max(self._deadline - time.monotonic(), 0.0)
+
+    def _too_slow(self) -> TooSlowError:
+        return TooSlowError(f"{self._name} took longer than {self._limits.seconds:g} s", "let it do less at once")
+
+    def _give(self) -> bool:
+        """Whether there is more to give."""
+        try:
+            written = self._stdin.write(self._left[:_CHUNK]) if self._left else 0
+        except BrokenPipeError:
+            # It wants no more of it.
+            self._left = memoryview(b"")
+            written = 0
+        self._left = self._left[written or 0 :]
+        if not self._left:
+            with suppress(BrokenPipeError):
+                self._stdin.close()
+        return bool(self._left)
+
+    def _take(self, pipe: IO[bytes]) -> bool:
+        """Whether there may be more to take."""
+        part = pipe.read(_CHUNK)
+        read = self._read[pipe]
+        read += part
+        if len(read) > self._limits.output:
+            amount = f"{self._limits.output / 1_000_000:,g} MB"
+            raise TooMuchOutputError(f"{self._name} printed more than {amount}", "let it print less")
+        return bool(part)

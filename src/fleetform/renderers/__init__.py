@@ -1,0 +1,1 @@
+"""Sources become objects: by Helm, by kustomize, or as they are."""

@@ -1,0 +1,55 @@
+"""Files of sources, written out for tools that read folders."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from threading import Lock
+from typing import NamedTuple, Self
+
+from fleetform.renderers.sources import Source
+
+# What stands for the rendered folder beside those that it builds upon; none of theirs is called so.
+_STEP = "_rendered_"
+
+
+class Exported(NamedTuple):
+    """A folder as it was written out, below a root that is ours."""
+
+    root: str
+    folder: str
+
+
+class Scratch:
+    """A folder of this run's own, gone after it; each source is written into it once."""
+
+    def __init__(self) -> None:
+        self._whole = tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True)
+        self._exported: dict[str, Exported] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._whole.cleanup()
+
+    def export(self, source: Source) -> Exported:
+        with self._lock:
+            if source.digest not in self._exported:
+                root = os.path.join(self._whole.name, str(len(self._exported)))
+                self._exported[source.digest] = Exported(root, _write(source.files, root))
+            return self._exported[source.digest]
+
+
+def _write(files: Mapping[str, bytes], root: str) -> str:
+    """Write files below a root, deep enough that paths which lead upwards stay below it."""
+    upwards = max((name.split("/").count("..") for name in files), default=0)
+    folder = os.path.join(root, *([_STEP] * upwards))
+    for name, content in files.items():
+        path = os.path.normpath(os.path.join(folder, name))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+    return folder
