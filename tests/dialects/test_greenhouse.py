@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.views import values_tree
+from fleetform.engine.inputs import values_tree
 from fleetform.model.objects import Ref
 from fleets import codes, documents, fleet_of
 

@@ -34,6 +34,14 @@ def read_document(document: Document, organization: str) -> Reading:
         from fleetform.dialects.ocm import read_ocm
 
         return read_ocm(tree, origin, organization)
+    if str(tree.get("apiVersion")).startswith("fleet.squaremo.dev/"):
+        from fleetform.dialects.fleeet import read_fleeet
+
+        return read_fleeet(tree, origin, organization)
+    if str(tree.get("apiVersion")).startswith("cluster.x-k8s.io/") and tree.get("kind") == "Cluster":
+        from fleetform.dialects.cluster_api import read_cluster
+
+        return read_cluster(tree, origin, organization)
     return _read_foreign(tree, origin, organization)
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata
+from fleetform.dialects.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import did_you_mean, nearest, read_record
+from fleetform.model.shape import Misfit, did_you_mean, nearest, read_record
 
 GROUP = API_VERSION.partition("/")[0]
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
+_SECTIONS = ("controlPlaneBindings", "bindings")
+# The fields that hold references, which people spell in several ways (R3-19).
+_REFERRING = {"PluginPreset": _SECTIONS, "Plugin": _SECTIONS, "PluginDefinition": ("outputs",)}
 
 
 def is_native(tree: dict[str, Any]) -> bool:
@@ -32,10 +36,10 @@ def read_native(tree: dict[str, Any], origin: Origin, organization: str) -> Read
     diagnostics = [*_check_envelope(tree, origin, ref, name)]
     metadata, faults = read_metadata(tree, origin, ref)
     diagnostics += faults
-    spec = _read_spec(tree, kind, origin, ref, diagnostics)
+    spec, moved = _read_spec(tree, kind, origin, ref, diagnostics)
     if spec is None or metadata is None or not name:
         return Reading(None, tuple(diagnostics))
-    return Reading(Object(ref, metadata, spec, origin), tuple(diagnostics))
+    return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
 
 
 def _unknown_kind(tree: dict[str, Any], origin: Origin) -> Diagnostic:
@@ -101,7 +105,8 @@ def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, name: str | 
 
 def _read_spec(
     tree: dict[str, Any], kind: Kind, origin: Origin, ref: Ref, diagnostics: list[Diagnostic]
-) -> Record | None:
+) -> tuple[Record | None, tuple[Pair, ...]]:
+    """The spec, and which of its parts stand elsewhere than their names say."""
     written = tree.get("spec")
     if written is None:
         if kind.spec_required:
@@ -109,13 +114,35 @@ def _read_spec(
             diagnostics.append(
                 Diagnostic("missing-field", f"the {kind.name} has no spec", "add spec", object=ref, at=at)
             )
-            return None
+            return None, ()
         written = {}
-    read = read_record(written, kind.spec, "spec")
-    if isinstance(read, list):
-        diagnostics += misfit_diagnostics(read, origin, ref, ("spec",))
-        return None
-    return read
+    spelling = _respelt(written, kind)
+    moved = spelling.pairs("spec")
+    read = read_record(spelling.tree, kind.spec, "spec")
+    misfits = [*spelling.misfits, *(_with_better_hints(read, written, kind) if isinstance(read, list) else ())]
+    if misfits or isinstance(read, list):
+        placed = [each._replace(path=written_at(("spec", *each.path), moved)) for each in misfits]
+        diagnostics += misfit_diagnostics(placed, origin, ref, ())
+        return None, ()
+    return read, moved
+
+
+def _respelt(spec: Any, kind: Kind) -> Spelling:
+    """The spec with its references in one spelling; most have none."""
+    spelling = Spelling(spec)
+    for field in _REFERRING.get(kind.name, ()):
+        if isinstance(spec, dict) and field in spec:
+            spelling.bindings((field,))
+    return spelling
+
+
+def _with_better_hints(misfits: list[Misfit], spec: Any, kind: Kind) -> list[Misfit]:
+    """Sections of bindings that the design wrote otherwise at first: the nearest word would be the wrong one (S38)."""
+    if _REFERRING.get(kind.name) is not _SECTIONS:
+        return misfits
+    better = list(misplaced_bindings(spec, (), _SECTIONS, "write controlPlaneBindings", "write bindings"))
+    places = {each.path for each in better} | {each.path[:1] for each in better}
+    return [*(each for each in misfits if each.path not in places), *better]
 
 
 def looks_misspelt(version: str) -> str | None:

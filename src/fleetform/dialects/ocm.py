@@ -10,6 +10,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from fleetform.dialects.manifest import Manifest, check_envelope, written
 from fleetform.dialects.ocm_addons import read_add_on, read_add_on_of_cluster
 from fleetform.dialects.ocm_fleet import (
     read_cluster,
@@ -18,12 +19,11 @@ from fleetform.dialects.ocm_fleet import (
     read_placement,
     read_score,
 )
-from fleetform.dialects.ocm_manifest import Manifest
 from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import did_you_mean, read_record
+from fleetform.model.shape import read_record
 
 CLUSTER_GROUP = "cluster.open-cluster-management.io"
 ADDON_GROUP = "addon.open-cluster-management.io"
@@ -34,7 +34,6 @@ _KEPT = {
 }
 # Others have kinds in these groups, too: only what is all but equal is a slip.
 _SLIP = 0.9
-_ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
 _DEFAULT_NAMESPACE = "default"
 
 
@@ -57,40 +56,25 @@ def read_ocm(tree: dict[str, Any], origin: Origin, organization: str) -> Reading
     kind = _KINDS.get(tree["kind"])
     if kind is None:
         return Reading(_kept(tree, origin, organization))
-    name, namespace = _written(tree, "name"), _written(tree, "namespace")
+    name, namespace = written(tree, "name"), written(tree, "namespace")
     ref = Ref(kind.native, organization, kind.named(name or "", namespace or _DEFAULT_NAMESPACE))
     metadata, diagnostics = read_metadata(tree, origin, ref)
     diagnostics += _check_envelope(tree, origin, ref, kind)
     if metadata is None or not name or (kind.of_cluster and not namespace):
         return Reading(None, tuple(diagnostics))
-    manifest = Manifest(tree, origin, ref, metadata, namespace or _DEFAULT_NAMESPACE)
+    manifest = Manifest(tree, origin, ref, metadata, "ocm", namespace or _DEFAULT_NAMESPACE)
     objects = kind.translate(manifest)
     found = (*diagnostics, *manifest.found)
     return Reading(objects[0], found, tuple(objects[1:])) if objects else Reading(None, found)
 
 
-def _written(tree: dict[str, Any], field: str) -> str | None:
-    metadata = tree.get("metadata")
-    text = metadata.get(field) if isinstance(metadata, dict) else None
-    return text if isinstance(text, str) else None
-
-
 def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, kind: _Kind) -> list[Diagnostic]:
-    found = []
-    at = At(origin, (*origin.base, "metadata"))
-    if not _written(tree, "name"):
-        found.append(
-            Diagnostic("bad-name", f"the {tree['kind']} has no name", "write metadata.name", object=ref, at=at)
-        )
-    if kind.of_cluster and not _written(tree, "namespace"):
+    found = check_envelope(tree, origin, ref)
+    if kind.of_cluster and not written(tree, "namespace"):
         message = f"the {tree['kind']} has no namespace, which says whose it is"
         hint = "write the cluster's name as metadata.namespace"
+        at = At(origin, (*origin.base, "metadata"))
         found.append(Diagnostic("missing-field", message, hint, object=ref, at=at))
-    for key in tree:
-        if key not in _ENVELOPE:
-            hint = did_you_mean(key, _ENVELOPE, f"known here: {', '.join(_ENVELOPE)}")
-            message = f"a {tree['kind']} has no field {key}"
-            found.append(Diagnostic("unknown-field", message, hint, "warning", ref, At(origin, (*origin.base, key))))
     return found
 
 
@@ -131,7 +115,7 @@ def _meant(kind: str, group: str) -> str:
 
 def _kept(tree: dict[str, Any], origin: Origin, organization: str) -> Object[Any]:
     """A kind that is kept as it is, so that configs and earlier decisions can be found."""
-    kind, name, namespace = tree["kind"], _written(tree, "name") or "", _written(tree, "namespace")
+    kind, name, namespace = tree["kind"], written(tree, "name") or "", written(tree, "namespace")
     if kind == "PlacementDecision":
         namespace = namespace or _DEFAULT_NAMESPACE
     ref = Ref(kind, organization, f"{namespace}/{name}" if namespace and name else name)

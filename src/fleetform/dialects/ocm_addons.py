@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.ocm_kinds import (
     AddOnConfig,
     AddOnMeta,
@@ -17,7 +18,7 @@ from fleetform.dialects.ocm_kinds import (
     PlacementStrategy,
     RolloutAll,
 )
-from fleetform.dialects.ocm_manifest import Manifest, Pair
+from fleetform.dialects.spellings import Pair
 from fleetform.model.kinds.base import NameRef
 from fleetform.model.kinds.definition import ObjectName, PluginDefinitionSpec, SupportedConfig
 from fleetform.model.kinds.preset import (

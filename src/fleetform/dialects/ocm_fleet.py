@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.ocm_kinds import (
     AddOnPlacementScoreStatus,
     GroupStrategy,
@@ -16,7 +17,7 @@ from fleetform.dialects.ocm_kinds import (
     SetSelector,
     Spread,
 )
-from fleetform.dialects.ocm_manifest import Manifest, Pair
+from fleetform.dialects.spellings import Pair
 from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.kinds.placement import (
