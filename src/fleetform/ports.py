@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from fleetform.engine.summary import Reached
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Origin
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,13 @@ class Elsewhere(Protocol):
         """The digests of what a definition renders, as far as anybody looked."""
 
 
+class Renders(Protocol):
+    """Makes objects out of charts, kustomizations and manifests."""
+
+    def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
+        """One answer for each input, in their order; inputs that are the same are rendered once."""
+
+
 class KnownVersion(NamedTuple):
     """What an earlier pass stamped on a version: when it came, when it goes, the digest of what it renders."""
 
@@ -132,7 +141,8 @@ class KnownState:
     """What a state export brings: stamps by (kind, organization, name), what runs, by plugin, and more on versions.
 
     versions go by organization, definition and version; healthy is the last version that was healthy, by plugin;
-    placements are the clusters that a placement had chosen, by organization and name.
+    placements are the clusters that a placement had chosen, by organization and name; observed is what was read on its
+    cluster for a plugin, by the binding's name; reached are the hashes that a plugin had.
     """
 
     stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -141,3 +151,5 @@ class KnownState:
     rejected: Sequence[Rejection] = ()
     healthy: dict[tuple[str, str, str], str] = field(default_factory=dict)
     placements: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    observed: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    reached: dict[tuple[str, str, str], Reached] = field(default_factory=dict)

@@ -12,8 +12,9 @@ from fleetform.engine.times import parse_time
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import LocalFiles, write_file
+from fleetform.ports import Renders
 
-__all__ = ["Fetching", "LocalFiles", "open_fleet", "write_file"]
+__all__ = ["Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
 
 
 def open_fleet(
@@ -32,6 +33,14 @@ def open_fleet(
     moment = parse_time(at) if at is not None else _now()
     elsewhere = Catalogs(Cache(cache_folder()), _now, fetching, catalogs)
     return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, elsewhere)
+
+
+def open_renderers(fetching: bool = False) -> Renders:
+    """What renders, with what it needs from elsewhere; fetching asks for that anew."""
+    # Imported where it is needed: most commands render nothing, and start-up time counts.
+    from fleetform.renderers.render import Renderers
+
+    return Renderers(cache_folder(), fetching)
 
 
 def _now() -> datetime:

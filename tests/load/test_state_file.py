@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fleetform.app.errors import StateError
+from fleetform.engine.summary import Reached
 from fleetform.load.state import load_state
 from fleetform.ports import KnownState
 
@@ -37,7 +38,17 @@ def test_stamps_and_admitted_states_are_read_by_their_keys(file: Path) -> None:
     assert load_state(str(file)) == KnownState(
         {("PluginOverride", "acme", "more"): "2026-01-01T00:00:00Z"},
         {("acme", "eu-1", "web-eu-1"): {"inputHash": "h1:0"}},
+        reached={("acme", "eu-1", "web-eu-1"): Reached("h1:0"), ("acme", "eu-1", "old-eu-1"): Reached()},
     )
+
+
+def test_what_was_seen_on_a_cluster_is_read(file: Path) -> None:
+    seen = {**RUNS, "lastHealthy": {"version": "1.0.0", "inputHash": "h1:1"}}
+    seen["observed"] = {"bindings": {"NODE": "n1", "GONE": None}, "failed": "h1:2"}
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], "plugins": [seen]}))
+    state = load_state(str(file))
+    assert state.observed == {("acme", "eu-1", "web-eu-1"): {"NODE": "n1", "GONE": None}}
+    assert state.reached == {("acme", "eu-1", "web-eu-1"): Reached("h1:0", "h1:1", "h1:2")}
 
 
 def test_a_state_without_plugins_is_read(file: Path) -> None:

@@ -11,9 +11,9 @@ from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.scope import Scope
-from fleetform.app.views import values_tree
 from fleetform.engine.configs import plural_of
 from fleetform.engine.hashing import spec_hash
+from fleetform.engine.inputs import values_tree
 from fleets import CLUSTERS, documents, fleet_of, plugin_on
 
 ACME = Scope("acme")

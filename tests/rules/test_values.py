@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.views import values_tree
+from fleetform.engine.inputs import values_tree
 from fleets import BASE, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 

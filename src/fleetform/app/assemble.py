@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -50,26 +50,42 @@ def assemble(
         selected=_selected(state, fields["others"].values()),
         ends={key: each.ends for key, each in versions.items() if each.ends is not None},
         recorded={key: each.digest for key, each in versions.items() if each.digest is not None},
+        healthy=state.healthy,
+        observed=state.observed,
     )
 
 
 def _by_kind(objects: Sequence[Object[Any]], diagnostics: list[Diagnostic]) -> dict[str, dict[Any, Object[Any]]]:
+    objects_by_hand = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
     fields: dict[str, dict[Any, Object[Any]]] = {name: {} for name in (*_PLACES.values(), "definitions", "others")}
     for object_ in sorted(objects, key=_object_order):
-        native = not object_.dialect.startswith("foreign:")
+        native = not object_.dialect.startswith("foreign:") and not _stands_beside(object_, objects_by_hand)
         field = _PLACES.get(object_.ref.kind, "others") if native else "others"
         key: Any = object_.ref
         if native and object_.ref.kind == "PluginDefinition":
             field, key = "definitions", version_key(object_)
         elif not native:
             # Foreign kinds are told apart by their group, too.
-            key = Ref(
-                f"{object_.ref.kind}.{object_.dialect.removeprefix('foreign:').partition('/')[0]}", *object_.ref[1:]
-            )
+            key = Ref(f"{object_.ref.kind}.{_group_of(object_)}", *object_.ref[1:])
         earlier = fields[field].setdefault(key, object_)
         if earlier is not object_ and (native or object_.ref.name):
             diagnostics.append(_twice(earlier, object_))
     return fields
+
+
+_CLUSTER_API = "cluster-api"
+
+
+def _stands_beside(object_: Object[Any], written: Container[Ref]) -> bool:
+    """A cluster of Cluster API of which somebody says more here is an object to refer to, and no cluster of its own."""
+    return object_.dialect == _CLUSTER_API and object_.ref in written
+
+
+def _group_of(object_: Object[Any]) -> str:
+    version = (
+        object_.dialect.removeprefix("foreign:") if object_.dialect != _CLUSTER_API else object_.content["apiVersion"]
+    )
+    return str(version).partition("/")[0]
 
 
 def _running(state: KnownState) -> dict[PluginKey, str]:

@@ -8,15 +8,12 @@ from typing import Any, NamedTuple
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.app.views import (
-    has_secret,
-    made_of,
-)
-from fleetform.engine.resolve import same_value
+from fleetform.engine.inputs import has_secret
+from fleetform.engine.trees import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, PluginKey, Secret
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
 
 
 class OptionChange(NamedTuple):
@@ -49,7 +46,7 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
     changes = []
     unknown = 0
     # A plugin that either side selects is looked at on both: a relabelled cluster is neither new nor gone.
-    keys = {key_of(each) for fleet in (before, after) for each in scope.plugins(fleet)}
+    keys = {each.key for fleet in (before, after) for each in scope.plugins(fleet)}
     runs = [plugin for key, plugin in before.decisions.plugins.items() if key in keys]
     wanted = [plugin.upgrade or plugin for key, plugin in after.decisions.plugins.items() if key in keys]
     unread = _has_unread_catalog(before) or _has_unread_catalog(after)
@@ -64,10 +61,10 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
         options = tuple(_option_changes(before, after, one, other))
         unknown += any(option.unknown for option in options)
         certain = tuple(option for option in options if not option.unknown)
-        also = tuple(_other_differences(one, other))
+        also = tuple(_other_differences(before.inputs.parts(one), after.inputs.parts(other), one, other))
         if certain or also or one.version != other.version or one.name != other.name:
             changes.append(PluginChange(one, other, _action(one, other), certain, also))
-    return sorted(changes, key=lambda change: key_of(change.either)), unknown
+    return sorted(changes, key=lambda change: change.either.key), unknown
 
 
 def _has_unread_catalog(fleet: Fleet) -> bool:
@@ -81,15 +78,13 @@ def _is_undecided(plugin: PluginDecision | None) -> bool:
 _ALSO = {
     "transforms": "transforms",
     "patches": "patches",
-    "substitute": "substitute",
-    "control_plane_bindings": "controlPlaneBindings",
-    "bindings": "bindings",
 }
 
 
-def _other_differences(one: PluginDecision, other: PluginDecision) -> Iterator[str]:
+def _other_differences(
+    left: dict[str, Any], right: dict[str, Any], one: PluginDecision, other: PluginDecision
+) -> Iterator[str]:
     """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
-    left, right = made_of(one), made_of(other)
     yield from (
         name for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name) and name != "revision"
     )
@@ -114,18 +109,14 @@ def _pairs(
     before: list[PluginDecision], after: list[PluginDecision]
 ) -> Iterator[tuple[PluginDecision | None, PluginDecision | None]]:
     """Plugins of both sides by name; a release that goes from one owner to another is one plugin, too (B23)."""
-    old = {key_of(each): each for each in before}
-    new = {key_of(each): each for each in after}
+    old = {each.key: each for each in before}
+    new = {each.key: each for each in after}
     left = {(key[:2], _release(each)): each for key, each in old.items() if key not in new}
     for key, plugin in new.items():
         handed = left.pop((key[:2], _release(plugin)), None) if key not in old else None
         yield old.get(key, handed), plugin
     for plugin in left.values():
         yield plugin, None
-
-
-def key_of(plugin: PluginDecision) -> PluginKey:
-    return plugin.organization, plugin.cluster.ref.name, plugin.name
 
 
 def _one_sided(one: PluginDecision | None, other: PluginDecision | None) -> PluginChange:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from fleetform.app.convert_fleeet import of_fleeet
 from fleetform.app.convert_ocm import as_native, is_native_kind, native_name, ocm_losses
 from fleetform.app.fleet import Fleet
 from fleetform.formats.yaml_out import write_documents
@@ -65,18 +66,32 @@ def convert(fleet: Fleet) -> list[Converted]:
             _path(each),
             each,
             each.dialect != "native" or each.ref in respelt,
-            as_native(fleet, each, native_tree(each)) if each.dialect == "ocm" else native_tree(each),
+            _tree(fleet, each),
             releases.get(each),
         )
         for each in fleet.snapshot.objects
-        if each.spec is not None and is_native_kind(each) and each.origin.file not in fleet.brought.files
+        if _is_ours(each) and each.origin.file not in fleet.brought.files
     ]
     return sorted(converted, key=lambda each: each.path)
 
 
+def _is_ours(object_: Object[Any]) -> bool:
+    """Clusters of Cluster API stay as they are: bindings read more of them than a native one could hold."""
+    return object_.spec is not None and is_native_kind(object_) and object_.dialect != "cluster-api"
+
+
+def _tree(fleet: Fleet, object_: Object[Any]) -> dict[str, Any]:
+    tree = native_tree(object_)
+    if object_.dialect == "ocm":
+        return as_native(fleet, object_, tree)
+    if object_.dialect == "fleeet":
+        return of_fleeet(object_, tree)
+    return tree
+
+
 def left_out(fleet: Fleet) -> list[str]:
     """Objects of other systems that there is nothing to convert about."""
-    left = [each for each in fleet.snapshot.objects if each.spec is None or not is_native_kind(each)]
+    left = [each for each in fleet.snapshot.objects if not _is_ours(each)]
     return sorted({f"{each.ref.kind} {each.ref.name}" for each in left})
 
 
@@ -89,7 +104,8 @@ def losses(fleet: Fleet) -> list[Diagnostic]:
 def native_tree(object_: Object[Any]) -> dict[str, Any]:
     """The object as a native manifest."""
     metadata = {key: value for key, value in msgspec.to_builtins(object_.metadata).items() if key in _KEPT_METADATA}
-    metadata = {"name": object_.ref.name, "namespace": object_.ref.organization, **metadata}
+    metadata = {**metadata, "name": object_.ref.name, "namespace": object_.ref.organization}
+    metadata = {key: metadata[key] for key in ("name", "namespace", *metadata)}
     tree = {"apiVersion": API_VERSION, "kind": object_.ref.kind, "metadata": metadata}
     spec = msgspec.to_builtins(object_.spec)
     return {**tree, "spec": spec} if spec else tree

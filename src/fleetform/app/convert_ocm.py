@@ -36,11 +36,16 @@ def as_native(fleet: Fleet, object_: Object[Any], tree: Tree) -> Tree:
     clusters = sorted(
         plugin.cluster.ref.name for plugin in fleet.decisions.plugins.values() if plugin.target.owner is object_
     )
-    tree["spec"] = {"clusterSelector": {"clusterNames": clusters}, **spec}
+    tree["spec"] = {"clusterSelector": {"clusterNames": clusters} if clusters else nothing(), **spec}
     for group in spec.get("groups", ()):
         group["name"] = group["name"].replace("/", "-")
         group["placement"]["name"] = group["placement"]["name"].replace("/", "-")
     return tree
+
+
+def nothing() -> Tree:
+    """A selector of no cluster: one without names would select them all."""
+    return {"labelSelector": {"matchLabels": {"fleetform.dev/selected": "true"}}}
 
 
 def ocm_losses(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -8,6 +8,7 @@ from typing import Any
 from fleetform.app.compare import OptionChange, PluginChange, compare
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
+from fleetform.app.manifest_changes import ManifestChanges
 from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
 from fleetform.app.upgrades import affected_view, span_view
@@ -22,25 +23,37 @@ from fleetform.app.views import (
 )
 from fleetform.engine.effects import Effects, hidden_items, winning_items
 from fleetform.engine.hashing import CHANGE_ID, content_hash
-from fleetform.engine.resolve import same_value
 from fleetform.engine.span import span_between
+from fleetform.engine.trees import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision
+from fleetform.ports import Renders
 
 View = dict[str, Any]
 _NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")
 
 
-def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
-    """The Diff from what runs to what would; a blocked upgrade is shown as it is wanted, with what blocks it (S22)."""
+def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = None) -> View:
+    """The Diff from what runs to what would; a blocked upgrade is shown as it is wanted, with what blocks it (S22).
+
+    renders: what shows the objects that change, too.
+    """
     after = after.after(before)
     changes, unknown = compare(before, after, scope)
+    manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
     locator = after.input.locator
     upgrades = _upgrades(before, after, changes)
     breaking = {key for key, each in upgrades.items() if each["breaking"]}
-    views = [_change_view(before, after, change, _span_key(change) in breaking) for change in changes]
+    views = [
+        {
+            **_change_view(before, after, change, _span_key(change) in breaking),
+            "manifests": manifests.of(change) if manifests is not None else [],
+        }
+        for change in changes
+    ]
+    found = [each for each in after.object_findings if each.object is None or scope.offers(each.object)]
     return {
         "kind": "Diff",
         "from": before.input.name,
@@ -52,9 +65,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope) -> View:
         "changelog": _changelog(upgrades.values()),
         "upgrades": list(upgrades.values()),
         "overrides": _odd_overrides(before, after, scope),
-        "diagnostics": diagnostics_view(
-            [each for each in after.object_findings if each.object is None or scope.offers(each.object)], locator
-        ),
+        "diagnostics": diagnostics_view([*found, *(manifests.findings() if manifests is not None else ())], locator),
     }
 
 
@@ -80,7 +91,6 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bo
         "options": [_option_change_view(before, after, each) for each in change.options],
         "also": list(change.also),
         "configs": _configs_of(change),
-        "manifests": [],
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
     }
 

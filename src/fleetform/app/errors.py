@@ -25,3 +25,11 @@ class StateError(Exception):
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
+
+
+class NotRenderedError(Exception):
+    """A plugin has no objects to ask about: exit 3, or 4 where only a tool or a source is missing here."""
+
+    def __init__(self, message: str, hint: str, unavailable: bool = False) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.unavailable = message, hint, unavailable

@@ -11,15 +11,16 @@ from fleetform.app.scope import Scope, elsewhere
 from fleetform.app.upgrades import affected_view, span_view
 from fleetform.app.views import (
     applied_view,
+    bound_view,
     configs_view,
     diagnostics_view,
     gate_view,
     masked,
+    mentions_of,
     option_view,
-    plugin_hash,
     speaker_view,
-    values_tree,
 )
+from fleetform.engine.inputs import values_tree
 from fleetform.engine.lifecycle import upgrade_times
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.span import span_between
@@ -85,7 +86,7 @@ def find_option(plugin: PluginDecision, text: str) -> OptionDecision:
 
 def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> dict[str, Any]:
     """The Explanation of a plugin, or of one option of it."""
-    locator, options = fleet.input.locator, plugin.options
+    locator, options, inputs = fleet.input.locator, plugin.options, fleet.inputs
     values = values_tree(options)
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
     return {
@@ -94,11 +95,11 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "organization": plugin.organization,
         "cluster": plugin.cluster.ref.name,
         "definition": plugin.target.definition,
-        "target": {"version": plugin.version, "inputHash": plugin_hash(plugin, values)},
+        "target": {"version": plugin.version, "inputHash": inputs.hash(plugin, values)},
         "admitted": fleet.state.admitted.get((plugin.organization, plugin.cluster.ref.name, plugin.name)),
         "appliedOverrides": applied_view(plugin, options),
         "values": masked(values),
-        "options": [option_view(each, locator) for each in chosen],
+        "options": [option_view(each, locator, mentions_of(inputs, plugin, each)) for each in chosen],
         "skipped": [
             {"path": each.item.text, "reason": each.reason, **speaker_view(each.item, locator)}
             for each in plugin.skipped
@@ -107,8 +108,9 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "wanted": {"version": plugin.wanted_version, "range": plugin.target.wanted, "forced": plugin.target.forced},
         "upgrade": _upgrade_view(fleet, plugin),
         "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
+        "waiting": [gate_view(gate, plugin, locator) for gate in plugin.waits],
         **configs_view(plugin, locator),
-        "bindings": [],
+        "bindings": [bound_view(each, plugin.target.owner, locator) for each in inputs.bound(plugin)],
         "diagnostics": diagnostics_view(about(fleet, plugin), locator),
     }
 

@@ -12,6 +12,7 @@ from fleetform.app.assemble import assemble
 from fleetform.app.catalogs import Brought, read_catalogs
 from fleetform.app.folders import below, is_local, names_folder, source_folders
 from fleetform.app.reading import read_document
+from fleetform.engine.inputs import Inputs
 from fleetform.engine.lint import lint_objects
 from fleetform.engine.lint.effects import lint_effects
 from fleetform.engine.pipeline import decide
@@ -97,6 +98,11 @@ class Fleet:
     @cached_property
     def decisions(self) -> Decisions:
         return decide(self.snapshot)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """What plugins are made of."""
+        return Inputs(self.decisions)
 
     @property
     def placements(self) -> Placements:

@@ -19,12 +19,12 @@ from fleetform.app.views import (
     gate_view,
     masked,
     object_ref,
-    plugin_hash,
-    values_tree,
 )
 from fleetform.engine.effects import Effects
+from fleetform.engine.inputs import values_tree
 from fleetform.engine.layers import has_expired, override_layer
 from fleetform.engine.lint.known import Known
+from fleetform.engine.summary import summarize
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Object
@@ -96,7 +96,7 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
         "spec": spec,
         "status": {
             "version": plugin.version,
-            "inputHash": plugin_hash(plugin, values),
+            "inputHash": fleet.inputs.hash(plugin, values),
             "values": masked(values),
             "appliedOverrides": applied_view(plugin, options),
             "configReferences": [config_reference(each) for each in plugin.configs.effective],
@@ -157,9 +157,23 @@ def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
         blocked = sum(bool(plugin.blocked_by) for plugin in made) + len(lost)
         total = {"total": len(made) + len(lost), "blocked": blocked}
         status: View = {"plugins": total, "versions": dict(sorted(versions.items()))}
+        if fleet.state.reached:
+            reached = summarize(((each.key, _wanted_hash(fleet, each)) for each in made), fleet.state.reached)
+            total["updated"] = reached.updated
+            status["summary"] = {
+                "total": reached.total,
+                "updating": reached.updating,
+                "failed": reached.failed,
+                "succeeded": reached.succeeded,
+            }
         if lost:
             status["conflicts"] = [{"cluster": each.cluster.ref.name, "with": each.keeps.ref.name} for each in lost]
         yield object_view(preset, status, known)
+
+
+def _wanted_hash(fleet: Fleet, plugin: PluginDecision) -> str | None:
+    wanted = plugin.upgrade or plugin
+    return fleet.inputs.hash(wanted, values_tree(wanted.options))
 
 
 def _overrides(fleet: Fleet, scope: Scope) -> Iterator[View]:

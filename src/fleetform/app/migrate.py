@@ -15,7 +15,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.views import MASKED, ref_view
 from fleetform.engine.effects import hidden_items, winning_items
 from fleetform.engine.paths import normal_form, parse_path, text_of
-from fleetform.engine.resolve import same_value
+from fleetform.engine.trees import same_value
 from fleetform.formats.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
 from fleetform.formats.yaml_spans import line_starts
 from fleetform.model.objects import At, Object, Path

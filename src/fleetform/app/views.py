@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
-from fleetform.engine.configs import UNKNOWN_HASH
 from fleetform.engine.effects import applied_overrides
-from fleetform.engine.hashing import input_hash
-from fleetform.engine.paths import PathError, get_in, set_in_tree, text_of
+from fleetform.engine.inputs import Inputs
+from fleetform.engine.paths import get_in, text_of
 from fleetform.model.objects import At, Object, Ref
+from fleetform.model.results.bindings import Bound
 from fleetform.model.results.configs import ConfigReference
 from fleetform.model.results.decisions import (
     ABSENT,
@@ -75,61 +73,6 @@ def masked(value: Any) -> Any:
     return value
 
 
-def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
-    """The values as the renderer gets them, secrets still inside; never print this."""
-    tree: dict[str, Any] = {}
-    for decision in options.values():
-        if decision.value is ABSENT:
-            continue
-        try:
-            # A copy: a deeper option may be put into this one's value.
-            set_in_tree(tree, decision.slot.steps, _copied(decision.value))
-        except PathError:
-            # Options that overlap are an error of their definition; the first of the two stays.
-            continue
-    return tree
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_copied(each) for each in value]
-    return value
-
-
-def has_secret(value: Any) -> bool:
-    if isinstance(value, Secret):
-        return True
-    if isinstance(value, dict):
-        return any(map(has_secret, value.values()))
-    return isinstance(value, list) and any(map(has_secret, value))
-
-
-def plugin_hash(plugin: PluginDecision, values: dict[str, Any]) -> str | None:
-    """The inputHash of a plugin with these values; None where a secret's content is not known (B18)."""
-    unknown = any(each.spec_hash == UNKNOWN_HASH for each in plugin.configs.effective)
-    if plugin.target.revision is None or unknown or has_secret(values):
-        return None
-    return input_hash({**made_of(plugin), "values": values})
-
-
-def made_of(plugin: PluginDecision) -> dict[str, Any]:
-    """What a plugin is made of beside its values, as it was written."""
-    target = plugin.target
-    parts: dict[str, Any] = {"releaseName": target.release_name, "releaseNamespace": target.release_namespace}
-    if target.revision is not None:
-        parts["revision"] = {"definition": target.definition, "version": target.revision.version}
-        parts["source"] = _tree(target.revision.object.spec.source)
-    parts["configs"] = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
-    parts["delivery"] = _tree(getattr(target.owner.spec, "delivery", None))
-    return parts
-
-
-def _tree(record: Any) -> Any:
-    return msgspec.to_builtins(record) if record is not None else None
-
-
 def speaker_view(item: Item, locator: Locator, secret: bool = False) -> dict[str, Any]:
     view: dict[str, Any] = {
         "layer": item.layer.name,
@@ -163,7 +106,29 @@ def hidden_view(item: Item, secret: bool, locator: Locator, inside: Steps = ()) 
     return view
 
 
-def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
+def mentions_of(inputs: Inputs, plugin: PluginDecision, decision: OptionDecision) -> list[str]:
+    """The names that those mention who made an option what it is."""
+    items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
+    return sorted({name for item in items for name in inputs.mentions(plugin, item)})
+
+
+def bound_view(bound: Bound, owner: Object[Any], locator: Locator) -> dict[str, Any]:
+    """What a name stands for: who says so, and what it was read from."""
+    source = bound.source
+    view: dict[str, Any] = {
+        "name": bound.name,
+        "value": None if bound.missing is not None else masked(bound.value),
+        "from": object_ref(source, locator) if source is not None else ref_view(owner.ref, bound.at, locator),
+        "resolved": bound.resolved,
+        "section": bound.section,
+        "place": place_view(locator.place(bound.at)),
+    }
+    if bound.missing is not None:
+        view["problem"], view["do"] = bound.missing.message, bound.missing.do
+    return view
+
+
+def option_view(decision: OptionDecision, locator: Locator, mentions: Iterable[str] = ()) -> dict[str, Any]:
     option = decision.slot.option
     secret = decision.slot.secret
     winner = decision.winner
@@ -174,7 +139,7 @@ def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
         "winner": {**speaker_view(winner, locator, secret), "tie": decision.tie} if winner is not None else None,
         "hidden": [hidden_view(item, secret, locator) for item in decision.hidden],
         "migratedFrom": winner.migrated_from if winner is not None else None,
-        "mentions": [],
+        "mentions": list(mentions),
     }
     if decision.parts:
         view["parts"] = [_part_view(decision, part, secret, locator) for part in decision.parts]
@@ -182,6 +147,8 @@ def option_view(decision: OptionDecision, locator: Locator) -> dict[str, Any]:
         view["removedBy"] = speaker_view(decision.removed_by, locator)
     if decision.problem is not None:
         view["problem"] = decision.problem
+    if decision.missing is not None:
+        view["problem"] = decision.missing.message
     return view
 
 

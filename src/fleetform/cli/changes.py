@@ -12,6 +12,7 @@ from fleetform.cli.upgrades import option_texts, upgrade_lines
 View = dict[str, Any]
 MARKDOWN_LIMIT = 60_000
 _SHOWN_OPTIONS = 6
+_SHOWN_FIELDS = 6
 _MARKS: dict[str, str] = {
     "install": "+",
     "delete": "-",
@@ -95,11 +96,33 @@ def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[st
         yield f"      and {count(len(options) - len(shown), 'option')} more (-o wide)"
     for config in change["configs"]:
         yield f"      config {config_text(config)}"
+    yield from (f"      {line}" for line in manifest_lines(change["manifests"], wide))
     if also := [each for each in change["also"] if each not in ("blocked", "configs")]:
         yield f"      {', '.join(also)} differ{'s' if len(also) == 1 else ''}"
     for gate in change["blocked"]:
         yield f"      {paint('blocked', fg='red')}: {gate['message']}"
         yield f"        {gate['do']}"
+
+
+def manifest_lines(manifests: list[View], wide: bool) -> Iterator[str]:
+    """Objects that come, go or change; all that changes in them where it is asked for."""
+    for each in manifests:
+        patch = each["patch"]
+        if patch[0]["path"] == "":
+            yield f"{each['object']} is {'new' if patch[0]['op'] == 'add' else 'gone'}"
+            continue
+        shown = patch if wide else patch[:_SHOWN_FIELDS]
+        yield f"{each['object']}"
+        yield from (f"  {operation_text(one)}" for one in shown)
+        if len(patch) > len(shown):
+            yield f"  and {count(len(patch) - len(shown), 'field')} more (-o wide)"
+
+
+def operation_text(operation: View) -> str:
+    if operation["op"] == "remove":
+        return f"{operation['path']} is gone"
+    sign = "=" if operation["op"] == "replace" else "is new:"
+    return f"{operation['path']} {sign} {value_text(operation['value'], 60)}"
 
 
 def config_text(config: View) -> str:
@@ -179,6 +202,7 @@ def _markdown_group(members: list[View]) -> str:
         if len(change["options"]) > len(options):
             lines.append(f"\nand {count(len(change['options']) - len(options), 'option')} more")
     lines += [f"- config {_escape(config_text(each))}" for each in change["configs"]]
+    lines += [f"- {_escape(line.strip())}" for line in manifest_lines(change["manifests"][:20], False)]
     if also := [each for each in change["also"] if each not in ("blocked", "configs")]:
         lines.append(f"- also: {', '.join(also)}")
     lines += [f"- blocked: {_escape(gate['message'])}. {_escape(gate['do'])}" for gate in change["blocked"]]

@@ -15,6 +15,7 @@ from fleetform.app.views import diagnostics_view
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count, cut
+from fleetform.cli.write import write_files
 from fleetform.wiring import LocalFiles, write_file
 
 
@@ -81,7 +82,8 @@ def command(
     if output_dir is None:
         return 0
     files_to_write = [(os.path.join(output_dir, each.path), each.text(output_dir)) for each in converted]
-    return _write(flags, files_to_write, dry_run, yes)
+    write_files(flags, files_to_write, dry_run, yes)
+    return 0
 
 
 def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
@@ -110,18 +112,3 @@ def _patch(file: str, before: str, after: str) -> str:
 def _lines(text: str) -> list[str]:
     """The lines of a text with their ends: a patch knows no other line break than this one."""
     return [line for line in re.split(r"(?<=\n)", text) if line]
-
-
-def _write(flags: Flags, files: list[tuple[str, str]], dry_run: bool, yes: bool) -> int:
-    existing = [path for path, _ in files if os.path.exists(path)]
-    if existing and not yes and not dry_run:
-        message = f"{existing[0]} exists" + (
-            f", and {count(len(existing) - 1, 'other file')}" if len(existing) > 1 else ""
-        )
-        raise click.UsageError(f"{message}. Give --yes to replace, or another --output-dir.")
-    for path, text in files:
-        if not dry_run:
-            write_file(path, text)
-        click.echo(path)
-    flags.say(f"{count(len(files), 'file')} {'would be ' if dry_run else ''}written")
-    return 0

@@ -11,7 +11,8 @@ from fleetform.app.diff import diff
 from fleetform.app.scope import scope_over
 from fleetform.cli.changes import change_lines, markdown
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter
+from fleetform.cli.text import Painter, patience
+from fleetform.wiring import open_renderers
 
 _FAILURES = ("delete", "blocked", "tie")
 
@@ -34,10 +35,12 @@ Examples:
   fleetform diff git:main -o markdown              the same, for a pull request's comment
   fleetform diff git:v1 git:v2 --exit-code
   fleetform diff before/ after/ --fail-on delete,blocked
+  fleetform diff git:main -c eu-prod-1 --render    the objects that change on one cluster
 """
 )
 @click.argument("from_side", metavar="FROM")
 @click.argument("to_side", metavar="[TO]", required=False)
+@click.option("--render", "with_objects", is_flag=True, help="Render both sides, and show the objects that change.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 where anything differs.")
 @click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 where more clusters change.")
 @click.option("--fail-on", metavar="WHAT,…", callback=_fail_on, help=f"Exit 1 on any of {', '.join(_FAILURES)}.")
@@ -46,6 +49,7 @@ def command(
     flags: Flags,
     from_side: str,
     to_side: str | None,
+    with_objects: bool,
     exit_code: bool,
     max_clusters: int | None,
     fail_on: tuple[str, ...],
@@ -58,7 +62,13 @@ def command(
     before, after = flags.fleet([_same_folder(from_side, to_side, flags)]), flags.fleet([to_side] if to_side else ())
     # All organizations unless one is named: a preview that leaves something out is none.
     organization = None if flags.everywhere else flags.organization
-    view = diff(before, after, scope_over([before, after], organization, flags.cluster, flags.selector))
+    scope = scope_over([before, after], organization, flags.cluster, flags.selector)
+    renders = open_renderers(flags.fetching == "all") if with_objects else None
+    with patience("rendering both sides", flags.quiet or not with_objects):
+        view = diff(before, after, scope, renders)
+    failed = [each for each in view["diagnostics"] if each["code"] == "render-failed"]
+    for text in dict.fromkeys(f"warning: {each['message']}\n  {each['hint']}" for each in failed):
+        flags.say(text)
     if output in ("json", "yaml"):
         flags.print_data(view)
     elif output == "markdown":

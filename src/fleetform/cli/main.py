@@ -20,6 +20,7 @@ VERBS = {
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",
     "init": "Start a fleet in an empty folder.",
+    "render": "The objects that a plugin becomes.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
 }
@@ -32,7 +33,8 @@ Examples:
   fleetform get overrides -o wide
 
 \b
-Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 4 unavailable; 130 interrupted.
+Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 3 blocked;
+4 unavailable; 130 interrupted.
 """
 
 
@@ -120,7 +122,7 @@ def run() -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    from fleetform.app.errors import AmbiguousError, NotFoundError, StateError
+    from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError, StateError
 
     if isinstance(error, NotFoundError):
         _say(error.message, error.hint)
@@ -128,6 +130,9 @@ def _unexpected(error: Exception) -> int:
     if isinstance(error, AmbiguousError):
         _say("\n  ".join([f"{error.message}:", *error.choices]), error.hint)
         return 2
+    if isinstance(error, NotRenderedError):
+        _say(error.message, error.hint)
+        return 4 if error.unavailable else 3
     if isinstance(error, StateError):
         _say(error.message, error.hint)
         return 2

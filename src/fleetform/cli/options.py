@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fleetform.app.errors import AmbiguousError, NotFoundError, StateError
+from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
@@ -21,7 +21,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.wiring import Fetching, open_fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "validate": "ValidateResult"}
+_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
@@ -141,7 +141,7 @@ def shared_flags(function: F) -> Any:
         given.pop("as_user")
         try:
             return function(flags, **given)
-        except (NotFoundError, AmbiguousError, StateError) as error:
+        except (NotFoundError, NotRenderedError, AmbiguousError, StateError) as error:
             if flags.output in ("json", "yaml"):
                 flags.print_failure([_no_answer(error)])
             raise
@@ -152,9 +152,14 @@ def shared_flags(function: F) -> Any:
     return decorated
 
 
-def _no_answer(error: NotFoundError | AmbiguousError | StateError) -> dict[str, Any]:
+def _no_answer(error: NotFoundError | NotRenderedError | AmbiguousError | StateError) -> dict[str, Any]:
     choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-    codes: dict[type, str] = {AmbiguousError: "ambiguous", NotFoundError: "not-found", StateError: "cannot-read"}
+    codes: dict[type, str] = {
+        AmbiguousError: "ambiguous",
+        NotFoundError: "not-found",
+        NotRenderedError: "render-failed",
+        StateError: "cannot-read",
+    }
     place: dict[str, Any] = {"object": None, "path": "", "place": None, "related": []}
     code, message = codes[type(error)], error.message + choices
     return {"code": code, "severity": "error", "message": message, "hint": error.hint, **place}

@@ -9,11 +9,13 @@ import click
 
 from fleetform.app.against import against
 from fleetform.app.fleet import Fleet
+from fleetform.app.render import lint_renders
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, place_text
+from fleetform.cli.text import Painter, count, patience, place_text
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.wiring import open_renderers
 
 
 @click.command(
@@ -22,13 +24,15 @@ Examples:
   fleetform validate                     the current folder
   fleetform validate fleet/ --strict     warnings are errors
   fleetform validate catalog/ --against main -o markdown
+  fleetform validate --render            charts and kustomizations, too
   fleetform validate -o json | jq '.diagnostics[] | select(.severity == "error")'
 """
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--against", "base", metavar="REF|DIR", help="Hold changed definitions to those of a commit or folder.")
+@click.option("--render", "with_objects", is_flag=True, help="Render every plugin, too, and report those that fail.")
 @shared_flags
-def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
+def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects: bool) -> int:
     """Report everything that is wrong with the input, at once.
 
     Errors make it exit 1; warnings do not, unless --strict is given. With --against, definitions that changed are held
@@ -37,6 +41,9 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None) -> int:
     output = flags.only("table", "wide", "json", "yaml", "markdown")
     fleet = flags.read((*flags.filename, *paths))
     more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
+    if with_objects and not fleet.errors:
+        with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
+            more += lint_renders(fleet, open_renderers(flags.fetching == "all"))
     result = validate(fleet, more)
     if output in ("json", "yaml"):
         flags.print_data(result)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from fleetform.engine.expand import mentions
 from fleetform.engine.homes import last_placements
 from fleetform.engine.layers import Group, Owner
 from fleetform.engine.prepare import Cluster, Prepared, differing
+from fleetform.engine.programs import Program
 from fleetform.engine.references import default_references, instance_configs
 from fleetform.engine.selectors import any_matches
 from fleetform.engine.version import Choice
 from fleetform.engine.versions import parse_version
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.configs import ConfigReference, Identity
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
+from fleetform.model.snapshot import Snapshot
 
 # What earlier passes left behind; a change of it may concern every plugin.
-_PAST = ("running", "installed", "retired", "recorded", "found")
+_PAST = ("running", "installed", "retired", "recorded", "found", "healthy")
 
 
 def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) -> set[Object[Any]]:
@@ -34,7 +37,61 @@ def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) ->
             (object_.ref.organization, object_.ref.name) in beside or definitions.reach(owner) or moved(owner)
         ):
             changed.add(object_)
-    return changed
+    return changed | _bound_otherwise(prepared, before, changed)
+
+
+def _bound_otherwise(prepared: Prepared, before: Prepared, changed: set[Object[Any]]) -> set[Object[Any]]:
+    """Owners that read a field of an object which is another one now, or an output of an owner that changed (R3-8)."""
+    binding = {object_: owner.program for object_, owner in prepared.owners.items() if owner.program is not None}
+    if not binding:
+        return set()
+    objects = _changed_objects(prepared.snapshot, before.snapshot)
+    found = {object_ for object_, program in binding.items() if objects and _reads(program, objects)}
+    waiting = {object_: set(program.producers) for object_, program in binding.items() if program.producers}
+    # Outputs may be made of outputs.
+    reached = changed | found
+    while True:
+        definitions = {owner.definition for owners in (prepared, before) for owner in _of_objects(owners, reached)}
+        more = {object_ for object_, producers in waiting.items() if producers & definitions} - reached
+        if not more:
+            return reached - changed
+        reached |= more
+
+
+def _of_objects(prepared: Prepared, objects: set[Object[Any]]) -> Iterator[Owner]:
+    return (prepared.owners[each] for each in objects if each in prepared.owners)
+
+
+def _changed_objects(now: Snapshot, then: Snapshot) -> dict[tuple[str, str], set[str]]:
+    """What came, went or is another object now: names by organization and kind."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for field in ("organizations", "clusters", "presets", "plugins", "overrides", "others"):
+        for each in differing(getattr(now, field), getattr(then, field)):
+            found.setdefault((each.ref.organization, each.ref.kind), set()).add(each.ref.name)
+    return found
+
+
+def _reads(program: Program, objects: dict[tuple[str, str], set[str]]) -> bool:
+    """Whether a binding may read one of these objects; each cluster's own is looked at with its cluster."""
+    for ref in program.references:
+        if mentions(ref.kind, dialect=program.dialect):
+            return True
+        names = {name for home in program.homes for name in objects.get((home, ref.kind), ())}
+        own = ref.kind == "Cluster" and ref.name == "$(CLUSTER_NAME)"
+        if names and not own and (ref.name in names or mentions(ref.name, dialect=program.dialect)):
+            return True
+    return False
+
+
+def clusters_read_anew(now: Snapshot, then: Snapshot) -> set[Cluster]:
+    """Clusters on which something else was read for a plugin (B16)."""
+    if now.observed == then.observed:
+        return set()
+    keys = {
+        key for key in now.observed.keys() | then.observed.keys() if now.observed.get(key) != then.observed.get(key)
+    }
+    refs = {Ref("Cluster", organization, cluster) for organization, cluster, _ in keys}
+    return {now.clusters[ref] for ref in refs if ref in now.clusters}
 
 
 def _placements_moved(prepared: Prepared, before: Prepared) -> Callable[[Owner], bool]:

@@ -23,6 +23,10 @@ Versions = Mapping[str, Revision]
 FOR_PEOPLE = ("displayName", "description", "icon", "docsURL", "docMarkDownUrl")
 
 
+# There a definition has no versions of its own: it is what an add-on or a module says now.
+_UNVERSIONED = ("ocm", "fleeet")
+
+
 def compare_definitions(
     before: Mapping[Name, Versions], after: Mapping[Name, Versions], rendering_anew: Collection[VersionKey] = ()
 ) -> Iterator[Diagnostic]:
@@ -65,8 +69,7 @@ def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[V
             continue
         one, other = old[same], new[version]
         hint = f"raise spec.version above {max(old, key=parse_version)}"
-        if other.object.dialect == "ocm":
-            # There definitions have no versions: every change is of the one there is.
+        if other.object.dialect in _UNVERSIONED:
             continue
         if content_of(one.object) != content_of(other.object):
             message = f"{other.object.ref.name} {version} changed, and its version did not"
@@ -82,6 +85,8 @@ def _equal(one: str, other: str) -> bool:
 
 def _compare_newest(old: Versions, new: Versions) -> Iterator[Diagnostic]:
     low, high = max(old, key=parse_version), max(new, key=parse_version)
+    if new[high].object.dialect in _UNVERSIONED:
+        return
     if parse_version(high) < parse_version(low):
         message = f"{new[high].object.ref.name} went down from {low} to {high}"
         yield _error("version-went-down", message, f"raise it above {low}", new[high], "spec", "version")

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from fleetform.engine.hashing import spec_hash
+from fleetform.engine.names import api_group
 from fleetform.engine.references import may_use
 from fleetform.model.kinds.definition import ConfigMode, SupportedConfig
 from fleetform.model.objects import Object, Ref
@@ -76,11 +77,6 @@ def _identities(object_: Object[Any], plurals: Mapping[tuple[str, str], str]) ->
     namespace = metadata.get("namespace")
     for each in (namespace,) if isinstance(namespace, str) else (object_.ref.organization, ""):
         yield group, resource, each, metadata["name"]
-
-
-def api_group(version: str) -> str:
-    """The group of an apiVersion; the core's is empty."""
-    return version.partition("/")[0] if "/" in version else ""
 
 
 def plural_of(kind: str) -> str:

@@ -36,7 +36,7 @@ class ExpandError(ValueError):
 
 def mentions(text: str, *, dialect: Dialect = "native") -> list[str]:
     """The names that a text mentions, in order, each as often as it stands there."""
-    return _split(text, dialect)[1::2]
+    return split_mentions(text, dialect)[1::2]
 
 
 def mentions_in(tree: Any, *, dialect: Dialect = "native") -> list[str]:
@@ -51,11 +51,11 @@ def expand(text: str, lookup: Lookup, *, known: Collection[str] = (), dialect: D
     """The text with its mentions replaced; of a text that is one mention and nothing else, the value as it is."""
     if "$" not in text:
         return text
-    parts = _split(text, dialect)
+    parts = split_mentions(text, dialect)
     if len(parts) == 3 and not parts[0] and not parts[2]:
         return _value_of(parts[1], lookup, known)
     for index in range(1, len(parts), 2):
-        parts[index] = _as_text(_value_of(parts[index], lookup, known), parts[index])
+        parts[index] = as_text(_value_of(parts[index], lookup, known), parts[index])
     return "".join(parts)
 
 
@@ -75,7 +75,13 @@ def escape(text: str, *, dialect: Dialect = "native") -> str:
     return _DOLLARS[dialect].sub(lambda dollars: dollars[0].replace("$", "$$"), text)
 
 
-def _split(text: str, dialect: Dialect) -> list[str]:
+def as_native(text: str) -> str:
+    """What a text of Fleeet's manifests is in a native one."""
+    parts = split_mentions(text, "fleeet")
+    return "".join(f"$({part})" if index % 2 else escape(part) for index, part in enumerate(parts))
+
+
+def split_mentions(text: str, dialect: Dialect) -> list[str]:
     """The texts around the mentions with their escapes undone, and between each two the mention's name."""
     parts: list[str] = []
     search = _DOLLARS[dialect].search
@@ -104,7 +110,7 @@ def _value_of(name: str, lookup: Lookup, known: Collection[str]) -> Any:
         raise ExpandError(f"$({name}) is not bound", name, hint) from None
 
 
-def _as_text(value: Any, name: str) -> str:
+def as_text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

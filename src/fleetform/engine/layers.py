@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from fleetform.engine.paths import PathError, normal_form, parse_path
+from fleetform.engine.programs import Program, in_force, substitutions
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.references import references_of
 from fleetform.engine.selectors import Matchers, SelectorError, compile_clusters, names_clusters
@@ -82,6 +83,8 @@ class Owner(Struct, frozen=True, eq=False):
     configs: tuple[ConfigReference, ...] = ()
     config_mode: ConfigMode | None = None
     groups_are_homes: bool = False
+    program: Program | None = None
+    substitute: dict[str, Any] = {}
 
     @property
     def pin(self) -> str | None:
@@ -175,7 +178,15 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         spec.config_mode,
         # There an add-on is where its placements are, and the last one that chooses a cluster counts whole.
         object_.dialect == "ocm",
+        *_names(object_),
     )
+
+
+def _names(object_: Object[Any]) -> tuple[Program | None, dict[str, Any]]:
+    """What binds an owner's names, where there is a section of bindings; and its variables where there is none."""
+    if in_force(object_):
+        return Program(object_), {}
+    return None, {name: value for name, _, value in substitutions(object_)}
 
 
 def _is_of_platform(written: DefinitionRef | str | None) -> bool:
@@ -220,6 +231,7 @@ def block_items(object_: Object[PluginPresetSpec], blocks: list[Block]) -> tuple
 def plugin_owner(object_: Object[PluginSpec]) -> Owner:
     """A hand-made Plugin is a preset of one."""
     spec = object_.spec
+    program, substitute = _names(object_)
     definition, wanted = definition_of(spec.plugin_definition or "", spec.plugin_definition_version)
     return Owner(
         object_,
@@ -236,6 +248,8 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         _is_of_platform(spec.plugin_definition),
         configs=references_of(object_, spec.configs, ("spec", "configs"), 3),
         config_mode=spec.config_mode,
+        program=program,
+        substitute=substitute,
     )
 
 

@@ -14,3 +14,8 @@ def generated_name(preset: str, cluster: str) -> str:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{name[: LONGEST - 9].rstrip('-.')}-{digest}"
+
+
+def api_group(version: str) -> str:
+    """The group of an apiVersion; the core's is empty."""
+    return version.partition("/")[0] if "/" in version else ""

@@ -10,20 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from fleetform.engine.again import changed_owners, reached_by_changed_configs, reached_by_changed_overrides
+from fleetform.engine.again import (
+    changed_owners,
+    clusters_read_anew,
+    reached_by_changed_configs,
+    reached_by_changed_overrides,
+)
 from fleetform.engine.config_values import Said, at_place
-from fleetform.engine.expressions import context_of, evaluate
+from fleetform.engine.frames import Frame
 from fleetform.engine.homes import homes
-from fleetform.engine.layers import Group, Owner, block_items, instance_items
+from fleetform.engine.layers import Group, Override, Owner, block_items, instance_items
 from fleetform.engine.prepare import Cluster, Prepared, differing
 from fleetform.engine.resolve import ValueOf, decide_option, decide_with_own, written_value
 from fleetform.engine.select import Reach
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
+from fleetform.engine.valuing import Valuing
 from fleetform.engine.version import Choice
 from fleetform.model.objects import Object
+from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import (
     Claim,
     Decisions,
@@ -38,6 +46,7 @@ from fleetform.model.results.decisions import (
     Shared,
     Skipped,
     Slot,
+    gate_of,
 )
 from fleetform.model.snapshot import Snapshot
 
@@ -66,6 +75,7 @@ def _decide_again(prepared: Prepared, previous: Decisions) -> Decisions | None:
     before: Prepared = previous.memory
     owners = changed_owners(prepared, before, previous)
     clusters: set[Cluster] = differing(prepared.snapshot.clusters, before.snapshot.clusters)
+    clusters |= clusters_read_anew(prepared.snapshot, before.snapshot)
     found = _decide_changed(prepared, before, owners, clusters)
     fresh = dict(found)
     if not owners and not clusters:
@@ -156,30 +166,36 @@ class _Deciding:
     ) -> Iterator[tuple[PluginKey, PluginDecision]]:
         """An owner's plugins, on all clusters of its organization or on some of them."""
         organization = owner.object.ref.organization
+        binder = self._sharing.binders.of(owner)
         for cluster, name, groups in homes(self._prepared, owner, clusters):
             reach = self._reaches.get(cluster)
             if reach is None:
                 reach = self._reaches[cluster] = self._prepared.indexes[organization].reach(cluster)
-            plugin = _decide_plugin(self._prepared, self._sharing, owner, cluster, name, groups, reach)
-            yield (organization, cluster.ref.name, name), plugin
+            frame = binder.frame(cluster, name) if binder is not None else None
+            case = _Case(owner, cluster, name, groups, reach.of_definition(owner.definition), frame)
+            yield (organization, cluster.ref.name, name), _decide_plugin(self._prepared, self._sharing, case)
 
 
-def _decide_plugin(
-    prepared: Prepared,
-    sharing: Sharing,
-    owner: Owner,
-    cluster: Cluster,
-    name: str,
-    groups: tuple[Group, ...],
-    reach: Reach,
-) -> PluginDecision:
+class _Case(Struct, frozen=True, eq=False, gc=False):
+    """One plugin that is to be decided: whose it is, where, what reaches it, and what its names stand for."""
+
+    owner: Owner
+    cluster: Cluster
+    name: str
+    groups: tuple[Group, ...]
+    overrides: tuple[Override, ...]
+    frame: Frame | None
+
+
+def _decide_plugin(prepared: Prepared, sharing: Sharing, case: _Case) -> PluginDecision:
     """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""
+    owner, cluster = case.owner, case.cluster
     choice = prepared.choices[owner]
     chosen = choice.revision if isinstance(choice, Choice) else choice
-    wanted = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, chosen)
+    wanted = _decide_revision(prepared, sharing, case, chosen)
     if not prepared.snapshot.running:
         return wanted
-    key = (cluster.ref.organization, cluster.ref.name, name)
+    key = (cluster.ref.organization, cluster.ref.name, case.name)
     version, comparable = prepared.snapshot.running.get(key), prepared.running_version(owner, key)
     if version is None or comparable is None:
         return structs.replace(wanted, running=version) if version is not None else wanted
@@ -191,7 +207,7 @@ def _decide_plugin(
     if not gates or running is None:
         # What runs may be known by its version alone: there is then nothing to keep, and the gates stand.
         return wanted
-    kept = _decide_revision(prepared, sharing, owner, cluster, name, groups, reach, running)
+    kept = _decide_revision(prepared, sharing, case, running)
     return structs.replace(kept, running=version, upgrade=wanted)
 
 
@@ -217,29 +233,40 @@ def _gates_of_upgrade(
     )
 
 
-def _decide_revision(
-    prepared: Prepared,
-    sharing: Sharing,
-    owner: Owner,
-    cluster: Cluster,
-    name: str,
-    groups: tuple[Group, ...],
-    reach: Reach,
-    revision: Revision | Gate,
-) -> PluginDecision:
-    instance, items = _own_items(prepared, owner, cluster, name)
+def _decide_revision(prepared: Prepared, sharing: Sharing, case: _Case, revision: Revision | Gate) -> PluginDecision:
+    owner, cluster = case.owner, case.cluster
+    instance, items = _own_items(prepared, owner, cluster, case.name)
     holder = instance if instance is not None and instance.spec.configs else None
-    shared = sharing.shared(owner, revision, groups, reach.of_definition(owner.definition), holder)
+    shared = sharing.shared(owner, revision, case.groups, case.overrides, holder)
     target = prepared.target(owner, revision)
     if holder is not None and isinstance(revision, Revision):
-        items = _with_configs(items, sharing.configs(owner, revision, groups, holder)[1])
+        items = _with_configs(items, sharing.configs(owner, revision, case.groups, holder)[1])
     own: tuple[OptionDecision, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     gates = shared.gates
     if target.revision is not None and (items or shared.dynamic):
-        own, skipped = _decide_own(sharing, owner, target.revision, shared, cluster, items)
+        own, skipped = _decide_own(sharing, case, target.revision, shared, items)
         gates = gates_with_own(shared.gates, own, prepared.hints(target.revision))
-    return PluginDecision(name, cluster, target, instance, shared, own, skipped, gates)
+    if case.frame is None:
+        return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
+    missing = _missing(case, shared, own)
+    gates += tuple([gate_of(each) for each in missing if each.gate in VALIDITY_GATES])
+    return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, missing=missing)
+
+
+def _missing(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) -> tuple[Missing, ...]:
+    """The names that stand for nothing here, each told once: those that are bound, and others that are mentioned."""
+    frame, program = case.frame, case.owner.program
+    assert frame is not None
+    assert program is not None
+    found: list[Missing] = [each for each in frame.values if each.__class__ is Missing and each.gate]
+    found += [each for make in program.loose if (each := make(frame)).__class__ is Missing and each.gate]
+    if shared.unbound:
+        own_names = {each.slot.name for each in own}
+        unbound = [each for each in shared.unbound if each.slot.name not in own_names]
+        found += [each.missing for each in unbound if each.missing is not None]
+    found += [each.missing for each in own if each.missing is not None]
+    return tuple({(each.gate, each.message): each for each in found}.values()) if found else ()
 
 
 def _own_items(
@@ -262,40 +289,33 @@ def _with_configs(items: tuple[Item, ...], said: list[Said]) -> tuple[Item, ...]
 
 
 def _decide_own(
-    sharing: Sharing, owner: Owner, revision: Revision, shared: Shared, cluster: Cluster, items: tuple[Item, ...]
+    sharing: Sharing, case: _Case, revision: Revision, shared: Shared, items: tuple[Item, ...]
 ) -> tuple[tuple[OptionDecision, ...], tuple[Skipped, ...]]:
-    """The options that this cluster's own items or expressions touch."""
+    """The options that this cluster's own items, expressions or names touch."""
+    owner = case.owner
     touched: dict[str, list[Entry]] = {each.slot.name: [] for each in shared.dynamic}
     skipped = sharing.route(revision, items, touched, owner.passes_undeclared)
     value_of: ValueOf = written_value
-    if shared.dynamic or any(item.expression is not None for item in items):
-        value_of = _Evaluator(cluster, owner.definition, revision.version)
+    valuing: Valuing | None = None
+    if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
+        value_of = valuing = Valuing(owner.program, case.frame, case.cluster, owner.definition, revision.version)
     positions = sharing.positions(shared)
     own = []
     for name, entries in touched.items():
         position = positions.get(name)
-        if position is None:
+        if valuing is not None and owner.program is not None:
+            skipped += [Skipped(item, "left-out") for item, _ in entries if valuing.is_left_out(item)]
+            entries = valuing.spoken(entries)
+        if position is not None:
+            own.append(_decide_here(shared.options[position], entries, value_of, valuing))
+        elif entries:
             own.append(decide_option(Slot(name, entries[0][0].steps, None), entries, value_of))
-        else:
-            settled = shared.options[position]
-            own.append(decide_with_own(settled, entries, value_of) if entries else _decide_dynamic(settled, value_of))
     return tuple(own), tuple(skipped)
 
 
-def _decide_dynamic(settled: Settled, value_of: ValueOf) -> OptionDecision:
-    return decide_option(settled.slot, (*settled.below, *settled.above), value_of)
-
-
-class _Evaluator:
-    """The value of an item on one cluster, expressions included."""
-
-    def __init__(self, cluster: Cluster, definition: str, version: str) -> None:
-        self._of = (cluster, definition, version)
-        self._context: dict[str, Any] | None = None
-
-    def __call__(self, item: Item) -> Any:
-        if item.expression is None:
-            return written_value(item)
-        if self._context is None:
-            self._context = context_of(*self._of)
-        return evaluate(item.expression, self._context)
+def _decide_here(settled: Settled, own: list[Entry], value_of: ValueOf, valuing: Valuing | None) -> OptionDecision:
+    """An option on a cluster that has items of its own for it, or where the shared ones differ from elsewhere."""
+    if own and settled.decision is not None:
+        return decide_with_own(settled, own, value_of)
+    entries = (*settled.below, *own, *settled.above)
+    return decide_option(settled.slot, valuing.spoken(entries) if valuing is not None else entries, value_of)

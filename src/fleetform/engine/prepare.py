@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from fleetform.engine.configs import ConfigIndex, combine, of_preset
+from fleetform.engine.fields import Fields
 from fleetform.engine.layers import (
     Group,
     Override,
@@ -55,6 +56,7 @@ class Prepared:
         self.revisions = _by_name(self.revision_of)
         self.retired = _by_name(_revisions_of(snapshot.retired, self.revision_of))
         self.configs: ConfigIndex = ConfigIndex(snapshot.others, before.configs if before is not None else None)
+        self.fields = Fields(snapshot)
         self.policies = policies_of(snapshot)
         self._chosen: dict[Any, Choice | Gate] = {}
         self.choices = {owner: self._choose(owner) for owner in self.owners.values()}

@@ -13,9 +13,19 @@ from msgspec import Struct
 
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.paths import PathError, get_in, normal_form, with_value, without
+from fleetform.engine.trees import same_value
+from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import ABSENT, Entry, Item, OptionDecision, Part, Secret, Settled, Slot, Steps
 
 ValueOf = Callable[[Item], Any]
+
+
+class UnboundError(ValueError):
+    """An item mentions a name that stands for nothing here."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing.message)
+        self.missing = missing
 
 
 def written_value(item: Item) -> Any:
@@ -33,9 +43,9 @@ def decide_option(slot: Slot, entries: Sequence[Entry], value_of: ValueOf = writ
         return OptionDecision(slot, ABSENT, None)
     winner = entries[-1][0]
     hidden = tuple([entry[0] for entry in entries[-2::-1]])
-    value, problem = _valued(winner, slot, value_of)
+    value, problem, missing = _valued(winner, slot, value_of)
     tied_with = _tied_with(winner, hidden) if hidden and winner.layer.rank else None
-    return OptionDecision(slot, value, winner, hidden, (), tied_with, None, problem)
+    return OptionDecision(slot, value, winner, hidden, (), tied_with, None, problem, None, missing)
 
 
 def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
@@ -50,17 +60,28 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
         # Above wins as it did without them: they only join what it hides.
         hidden = decision.hidden[: above - 1] + hidden + decision.hidden[above - 1 :]
         return OptionDecision(
-            settled.slot, decision.value, decision.winner, hidden, (), decision.tied_with, None, decision.problem
+            settled.slot,
+            decision.value,
+            decision.winner,
+            hidden,
+            (),
+            decision.tied_with,
+            None,
+            decision.problem,
+            None,
+            decision.missing,
         )
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
-    value, problem = _valued(hidden[0], settled.slot, value_of)
-    return OptionDecision(settled.slot, value, hidden[0], hidden[1:] + below, (), None, None, problem)
+    value, problem, missing = _valued(hidden[0], settled.slot, value_of)
+    return OptionDecision(settled.slot, value, hidden[0], hidden[1:] + below, (), None, None, problem, None, missing)
 
 
 def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
     """Whether a cluster's own items only set paths of which nobody above them speaks, nor they of each other's."""
     decision = settled.decision
     if decision is None or decision.removed_by is not None or decision.problem is not None:
+        return False
+    if decision.missing is not None:
         return False
     if not isinstance(decision.value, dict):
         return False
@@ -88,7 +109,7 @@ def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) ->
             said = value_of(item)
             value = with_value(value, path, said)
             form = normal_form(path)
-            heard = (_Heard(below, inside, written_value(below)) for below, inside in reversed(settled.below))
+            heard = (_Heard(below, inside, value_of(below)) for below, inside in reversed(settled.below))
             hidden = tuple([each.item for each in heard if each.at(path, form) is not _NOTHING])
             parts = [each for each in parts if normal_form(each.steps)[: len(form)] != form]
             parts.append(Part(path, said, item, hidden))
@@ -105,12 +126,14 @@ def all_plain(entries: Iterable[Entry]) -> bool:
     return not any(inside or item.strategy != "Replace" for item, inside in entries)
 
 
-def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None]:
+def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None, Missing | None]:
     try:
         value = value_of(item)
+    except UnboundError as error:
+        return ABSENT, None, error.missing
     except ValueError as error:
-        return ABSENT, _no_value(error)
-    return _as_secret(slot, value), _problem(slot, value)
+        return ABSENT, _no_value(error), None
+    return _as_secret(slot, value), _problem(slot, value), None
 
 
 def _problem(slot: Slot, value: Any) -> str | None:
@@ -147,15 +170,6 @@ def _says_the_same(one: Item, other: Item) -> bool:
         or one.value is other.value is not ABSENT
         or (one.expression == other.expression and one.secret == other.secret and same_value(one.value, other.value))
     )
-
-
-def same_value(one: Any, other: Any) -> bool:
-    """Equal as values: true is not 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_value, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 # ---- Options of which parts are decided on their own
@@ -203,12 +217,13 @@ class _Folding:
         self._tied_with: Item | None = None
         self._problem: str | None = None
         self._at_fault: Item | None = None
+        self._missing: Missing | None = None
         self._parts: dict[tuple[str, ...], Part] = {}
 
     def fold(self, entries: Sequence[Entry]) -> OptionDecision:
         for item, inside in entries:
             self._apply(item, inside)
-        value, problem = self._value, self._problem
+        value, problem = self._value if self._missing is None else ABSENT, self._problem
         if problem is None and value is not ABSENT:
             problem = _problem(self._slot, value)
         return OptionDecision(
@@ -221,6 +236,7 @@ class _Folding:
             self._removed_by,
             problem,
             self._at_fault,
+            self._missing,
         )
 
     def _apply(self, item: Item, inside: Steps) -> None:
@@ -232,7 +248,10 @@ class _Folding:
         except ValueError as error:
             if not inside:
                 self._set_whole(item, ABSENT)
-            self._problem = _no_value(error)
+            if isinstance(error, UnboundError):
+                self._missing = error.missing
+            else:
+                self._problem = _no_value(error)
             return
         try:
             self._apply_value(item, inside, value)
@@ -254,8 +273,12 @@ class _Folding:
         self._hidden = tuple(each.item for each in reversed(self._heard))
         self._tied_with = self._find_tie(item, (), value)
         self._value, self._winner, self._removed_by = value, item, None
-        self._parts, self._problem, self._at_fault = {}, None, None
+        self._forget()
         self._heard.append(_Heard(item, (), value))
+
+    def _forget(self) -> None:
+        """What was wrong with parts is hidden with them."""
+        self._parts, self._problem, self._at_fault, self._missing = {}, None, None, None
 
     def _set_parts(self, item: Item, inside: Steps, value: Any, leaves: Sequence[tuple[Steps, Any]]) -> None:
         changed = self._value
@@ -285,7 +308,7 @@ class _Folding:
             self._hidden = tuple(each.item for each in reversed(self._heard) if each.item is not self._default)
             self._tied_with = self._find_tie(item, (), ABSENT)
             self._value, self._winner, self._removed_by = default, self._default, item
-            self._parts, self._problem, self._at_fault = {}, None, None
+            self._forget()
         else:
             remaining = get_in(default, inside)
             if remaining is ABSENT:

@@ -7,9 +7,11 @@ from typing import Any
 
 from fleetform.engine.config_values import Said, at_place, config_items
 from fleetform.engine.layers import Group, Override, Owner
+from fleetform.engine.outputs import Binders
 from fleetform.engine.paths import normal_form, text_of
 from fleetform.engine.prepare import Prepared
 from fleetform.engine.resolve import all_plain, decide_option
+from fleetform.engine.valuing import Valuing
 from fleetform.model.objects import Object
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import (
@@ -36,6 +38,7 @@ class Sharing:
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
+        self.binders = Binders(prepared)
         self._shared: dict[tuple[Any, ...], Shared] = {}
         self._below: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], Routed] = {}
         self._configs: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], tuple[Configs, list[Said]]] = {}
@@ -97,13 +100,34 @@ class Sharing:
             skipped = skipped + left_out
             for name, entries in routed.items():
                 above.setdefault(name, []).extend(entries)
+        if owner.program is not None:
+            skipped = skipped + self._left_out(owner, revision, below, above)
         options = self._settle_all((owner, revision, groups, holder), revision, below, above)
         dynamic = tuple(each for each in options if each.decision is None)
         hints = self._prepared.hints(revision)
         gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision, hints))
         configs, _ = self.configs(owner, revision, groups, holder)
         gates = (*self._prepared.gates_of_revision(revision), *missing_configs(configs), *gates)
-        return Shared(options, dynamic, applied, tuple(skipped), gates, configs)
+        unbound = tuple(each.decision for each in options if each.decision and each.decision.missing)
+        return Shared(options, dynamic, applied, tuple(skipped), gates, configs, unbound)
+
+    def _left_out(
+        self, owner: Owner, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
+    ) -> list[Skipped]:
+        """What mentions an optional name that stands for nothing, whatever the cluster."""
+        valuing = self._everywhere(owner, revision)
+        items = [item for entries in (*below.values(), *above.values()) for item, _ in entries]
+        return [
+            Skipped(item, "left-out")
+            for item in items
+            if not _varies(owner, item) and item.expression is None and valuing.is_left_out(item)
+        ]
+
+    def _everywhere(self, owner: Owner, revision: Revision) -> Valuing:
+        """The values of items that are the same on every cluster."""
+        binder = self.binders.of(owner)
+        frame = binder.everywhere if binder is not None else None
+        return Valuing(owner.program, frame, None, owner.definition, revision.version)
 
     def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision, holder: Holder) -> Routed:
         """Defaults, the owner's values and its groups', by option; configs of a place go right below its values."""
@@ -164,12 +188,27 @@ class Sharing:
         key = (base, slot.name, over)
         found = self._settled.get(key)
         if found is None:
-            entries = (*below, *above)
-            dynamic = any(item.expression is not None for item, _ in entries)
-            decision = None if dynamic else decide_option(slot, entries)
-            found = Settled(slot, decision, tuple(below), over, all_plain(entries))
-            self._settled[key] = found
+            found = self._settled[key] = self._decided(base[0], base[1], slot, tuple(below), over)
         return found
+
+    def _decided(
+        self, owner: Owner, revision: Revision, slot: Slot, below: tuple[Entry, ...], above: tuple[Entry, ...]
+    ) -> Settled:
+        entries = (*below, *above)
+        dynamic = any(item.expression is not None or _varies(owner, item) for item, _ in entries)
+        if dynamic or owner.program is None:
+            decision = None if dynamic else decide_option(slot, entries)
+            return Settled(slot, decision, below, above, all_plain(entries))
+        valuing = self._everywhere(owner, revision)
+        below, above = tuple(valuing.spoken(below)), tuple(valuing.spoken(above))
+        entries = (*below, *above)
+        return Settled(slot, decide_option(slot, entries, valuing), below, above, all_plain(entries))
+
+
+def _varies(owner: Owner, item: Item) -> bool:
+    """Whether the names that an item mentions stand for something else on another cluster."""
+    template = owner.program.template(item) if owner.program is not None else None
+    return template is not None and template.varies
 
 
 def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> Iterator[Iterable[Item]]:
@@ -220,7 +259,7 @@ def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:
         at = item.at if item is not None else None
         ref = item.layer.object.ref if item is not None else None
         yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
-    elif decision.value is ABSENT and option is not None and option.required:
+    elif decision.missing is None and decision.value is ABSENT and option is not None and option.required:
         hint = hints.get(normal_form(decision.slot.steps))
         do = f"set {decision.name} in the preset, in a group, or in an override for this cluster"
         message = f"{decision.name} is required and has no value here"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fleetform.engine.ranges import Range, RangeError, parse_range
 from fleetform.engine.times import parse_time
-from fleetform.engine.versions import VersionError, parse_version
+from fleetform.engine.versions import VersionError, parse_version, same_version
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Support
 from fleetform.model.results.decisions import Gate, Revision
@@ -110,12 +110,19 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
         return _gate(message, f"write one such as ^1.2 or ~1.2.3; there is {_listed(offers)}")
     pinned = wanted_range.exact
     if pinned is not None:
-        return _pinned(offers, definition, pinned, rules)
+        return _pinned(offers, definition, _build_of(offers, pinned, wanted or ""), rules)
     admitted = [version for version in offers if wanted_range.admits(version)]
     supported = [version for version in admitted if rules.refuses(version) is None]
     if supported:
         return Choice(offers[max(supported, key=_order)])
     return _nothing_fits(offers, definition, wanted, admitted, rules)
+
+
+def _build_of(offers: Offers, pinned: str, wanted: str) -> str:
+    """The offer that a pin means: builds of one version are one version, unless the pin names the build."""
+    builds = [each for each in offers if same_version(each, pinned)]
+    named = [each for each in builds if wanted.strip().lstrip("=v ") == each]
+    return pinned if pinned in offers and not named else max(named or builds, key=_order, default=pinned)
 
 
 def _order(version: str) -> tuple[object, str]:

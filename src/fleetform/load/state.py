@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.errors import StateError
+from fleetform.engine.summary import Reached
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
 from fleetform.ports import KnownState, KnownVersion, Rejection
@@ -22,13 +23,21 @@ class _Stamp(msgspec.Struct, forbid_unknown_fields=True):
     created: str
 
 
+class _Observed(msgspec.Struct, forbid_unknown_fields=True):
+    """What was seen on the cluster: values of downstream bindings by name, null where there was nothing; and the
+    inputHash that failed there last."""
+
+    bindings: dict[str, Any] = {}
+    failed: str | None = None
+
+
 class _Plugin(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     organization: str
     cluster: str
     plugin: str
     admitted: dict[str, Any] | None = None
     last_healthy: dict[str, Any] | None = None
-    observed: Any = None
+    observed: _Observed | None = None
 
 
 class _Version(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
@@ -108,7 +117,18 @@ def _read(name: str, tree: Any) -> KnownState:
             if each.last_healthy and "version" in each.last_healthy
         },
         {(each.organization, each.name): each.clusters for each in state.placements},
+        {
+            (each.organization, each.cluster, each.plugin): each.observed.bindings
+            for each in state.plugins
+            if each.observed is not None
+        },
+        {(each.organization, each.cluster, each.plugin): _reached(each) for each in state.plugins},
     )
+
+
+def _reached(plugin: _Plugin) -> Reached:
+    admitted, healthy = (part.get("inputHash") if part else None for part in (plugin.admitted, plugin.last_healthy))
+    return Reached(admitted, healthy, plugin.observed.failed if plugin.observed is not None else None)
 
 
 def _time(name: str, text: str | None) -> datetime | None:

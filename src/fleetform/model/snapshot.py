@@ -24,7 +24,8 @@ class Snapshot:
     cluster and plugin, and installed the definition it is of; rejected the versions that failed, by their owner;
     announced and ends the times at which a version came and goes; recorded the digest of the bytes it came with;
     retired the definitions that are no longer offered and may still run; selected the clusters that placements had
-    chosen, by name. found holds the digests of a version's bytes now.
+    chosen, by name. healthy holds the version that was last healthy, by plugin; observed what was read on clusters for
+    a plugin, by the binding's name. found holds the digests of a version's bytes now.
     """
 
     at: datetime
@@ -44,6 +45,8 @@ class Snapshot:
     selected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     recorded: Mapping[VersionKey, str] = field(default_factory=dict)
     found: Mapping[VersionKey, str] = field(default_factory=dict)
+    healthy: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    observed: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def objects(self) -> list[Object[Any]]:

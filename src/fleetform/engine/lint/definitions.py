@@ -10,6 +10,7 @@ from msgspec import UNSET
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.expressions import ExpressionError, compile_expression, matches
 from fleetform.engine.lifecycle import ANNOUNCED
+from fleetform.engine.lint.bindings import lint_defaults
 from fleetform.engine.lint.catalogs import holds_login
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
@@ -43,6 +44,8 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
         say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
     _lint_announcement(report)
     _lint_options(report, spec.options or [])
+    lint_defaults(report, spec)
+    _lint_outputs(report, spec)
     _lint_configs(report, spec)
     _lint_changes(report, spec)
     return report.found
@@ -162,6 +165,19 @@ def _lint_default(report: Report, option: Option, index: int) -> None:
             report.warn("wrong-type", message, "fix the default, or the option's type", *path)
     if option.type == "secret" and option.default != "":
         report.warn("plain-secret", f"{option.name} has a secret for a default", "leave the default out", *path)
+
+
+def _lint_outputs(report: Report, spec: PluginDefinitionSpec) -> None:
+    seen: dict[str, int] = {}
+    for index, output in enumerate(spec.outputs or []):
+        if (output.value is not UNSET) == (output.object_field_ref is not None):
+            message = f"the output {output.name} needs exactly one of value and objectFieldRef"
+            report.error("exactly-one", message, "keep one of them", "spec", "outputs", index)
+        first = seen.setdefault(output.name, index)
+        if first != index:
+            related = (report.object.at("spec", "outputs", first),)
+            message = f"the output {output.name} is named twice"
+            report.error("duplicate-object", message, "rename one", "spec", "outputs", index, related=related)
 
 
 def _lint_configs(report: Report, spec: PluginDefinitionSpec) -> None:

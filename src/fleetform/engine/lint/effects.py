@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.engine.effects import Effects
+from fleetform.engine.lint.waiting import lint_waiting
 from fleetform.engine.prepare import Prepared
 from fleetform.model.objects import Object
+from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
@@ -16,6 +18,8 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
     yield from _lint_gates(decisions)
+    yield from _lint_unbound(decisions)
+    yield from lint_waiting(decisions)
     yield from _lint_names(decisions)
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
@@ -89,8 +93,9 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
+        unbound = {each.message for each in (plugin.upgrade or plugin).missing}
         for gate in plugin.blocked_by:
-            if gate.gate in ("required-option", "value-type"):
+            if gate.gate in ("required-option", "value-type") and gate.message not in unbound:
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]
@@ -107,6 +112,21 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
+
+
+def _lint_unbound(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Names that stand for nothing, once for each owner, with the clusters that this is so on (R3-26)."""
+    found: dict[tuple[Object[Any], str], list[tuple[PluginDecision, Missing]]] = {}
+    for plugin in decisions.plugins.values():
+        for missing in (plugin.upgrade or plugin).missing:
+            found.setdefault((plugin.target.owner, missing.message), []).append((plugin, missing))
+    for (owner, message), where in found.items():
+        clusters = _listed([each.cluster.ref.name for each, _ in where])
+        text = f"{message}: {where[0][0].target.definition} on {clusters}"
+        missing = where[0][1]
+        # What only the cluster can tell is no fault of what is written.
+        severity: Severity = "info" if missing.gate == "downstream" else "warning"
+        yield Diagnostic("unbound", text, missing.do, severity, owner.ref, missing.at or owner.at("spec"))
 
 
 def _listed(names: list[str]) -> str:

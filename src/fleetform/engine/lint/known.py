@@ -9,6 +9,7 @@ from fleetform.engine.configs import ConfigIndex
 from fleetform.engine.layers import revision_of
 from fleetform.engine.names import generated_name
 from fleetform.engine.prepare import policies_of, rules_in
+from fleetform.engine.programs import in_force
 from fleetform.engine.version import SupportRules, offered
 from fleetform.engine.versions import VersionError
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -34,9 +35,19 @@ class Known:
         for ref in snapshot.clusters:
             self._clusters.setdefault(ref.organization, {})[ref.name] = None
         self._configs: ConfigIndex | None = None
+        self._binding: set[str] | None = None
         self._policies = list(policies_of(snapshot).values())
         self._rules: dict[tuple[str, str], SupportRules] = {}
         self._generated: dict[tuple[str, str], dict[str, str]] = {}
+
+    def binds(self, object_: Object[Any]) -> bool:
+        """Whether mentions in an object's values may count: in an owner's own, and in an override for any owner."""
+        if object_.ref.kind != "PluginOverride" and getattr(object_.spec, "preset_ref", None) is None:
+            return in_force(object_)
+        if self._binding is None:
+            owners: list[Object[Any]] = [*self.snapshot.presets.values(), *self.snapshot.plugins.values()]
+            self._binding = {each.ref.organization for each in owners if in_force(each)}
+        return object_.ref.organization in self._binding
 
     def clusters(self, organization: str) -> Collection[str]:
         return self._clusters.get(organization, {}).keys()

@@ -59,8 +59,9 @@ def _lint_definition(
         message = f"there is no definition {name} here"
         report.warn("unknown-name", message, hint, "spec", "pluginDefinitionNames", index)
         return
+    binds = known.binds(report.object)
     for each, steps in readable:
-        if not lint_rules(report, each, steps, revisions) and not spec.allow_undeclared:
+        if not lint_rules(report, each, steps, revisions, binds) and not spec.allow_undeclared:
             report_undeclared(report, each, name, option_names(revisions))
 
 
@@ -68,7 +69,8 @@ def _lint_fleet_wide(
     report: Report, spec: PluginOverrideSpec, known: Known, readable: list[tuple[Written, Steps]]
 ) -> None:
     revisions = list(known.all_revisions(report.object.ref.organization))
+    binds = known.binds(report.object)
     for each, steps in readable:
-        if revisions and not lint_rules(report, each, steps, revisions) and not spec.allow_undeclared:
+        if revisions and not lint_rules(report, each, steps, revisions, binds) and not spec.allow_undeclared:
             hint = did_you_mean(each.text, option_names(revisions), "it will be skipped everywhere")
             report.warn("undeclared-option", f"no definition here declares {each.text}", hint, *each.name_place)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import UNSET
 
 from fleetform.engine.layers import definition_of
+from fleetform.engine.lint.bindings import lint_bindings
 from fleetform.engine.lint.configs import lint_configs
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.policies import lint_reference, lint_rollout, lint_time
@@ -25,7 +25,7 @@ from fleetform.engine.names import generated_name
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.version import choose
 from fleetform.engine.versions import VersionError, parse_version
-from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginSpec
+from fleetform.model.kinds.preset import DefinitionRef, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
 from fleetform.model.results.diagnostics import Diagnostic
@@ -36,7 +36,7 @@ _ONLY_WITH_PRESET = ("optionValues", "configs", "presetRef", "clusterName")
 
 def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
-    if spec.cluster_selector is None and spec.placement is None and object_.dialect != "ocm":
+    if spec.cluster_selector is None and spec.placement is None and object_.dialect not in ("ocm", "fleeet"):
         hint = "write clusterSelector: {} for all clusters of the organization"
         report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
     exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
@@ -204,17 +204,12 @@ def _lint_against_definition(
     if not revisions:
         return
     for each, steps in readable:
-        if not lint_rules(report, each, steps, revisions):
+        if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
             names = option_names(revisions)
             report_undeclared(report, each, definition, names, error=report.object.dialect == "native")
 
 
 def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
-    if isinstance(spec.substitute, list):
-        for index, entry in enumerate(spec.substitute):
-            if len(entry) != 1 and not (set(entry) <= {"name", "value"} and "name" in entry):
-                message = "an entry of substitute is one name with its value, or name and value"
-                report.error("bad-value", message, "write {NAME: value}", "spec", "substitute", index)
     exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
@@ -228,7 +223,7 @@ def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Kno
     _lint_upgrades(report, spec, known)
     for index, wait in enumerate(spec.wait_for or []):
         exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
-    _lint_bindings(report, spec)
+    lint_bindings(report)
 
 
 def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
@@ -243,37 +238,3 @@ def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: K
             report.error("bad-version", str(error), "name the version that is fine", *path, "version")
     if spec.upgrades.emergency is not None:
         lint_time(report, spec.upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
-
-
-def _not_yet(report: Report, what: str, hint: str, *path: str | int) -> None:
-    report.warn("not-yet", f"{what} in this release", hint, *path)
-
-
-def _lint_bindings(report: Report, spec: PluginPresetSpec | PluginSpec) -> None:
-    seen: dict[str, Path] = {}
-    for field, bindings in (("controlPlaneBindings", spec.control_plane_bindings), ("bindings", spec.bindings)):
-        if bindings is not None:
-            _not_yet(report, "names are not bound, and $(…) stays as it is,", "", "spec", field)
-        for index, binding in enumerate(bindings or []):
-            path: Path = ("spec", field, index)
-            _lint_binding(report, binding, path)
-            if binding.name in seen:
-                related = (report.object.at(*seen[binding.name]),)
-                report.error(
-                    "duplicate-object", f"{binding.name} is bound twice", "rename one", *path, "name", related=related
-                )
-            seen.setdefault(binding.name, (*path, "name"))
-
-
-def _lint_binding(report: Report, binding: Binding, path: Path) -> None:
-    sources = [
-        binding.value if binding.value is not UNSET else None,
-        binding.object_field_ref,
-        binding.cluster_field_ref,
-        binding.plugin_output_ref,
-    ]
-    if sum(source is not None for source in sources) != 1:
-        message = f"the binding {binding.name} needs exactly one source"
-        report.error(
-            "exactly-one", message, "keep one of value, objectFieldRef, clusterFieldRef, pluginOutputRef", *path
-        )

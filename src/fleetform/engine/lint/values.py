@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from fleetform.engine.checks import breaks_rules
+from fleetform.engine.expand import mentions_in
 from fleetform.engine.expressions import ExpressionError, compile_expression
 from fleetform.engine.lint.report import Report
 from fleetform.engine.migrate import migrations_to
 from fleetform.engine.paths import PathError, normal_form, parse_path, text_of
-from fleetform.engine.resolve import same_value
+from fleetform.engine.trees import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.definition import Option
@@ -156,17 +157,21 @@ def option_names(revisions: Iterable[Revision]) -> list[str]:
     return sorted({option.name for revision in revisions for option in revision.options.values()})
 
 
-def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision]) -> bool:
-    """Check a value against every revision that declares its option; False where none does."""
+def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision], binds: bool = False) -> bool:
+    """Check a value against every revision that declares its option; False where none does.
+
+    Where names may be bound, what a value with mentions becomes is told on each cluster.
+    """
     found = [match for revision in revisions if (match := revision.find(steps)) is not None]
     if not found:
         return _lint_migrated(report, each, steps, revisions)
     secret = any(option.type == "secret" for option, _ in found)
     problems = [_problem(option, inside, each, secret) for option, inside in found]
-    if all(problems):
+    filled_in = binds and each.item.value is not UNSET and bool(mentions_in(each.item.value))
+    if all(problems) and not filled_in:
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
         report.error("wrong-type", str(problems[0]), "fix the value", *_value_place(each))
-    written = each.item.value is not UNSET or each.item.expression is not None
+    written = (each.item.value is not UNSET and not filled_in) or each.item.expression is not None
     if secret and written and each.strategy != "Remove":
         message = f"{each.text} is a secret and stands here in plain"
         report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *_value_place(each))

@@ -15,11 +15,15 @@ from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import At, Object, Path, Ref
+from fleetform.model.reasons import TIMING_GATES
+from fleetform.model.results.bindings import Missing
 from fleetform.model.results.configs import NO_CONFIGS, Configs
 
 LayerName = Literal["default", "preset", "group", "cluster", "instance", "override", "config"]
 Strategy = Literal["Replace", "Merge", "Remove"]
 Steps = tuple[str | int, ...]
+# A plugin by organization, cluster and name.
+PluginKey = tuple[str, str, str]
 
 
 class _Absent:
@@ -120,6 +124,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     """An option's value, the item that won, and what it hid, from specific to generic.
 
     problem says what is wrong with the value; at_fault is the item that could not be applied, where that is it.
+    missing tells of a name that it mentions and that stands for nothing; it then has no value.
     """
 
     slot: Slot
@@ -131,6 +136,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     removed_by: Item | None = None
     problem: str | None = None
     at_fault: Item | None = None
+    missing: Missing | None = None
 
     @property
     def name(self) -> str:
@@ -157,6 +163,10 @@ class Gate(Struct, frozen=True, eq=False, gc=False):
     at: At | None = None
 
 
+def gate_of(missing: Missing) -> Gate:
+    return Gate(missing.gate, missing.message, missing.do, at=missing.at)
+
+
 class Revision(Struct, frozen=True, eq=False, gc=False):
     """One version of a definition, with its options by path."""
 
@@ -176,7 +186,7 @@ class Revision(Struct, frozen=True, eq=False, gc=False):
         return None
 
 
-SkipReason = Literal["not-declared", "not-yet-known", "removed"]
+SkipReason = Literal["not-declared", "not-yet-known", "removed", "left-out"]
 
 
 class Skipped(NamedTuple):
@@ -192,8 +202,8 @@ Entry = tuple[Item, Steps]
 class Settled(Struct, frozen=True, eq=False, gc=False):
     """An option as all plugins of a kind have it, with the items under and over the place of a cluster's own.
 
-    decision is None where an expression makes the value differ from cluster to cluster. plain says that every item
-    replaces the whole value, so that a cluster's own need no second look at the others.
+    decision is None where an expression or a name makes the value differ from cluster to cluster. plain says that
+    every item replaces the whole value, so that a cluster's own need no second look at the others.
     """
 
     slot: Slot
@@ -204,7 +214,10 @@ class Settled(Struct, frozen=True, eq=False, gc=False):
 
 
 class Shared(Struct, frozen=True, eq=False, gc=False):
-    """What all plugins with the same owner, groups and overrides have in common; options in path order."""
+    """What all plugins with the same owner, groups and overrides have in common; options in path order.
+
+    unbound are those among the options that mention a name which stands for nothing, whatever the cluster.
+    """
 
     options: tuple[Settled, ...]
     dynamic: tuple[Settled, ...]
@@ -212,6 +225,7 @@ class Shared(Struct, frozen=True, eq=False, gc=False):
     skipped: tuple[Skipped, ...]
     gates: tuple[Gate, ...]
     configs: Configs = NO_CONFIGS
+    unbound: tuple[OptionDecision, ...] = ()
 
 
 class Target(Struct, frozen=True, eq=False, gc=False):
@@ -230,7 +244,7 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     """What one plugin on one cluster gets. own holds the options that differ from what is shared.
 
     Where gates keep it from the revision that is wanted, this is the one that runs, and upgrade holds the wanted one
-    with its gates: a blocked upgrade does not freeze a cluster.
+    with its gates: a blocked upgrade does not freeze a cluster. missing are the names that stand for nothing here.
     """
 
     name: str
@@ -243,6 +257,12 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     gates: tuple[Gate, ...]
     running: str | None = None
     upgrade: PluginDecision | None = None
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def waits(self) -> tuple[Gate, ...]:
+        """What it waits for before it can be rendered: values of its cluster, or of other plugins there."""
+        return tuple(gate_of(each) for each in self.missing if each.gate in TIMING_GATES)
 
     @property
     def blocked_by(self) -> tuple[Gate, ...]:
@@ -260,6 +280,10 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     @property
     def ref(self) -> Ref:
         return Ref("Plugin", self.organization, self.name)
+
+    @property
+    def key(self) -> PluginKey:
+        return self.organization, self.cluster.ref.name, self.name
 
     @property
     def version(self) -> str | None:
@@ -283,9 +307,6 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         return self.shared.skipped + self.own_skipped
-
-
-PluginKey = tuple[str, str, str]
 
 
 class Claim(Struct, frozen=True, eq=False, gc=False):

@@ -1,0 +1,78 @@
+"""diff --render: what a change does to the objects that plugins become (R2-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fleetform.app.compare import PluginChange
+from fleetform.app.fleet import Fleet
+from fleetform.app.render import PluginRender, render
+from fleetform.engine.names import api_group
+from fleetform.engine.patches import patch_between
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.ports import Renders
+
+View = dict[str, Any]
+Identity = tuple[str, str, str, str]
+
+
+class ManifestChanges:
+    """The objects of both sides of changes, and what differs between them."""
+
+    def __init__(self, before: Fleet, after: Fleet, changes: Sequence[PluginChange], renders: Renders) -> None:
+        self._old = _rendered(before, [each.before for each in changes], renders)
+        self._new = _rendered(after, [each.after for each in changes], renders)
+
+    def of(self, change: PluginChange) -> list[View]:
+        """The objects that come, go or change, each with its patch; nothing where a side cannot be rendered."""
+        old, new = self._side(self._old, change.before), self._side(self._new, change.after)
+        if old is None or new is None:
+            return []
+        found = []
+        for identity in [*old, *(each for each in new if each not in old)]:
+            one, other = old.get(identity), new.get(identity)
+            if one is None:
+                patch = [{"op": "add", "path": "", "value": other}]
+            elif other is None:
+                patch = [{"op": "remove", "path": ""}]
+            else:
+                patch = list(patch_between(one, other))
+            if patch:
+                found.append({"object": "/".join(each for each in identity[1:] if each), "patch": patch})
+        return found
+
+    def _side(
+        self, rendered: dict[int, PluginRender], plugin: PluginDecision | None
+    ) -> dict[Identity, dict[str, Any]] | None:
+        if plugin is None:
+            return {}
+        found = rendered[id(plugin)]
+        return {identity_of(tree): tree for tree in found.objects} if not found.blocked else None
+
+    def findings(self) -> list[Diagnostic]:
+        """What could not be rendered: the difference is not known there."""
+        found: dict[tuple[Any, str], Diagnostic] = {}
+        for each in (*self._old.values(), *self._new.values()):
+            for gate in each.blocked:
+                owner = each.plugin.target.owner
+                message = f"{each.plugin.target.definition} cannot be rendered, so its objects are not compared: "
+                key = (owner, gate.message)
+                at = gate.at or owner.at()
+                found.setdefault(
+                    key, Diagnostic("render-failed", message + gate.message, gate.do, "warning", owner.ref, at)
+                )
+        return list(found.values())
+
+
+def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: Renders) -> dict[int, PluginRender]:
+    there = [each for each in plugins if each is not None]
+    # What waits for somebody's consent is exactly what one wants to look at before.
+    return {id(each.plugin): each for each in render(fleet, there, renders, despite_gates=True)}
+
+
+def identity_of(tree: dict[str, Any]) -> Identity:
+    metadata = tree.get("metadata") or {}
+    name = metadata.get("name") or metadata.get("generateName")
+    return api_group(str(tree.get("apiVersion"))), str(tree.get("kind")), metadata.get("namespace") or "", str(name)

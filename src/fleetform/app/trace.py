@@ -1,0 +1,247 @@
+"""explain --manifest: from a field of a rendered object back to the options that make it what it is.
+
+Values are marked and rendered again: a mark that comes out in the field went there. Where none does, values are changed
+one by one, and those that change the field decide it. Nothing is guessed: what cannot be told is said to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from fleetform.app.errors import NotFoundError, NotRenderedError
+from fleetform.app.fleet import Fleet
+from fleetform.engine.fields import FieldError, find_in
+from fleetform.engine.paths import set_in_tree, text_of, with_value
+from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
+from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.model.shape import did_you_mean
+from fleetform.ports import Renders
+
+# More values than these are not tried one by one.
+_MOST = 200
+_MARK = "fleetform-mark-"
+_NUMBER = 7_310_000
+
+
+class Asked(NamedTuple):
+    """A field of an object: `Deployment/web:/spec/replicas`, or with its namespace `Deployment/shop/web:/…`."""
+
+    kind: str
+    namespace: str | None
+    name: str
+    pointer: str
+
+    @property
+    def object(self) -> str:
+        return "/".join(each for each in (self.kind, self.namespace, self.name) if each)
+
+
+class Cause(NamedTuple):
+    """A value that a field depends on. passed: it stands there; else it decides what does. given: it has one here."""
+
+    steps: Steps
+    passed: bool
+    given: bool
+
+
+class Trace(NamedTuple):
+    """A field's value, what it depends on, and the values of which that cannot be told."""
+
+    asked: Asked
+    value: Any
+    causes: tuple[Cause, ...]
+    untold: tuple[Steps, ...] = ()
+    unsteady: bool = False
+
+
+class _Leaf(NamedTuple):
+    """A scalar that goes into a render, and what it is changed to."""
+
+    steps: Steps
+    mark: Any
+    given: bool
+
+
+def parse_asked(text: str) -> Asked:
+    """KIND/NAME:/pointer; ValueError says what is wrong."""
+    what, colon, pointer = text.partition(":")
+    parts = what.split("/")
+    if not colon or not pointer.startswith("/") or len(parts) not in (2, 3) or not all(parts):
+        raise ValueError("write KIND/NAME:/pointer, such as Deployment/web:/spec/replicas")
+    return Asked(parts[0], parts[1] if len(parts) == 3 else None, parts[-1], pointer)
+
+
+def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) -> Trace:
+    """Where a field of a plugin's objects comes from."""
+    input_ = fleet.inputs.render_input(plugin)
+    gates = (*plugin.gates, *plugin.waits)
+    if input_ is None or gates:
+        why = gates[0].message if gates else f"{plugin.target.definition} names nothing to render"
+        raise NotRenderedError(f"{plugin.name} cannot be rendered: {why}", gates[0].do if gates else "")
+    [rendered] = renders.render([input_])
+    if isinstance(rendered, RenderFailure):
+        message = f"{plugin.name} cannot be rendered: {rendered.message}"
+        raise NotRenderedError(message, rendered.hint, rendered.unavailable)
+    value = _field(rendered, asked)
+    leaves = list(_leaves(plugin, input_))
+    passed = _marked_at_once(renders, input_, leaves, asked)
+    if passed:
+        return Trace(asked, value, tuple(Cause(each.steps, True, each.given) for each in passed))
+    causes, untold = _one_by_one(renders, input_, leaves, asked, value)
+    return Trace(asked, value, tuple(causes), tuple(untold), rendered.unsteady)
+
+
+# ---- The field
+
+
+def _field(rendered: Rendered, asked: Asked) -> Any:
+    found = _find(rendered, asked)
+    if not found:
+        names = [f"{tree.get('kind')}/{_name(tree)}" for tree in rendered.objects]
+        hint = did_you_mean(asked.object, names, f"there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
+        raise NotFoundError(f"nothing that is rendered is {asked.object}", hint)
+    try:
+        return find_in(found[0], asked.pointer)
+    except FieldError as error:
+        raise NotFoundError(f"{asked.object} has no {asked.pointer}", error.hint) from error
+
+
+def _find(rendered: Rendered, asked: Asked) -> list[dict[str, Any]]:
+    return [
+        tree
+        for tree in rendered.objects
+        if str(tree.get("kind")).lower() == asked.kind.lower()
+        and _name(tree) == asked.name
+        and asked.namespace in (None, (tree.get("metadata") or {}).get("namespace"))
+    ]
+
+
+def _name(tree: dict[str, Any]) -> str:
+    metadata = tree.get("metadata") or {}
+    return str(metadata.get("name") or metadata.get("generateName"))
+
+
+def _seen(result: Rendered | RenderFailure, asked: Asked) -> Any:
+    """What stands in the field of another render; ABSENT where nothing does. None is no answer."""
+    if isinstance(result, RenderFailure):
+        return None
+    found = _find(result, asked)
+    try:
+        return find_in(found[0], asked.pointer) if found else ABSENT
+    except FieldError:
+        return ABSENT
+
+
+# ---- Values with marks
+
+
+def _leaves(plugin: PluginDecision, input_: RenderInput) -> Iterator[_Leaf]:
+    """Every scalar that is passed, and options that have no value here."""
+    tree = input_.values if input_.renderer == "helm" else input_.variables
+    paths = list(_scalars(tree, ()))
+    number = 0
+    for number, (steps, value) in enumerate(paths):
+        yield _Leaf(steps, _changed(value, number), True)
+    if input_.renderer != "helm":
+        return
+    for option in plugin.options.values():
+        declared = option.slot.option
+        if option.value is ABSENT and declared is not None and declared.type in ("string", "int", "bool"):
+            number += 1
+            example = {"string": "", "int": 0, "bool": False}[declared.type]
+            yield _Leaf(option.slot.steps, _changed(example, number), False)
+
+
+def _scalars(tree: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
+    if isinstance(tree, (dict, list)):
+        for key, each in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from _scalars(each, (*steps, key))
+    elif tree is not None:
+        yield steps, tree
+
+
+def _changed(value: Any, number: int) -> Any:
+    """Another value of the same type that can be told from all others; of a boolean there is but one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return type(value)(_NUMBER + number)
+    return f"{_MARK}{number}x"
+
+
+def _with(input_: RenderInput, leaves: Sequence[_Leaf]) -> RenderInput:
+    helm = input_.renderer == "helm"
+    tree: Any = input_.values if helm else input_.variables
+    for leaf in leaves:
+        if leaf.given:
+            tree = with_value(tree, leaf.steps, leaf.mark)
+        else:
+            tree = _copy(tree)
+            set_in_tree(tree, leaf.steps, leaf.mark)
+    return structs.replace(input_, values=tree) if helm else structs.replace(input_, variables=tree)
+
+
+def _copy(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _copy(each) for key, each in tree.items()}
+    return [_copy(each) for each in tree] if isinstance(tree, list) else tree
+
+
+def _marked_at_once(renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked) -> list[_Leaf]:
+    """The values whose marks come out in the field, all marked together; those given first."""
+    for given in (True, False):
+        marked = [each for each in leaves if each.given is given and not isinstance(each.mark, bool)]
+        if marked:
+            [result] = renders.render([_with(input_, marked)])
+            seen = _seen(result, asked)
+            if seen is not None and seen is not ABSENT:
+                texts = list(_texts(seen))
+                found = [each for each in marked if any(str(each.mark) in text for text in texts)]
+                if found:
+                    return found
+    return []
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    if isinstance(tree, dict):
+        for each in tree.values():
+            yield from _texts(each)
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from _texts(each)
+    else:
+        yield str(tree)
+
+
+def _one_by_one(
+    renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked, value: Any
+) -> tuple[list[Cause], list[Steps]]:
+    tried = leaves[:_MOST]
+    results = renders.render([_with(input_, [each]) for each in tried])
+    causes: list[Cause] = []
+    untold = [each.steps for each in leaves[_MOST:]]
+    for leaf, result in zip(tried, results, strict=True):
+        seen = _seen(result, asked)
+        if seen is None:
+            untold.append(leaf.steps)
+        elif seen is ABSENT or seen != value:
+            passed = seen is not ABSENT and any(str(leaf.mark) in text for text in _texts(seen))
+            causes.append(Cause(leaf.steps, passed and not isinstance(leaf.mark, bool), leaf.given))
+    return causes, untold
+
+
+def trace_view(found: Trace) -> dict[str, Any]:
+    return {
+        "object": found.asked.object,
+        "path": found.asked.pointer,
+        "value": found.value,
+        "causes": [
+            {"path": text_of(each.steps), "how": "passed" if each.passed else "decides", "set": each.given}
+            for each in found.causes
+        ],
+        "untold": [text_of(each) for each in found.untold],
+        "unsteady": found.unsteady,
+    }

@@ -1,0 +1,142 @@
+"""fleetform render"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from fleetform.app.explain import find_plugin
+from fleetform.app.fleet import Fleet
+from fleetform.app.render import PluginRender, render, render_view, unsteady_findings, values_said
+from fleetform.app.render_files import files_of
+from fleetform.app.views import gate_view
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
+from fleetform.cli.write import write_files
+from fleetform.formats.yaml_out import write_documents
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.wiring import open_renderers
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fleetform render cert-manager -c eu-prod-1                the objects of one plugin
+  fleetform render -c eu-prod-1 --output-dir out            a whole cluster, one file an object
+  fleetform render -l region=eu -o name                     which objects there are
+  fleetform render cert-manager-eu-prod-1 -o json
+
+\b
+Charts need helm on the PATH (or FLEETFORM_HELM), kustomizations kustomize or kubectl. Secrets are placeholders.
+Exit codes: 0 rendered; 3 something blocks a plugin, or its chart fails; 4 a tool or a source is missing.
+"""
+)
+@click.argument("name", required=False, metavar="PLUGIN|PRESET")
+@click.option("--output-dir", metavar="DIR", help="Write files there instead of printing: CLUSTER/PLUGIN/OBJECT.yaml.")
+@click.option("--no-transform", is_flag=True, help="Leave transforms out; this release applies none.")
+@click.option("--dry-run", is_flag=True, help="Say which files would be written, and write none.")
+@click.option("--yes", is_flag=True, help="Replace files that exist.")
+@shared_flags
+def command(
+    flags: Flags, name: str | None, output_dir: str | None, no_transform: bool, dry_run: bool, yes: bool
+) -> int:
+    """Render plugins into Kubernetes objects; plugins that Flux delivers, into what Flux gets."""
+    output = flags.only("table", "wide", "json", "yaml", "name")
+    if name is None and flags.cluster is None and not flags.selector and not flags.everywhere:
+        raise click.UsageError("Name a plugin, or give -c CLUSTER, -l LABELS or -A.")
+    fleet = flags.fleet()
+    plugins = _plugins(flags, fleet, name)
+    with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
+        rendered = render(fleet, plugins, open_renderers(flags.fetching == "all"), output_dir is not None)
+    if output in ("json", "yaml"):
+        flags.print_data(render_view(fleet, rendered))
+    elif output == "name":
+        click.echo("".join(f"{line}\n" for line in _names(rendered)), nl=False)
+    elif output_dir is None:
+        _print_objects(rendered)
+    if output_dir is not None:
+        files = [(os.path.join(output_dir, path), text) for path, text in files_of(rendered)]
+        write_files(flags, files, dry_run, yes)
+    _say_problems(flags, fleet, rendered)
+    return _exit_code(rendered)
+
+
+def _plugins(flags: Flags, fleet: Fleet, name: str | None) -> Sequence[PluginDecision]:
+    scope = flags.scope(fleet)
+    if name is None:
+        return scope.plugins(fleet)
+    preset = [each for each in scope.plugins(fleet) if each.target.owner.ref.name == name]
+    # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo told as there.
+    return preset or [find_plugin(fleet, scope, name, None)]
+
+
+def _exit_code(rendered: Sequence[PluginRender]) -> int:
+    if any(each.blocked and not each.unavailable for each in rendered):
+        return 3
+    return 4 if any(each.unavailable for each in rendered) else 0
+
+
+def _names(rendered: Sequence[PluginRender]) -> list[str]:
+    return [
+        f"{each.plugin.cluster.ref.name}/{each.plugin.name} {tree.get('kind')}/{_name(tree)}"
+        for each in rendered
+        for tree in each.objects
+    ]
+
+
+def _name(tree: dict[str, Any]) -> str:
+    metadata = tree.get("metadata") or {}
+    namespace = metadata.get("namespace")
+    name = metadata.get("name") or metadata.get("generateName")
+    return f"{namespace}/{name}" if namespace else f"{name}"
+
+
+def _print_objects(rendered: Sequence[PluginRender]) -> None:
+    for each in rendered:
+        plugin = each.plugin
+        if each.objects:
+            click.echo(f"# {plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}: {plugin.name}")
+            click.echo("---\n" + "---\n".join(write_documents([tree]) for tree in each.objects), nl=False)
+
+
+def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) -> None:
+    paint = Painter(flags.color)
+    failed = [each for each in rendered if each.blocked]
+    for each in failed:
+        _say_blocked(flags, fleet, each, paint)
+    for finding in unsteady_findings(rendered):
+        flags.say(f"warning: {finding.message}\n  {finding.hint}")
+    if failed:
+        done = len(rendered) - len(failed)
+        flags.say(f"{done:,} of {count(len(rendered), 'plugin')} rendered, {len(failed):,} not")
+    elif not rendered:
+        flags.say("no plugin there")
+
+
+def _say_blocked(flags: Flags, fleet: Fleet, each: PluginRender, paint: Painter) -> None:
+    plugin = each.plugin
+    what = f"{plugin.target.definition} {plugin.version or ''}".rstrip()
+    click.echo(f"{paint('error', fg='red', bold=True)}: {plugin.name} ({what} on {plugin.cluster.ref.name})", err=True)
+    for gate in each.blocked:
+        view = gate_view(gate, plugin, fleet.input.locator)
+        head, *rest = gate.message.splitlines() or [""]
+        click.echo(f"  [{gate.gate}] {head}", err=True)
+        click.echo("".join(f"    {line}\n" for line in rest), nl=False, err=True)
+        click.echo(f"    --> {place_text(view['object'].get('place'))}", err=True)
+        if gate.do:
+            click.echo(f"    {paint(gate.do, fg='green')}", err=True)
+    if any(gate.gate == "render-failed" for gate in each.blocked) and not each.unavailable:
+        rows = [
+            (said["path"], "=", value_text(said["value"], 40), _speaker(said), place_text(said["object"].get("place")))
+            for said in values_said(fleet, plugin)
+        ]
+        if rows:
+            click.echo("    its values, beside the defaults:", err=True)
+            click.echo("".join(f"{line}\n" for line in table((), rows, "      ")), nl=False, err=True)
+
+
+def _speaker(said: dict[str, Any]) -> str:
+    return f"{said['layer']} {said['object']['name']}"

@@ -1,0 +1,41 @@
+"""Bind: names to values, for every plugin on every cluster. What no cluster can make differ is evaluated once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fleetform.engine.frames import Cluster, Frame, World
+from fleetform.engine.programs import Program
+from fleetform.model.results.bindings import Bound, Missing
+
+
+class Binder:
+    """One owner's program in one pass."""
+
+    def __init__(self, program: Program, world: World) -> None:
+        self.program, self._world = program, world
+        self._organization = program.object.ref.organization
+        self._shared: list[Any] = [None] * len(program.steps)
+        # A frame of no cluster, for what does not vary.
+        self.everywhere = Frame(world, self._organization, None, "", self._shared)
+        for index, each in enumerate(program.steps):
+            if not each.template.varies:
+                self._shared[index] = each.template.make(self.everywhere)
+
+    def frame(self, cluster: Cluster, plugin: str) -> Frame:
+        values = self._shared.copy()
+        frame = Frame(self._world, self._organization, cluster, plugin, values)
+        for index, make in self.program.varying:
+            values[index] = make(frame)
+        return frame
+
+    def bound(self, cluster: Cluster, plugin: str) -> Iterator[Bound]:
+        """Every binding on a cluster, in the order in which they are written."""
+        frame = self.frame(cluster, plugin)
+        values = dict(zip((step.name for step in self.program.steps), frame.values, strict=True))
+        for step in sorted(self.program.steps, key=lambda each: (each.section, each.path[-1])):
+            value = values[step.name]
+            missing = value if isinstance(value, Missing) else None
+            at = self.program.object.at(*step.path)
+            yield Bound(step.name, step.section, value, missing, at, step.object(frame))

@@ -1,0 +1,271 @@
+"""Programs: an owner's bindings, compiled once, in an order in which each follows those that it mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from fleetform.engine.conversions import Conversion, ConversionError, convert
+from fleetform.engine.expand import Dialect, mentions_in
+from fleetform.engine.given import PLAIN, given
+from fleetform.engine.sources import (
+    Make,
+    Source,
+    cluster_field,
+    either,
+    field_on_cluster,
+    literal,
+    object_field,
+    parts_of,
+    plugin_output,
+)
+from fleetform.engine.templates import Template, compile_template, constant
+from fleetform.model.kinds.definition import ObjectFieldRef, Output
+from fleetform.model.kinds.preset import Binding
+from fleetform.model.objects import At, Object, Path
+from fleetform.model.results.bindings import Missing, Section
+from fleetform.model.results.decisions import Item
+from fleetform.model.shape import did_you_mean
+
+_FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
+# What a default or optional makes up for. What nobody has read yet is not missing, and what is wrong stays wrong.
+_MADE_UP_FOR = ("config-missing", "dependency")
+
+
+class Written(NamedTuple):
+    """A binding and where it stands."""
+
+    section: Section
+    path: Path
+    binding: Binding
+
+
+class Step(NamedTuple):
+    """One binding, compiled."""
+
+    name: str
+    section: Section
+    path: Path
+    template: Template
+    object: Make
+
+
+class Variable(NamedTuple):
+    """One entry of substitute: what is written, and what fills it in where it mentions names."""
+
+    name: str
+    path: Path
+    written: Any
+    template: Template | None
+
+
+class Program:
+    """An owner's bindings in the order of their evaluation, and what is wrong with them whatever the cluster.
+
+    crossings are names of the control plane that mention names of the cluster, which are not known yet then (R3-20).
+    """
+
+    def __init__(self, object_: Object[Any]) -> None:
+        self.object = object_
+        self.dialect: Dialect = "fleeet" if object_.dialect == "fleeet" else "native"
+        self.homes: tuple[str, ...] = (object_.ref.organization,)
+        if self.dialect == "fleeet":
+            # There objects are looked for beside the module, whose namespace need not be the organization.
+            self.homes = (object_.metadata.namespace or "default", object_.ref.organization)
+        self.written = {each.binding.name: each for each in reversed(list(written_bindings(object_)))}
+        self.cycles: list[list[str]] = []
+        self.crossings: list[tuple[str, str]] = []
+        self.steps: list[Step] = []
+        self._slots: dict[str, int] = {}
+        for name in self._in_order():
+            step = self._compile(name)
+            self._slots[name] = len(self.steps)
+            self.steps.append(step)
+        refs = [each.binding.plugin_output_ref for each in self.written.values()]
+        # The definitions whose outputs are read.
+        self.producers = sorted({each.definition for each in refs if each is not None})
+        self.varying = [(index, each.template.make) for index, each in enumerate(self.steps) if each.template.varies]
+        self._templates: dict[Item, Template | None] = {}
+        self.variables = [
+            Variable(name, path, value, self.compile(value, object_.at(*path)))
+            for name, path, value in substitutions(object_)
+        ]
+        # What variables mention beside bindings, which are looked at anyway.
+        templates = [each.template for each in self.variables if each.template is not None]
+        self.loose = [each.make for each in templates if not self.written.keys() >= set(each.names)]
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that may be mentioned, but for labels and facts."""
+        return [*self.written, *PLAIN]
+
+    @property
+    def references(self) -> Iterator[ObjectFieldRef]:
+        """The fields of objects that are read in the control plane."""
+        for each in self.written.values():
+            if each.section == "control-plane" and each.binding.object_field_ref is not None:
+                yield each.binding.object_field_ref
+
+    def template(self, item: Item) -> Template | None:
+        """What an item's value mentions; definitions and configs are written by others, and hold text (R3-22)."""
+        if item not in self._templates:
+            by_owner = item.layer.name not in ("default", "config")
+            self._templates[item] = self.compile(item.value, item.at) if by_owner else None
+        return self._templates[item]
+
+    def compile(self, tree: Any, at: At) -> Template | None:
+        """What fills in a tree that this owner wrote; None where it is text and nothing else."""
+        return compile_template(tree, self._name_of(at), self.dialect, at)
+
+    def outputs(self, outputs: Iterable[Output], definition: Object[Any]) -> dict[str, Source]:
+        """What a definition offers to others, with the names of this plugin."""
+        found: dict[str, Source] = {}
+        for index, each in enumerate(outputs):
+            at = definition.at("spec", "outputs", index)
+            if each.object_field_ref is not None:
+                ref = each.object_field_ref
+                # An object that the plugin itself makes is on the cluster.
+                here = object_field(self.compile, each.name, ref, at, self.homes)
+                found[each.name] = either(here, field_on_cluster(self.compile, each.name, ref, at))
+            elif each.value is not UNSET:
+                found[each.name] = literal(self.compile, each.value, at)
+        return found
+
+    def _in_order(self) -> list[str]:
+        """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
+        graph = {
+            name: [other for other in mentions_of(each.binding, self.dialect) if other in self.written]
+            for name, each in self.written.items()
+        }
+        cyclic: list[str] = []
+        while True:
+            try:
+                return cyclic + [name for name in TopologicalSorter(graph).static_order() if name in graph]
+            except CycleError as error:
+                # Each name stands after the one that mentions it, and the first stands again at the end.
+                cycle = list(reversed(error.args[1]))[:-1]
+                first = cycle.index(min(cycle))
+                self.cycles.append(cycle[first:] + cycle[:first])
+                cyclic += cycle
+                graph = {name: mentioned for name, mentioned in graph.items() if name not in cycle}
+
+    def _compile(self, name: str) -> Step:
+        section, path, binding = self.written[name]
+        at = self.object.at(*path)
+        cycle = next((each for each in self.cycles if name in each), None)
+        if cycle is not None:
+            message = f"{name} stands for nothing: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
+            return Step(name, section, path, Template(constant(Missing("value-type", message, "", at))), constant(None))
+        mentioned = mentions_of(binding, self.dialect)
+        if section == "control-plane":
+            crossed = [each for each in mentioned if each in self.written and self.written[each].section != section]
+            self.crossings += [(name, each) for each in crossed]
+        templates = [self._name_of(at)(each) for each in mentioned]
+        source = self._source(binding, section, at)
+        on_cluster = section == "downstream" and binding.object_field_ref is not None
+        here = on_cluster or binding.cluster_field_ref is not None or binding.plugin_output_ref is not None
+        template = Template(
+            self._finished(binding, source.value, at),
+            tuple(dict.fromkeys(mentioned)),
+            here or any(each.varies for each in templates),
+            on_cluster or any(each.downstream for each in templates),
+        )
+        return Step(name, section, path, template, source.object)
+
+    def _source(self, binding: Binding, section: Section, at: At) -> Source:
+        if binding.object_field_ref is not None:
+            if section == "downstream":
+                return field_on_cluster(self.compile, binding.name, binding.object_field_ref, at)
+            return object_field(self.compile, binding.name, binding.object_field_ref, at, self.homes)
+        if binding.cluster_field_ref is not None:
+            return cluster_field(self.compile, binding.name, binding.cluster_field_ref.path, at)
+        if binding.plugin_output_ref is not None:
+            return plugin_output(self.compile, binding.name, binding.plugin_output_ref, at)
+        return literal(self.compile, binding.value if binding.value is not UNSET else None, at)
+
+    def _name_of(self, at: At) -> Callable[[str], Template]:
+        def name_of(name: str) -> Template:
+            slot = self._slots.get(name)
+            if slot is not None:
+                step = self.steps[slot]
+                return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.downstream)
+            found = given(name)
+            if found is not None:
+                return found
+            hint = did_you_mean(name, self.names, "bind it, or write $$( for the text $(")
+            return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
+
+        return name_of
+
+    def _finished(self, binding: Binding, make: Make, at: At) -> Make:
+        """With the binding's default, optional and as."""
+        how: Conversion | None = binding.as_
+        fallback = literal(self.compile, binding.default, at).value if binding.default is not UNSET else None
+        if how is None and fallback is None and not binding.optional:
+            return make
+        nothing = Missing("", f"{binding.name} is optional, and stands for nothing here", at=at)
+
+        def finished(frame: Any) -> Any:
+            value = make(frame)
+            if value.__class__ is not Missing:
+                return _converted(value, how, binding.name, at) if how is not None else value
+            if value.gate not in _MADE_UP_FOR:
+                return value
+            if fallback is not None:
+                return fallback(frame)
+            return nothing if binding.optional else value
+
+        return finished
+
+
+def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
+    try:
+        return convert(value, how)
+    except ConversionError as error:
+        return Missing("value-type", f"{name} cannot be read as {how}: {error}", "", at)
+
+
+# ---- What an owner writes
+
+
+def in_force(object_: Object[Any]) -> bool:
+    """Whether mentions count here: where there is a section of bindings, be it empty (B6)."""
+    spec = object_.spec
+    return spec.control_plane_bindings is not None or spec.bindings is not None
+
+
+def written_bindings(object_: Object[Any]) -> Iterator[Written]:
+    """The bindings of an owner, with their places."""
+    spec = object_.spec
+    for field, section in _FIELDS:
+        bindings = spec.control_plane_bindings if section == "control-plane" else spec.bindings
+        for index, binding in enumerate(bindings or []):
+            yield Written(section, ("spec", field, index), binding)
+
+
+def substitutions(object_: Object[Any]) -> Iterator[tuple[str, Path, Any]]:
+    """The variables that an owner names, in any of the seed's forms; one without a value mentions its own name."""
+    written = object_.spec.substitute
+    path: Path = ("spec", "substitute")
+    if isinstance(written, dict):
+        for name, value in written.items():
+            yield name, (*path, name), value
+        return
+    for index, entry in enumerate(written or []):
+        if isinstance(entry.get("name"), str) and set(entry) <= {"name", "value"}:
+            yield entry["name"], (*path, index), entry.get("value", f"$({entry['name']})")
+        elif len(entry) == 1:
+            name, value = next(iter(entry.items()))
+            yield name, (*path, index), value
+
+
+def mentions_of(binding: Binding, dialect: Dialect) -> list[str]:
+    """Every name that any part of a binding mentions."""
+    parts: list[Any] = [each for each in (binding.value, binding.default) if each is not UNSET]
+    parts += parts_of(binding.object_field_ref) if binding.object_field_ref is not None else ()
+    parts += [binding.cluster_field_ref.path] if binding.cluster_field_ref is not None else []
+    parts += [binding.plugin_output_ref.output] if binding.plugin_output_ref is not None else []
+    return [name for part in parts for name in mentions_in(part, dialect=dialect)]

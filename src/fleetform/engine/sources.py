@@ -1,0 +1,165 @@
+"""Sources: where a binding's value is read from; what makes it, and what tells the object it came from.
+
+Every part of a reference may mention names itself (R3-17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from fleetform.engine.expand import ExpandError, as_text
+from fleetform.engine.fields import Field, FieldError, Reference, find_in, tree_of
+from fleetform.engine.frames import Frame
+from fleetform.engine.templates import Template, constant
+from fleetform.model.kinds.definition import ObjectFieldRef
+from fleetform.model.kinds.preset import PluginOutputRef
+from fleetform.model.objects import At, Object
+from fleetform.model.results.bindings import Missing
+from fleetform.model.results.decisions import Secret
+
+Make = Callable[[Any], Any]
+# Compiles what an owner wrote at a place; None where it is text and nothing else.
+Compile = Callable[[Any, At], Template | None]
+Read = Callable[[Frame], Field | Missing]
+
+
+class Source(NamedTuple):
+    """What reads a value, and what tells the object that it is read from, if any."""
+
+    value: Make
+    object: Make
+
+
+def literal(compile_: Compile, written: Any, at: At) -> Source:
+    template = compile_(written, at)
+    return Source(template.make if template is not None else constant(written), constant(None))
+
+
+def parts_of(ref: ObjectFieldRef) -> tuple[str | None, ...]:
+    """All of a reference that a person writes."""
+    return ref.api_version, ref.kind, ref.namespace, ref.name, ref.field_path
+
+
+def object_field(compile_: Compile, name: str, ref: ObjectFieldRef, at: At, homes: tuple[str, ...]) -> Source:
+    """A field of an object in the control plane, in one of some namespaces."""
+    parts = _makes(compile_, parts_of(ref), at)
+
+    def read(frame: Frame) -> Field | Missing:
+        texts = _texts(name, parts, frame, at)
+        if isinstance(texts, Missing):
+            return texts
+        reference = Reference(homes, texts[0], texts[1], texts[2], texts[3], texts[4])
+        try:
+            return frame.world.fields.read(reference)
+        except FieldError as error:
+            return _nothing(name, error, at)
+
+    return _source(read)
+
+
+def cluster_field(compile_: Compile, name: str, path: str, at: At) -> Source:
+    """A field of the cluster's own object."""
+    parts = _makes(compile_, (path,), at)
+
+    def read(frame: Frame) -> Field | Missing:
+        texts = _texts(name, parts, frame, at)
+        if isinstance(texts, Missing):
+            return texts
+        try:
+            return Field(find_in(tree_of(frame.cluster), texts[0]), frame.cluster)
+        except FieldError as error:
+            # Without the cluster's name, so that validation can tell of many clusters at once.
+            message = f"{name} stands for nothing: the cluster has no {texts[0]}"
+            return Missing("config-missing", message, error.hint, at)
+
+    return _source(read)
+
+
+def plugin_output(compile_: Compile, name: str, ref: PluginOutputRef, at: At) -> Source:
+    """What another plugin on the cluster offers."""
+    parts = _makes(compile_, (ref.output,), at)
+
+    def read(frame: Frame) -> Field | Missing:
+        texts = _texts(name, parts, frame, at)
+        if isinstance(texts, Missing):
+            return texts
+        found = frame.world.output_of(frame.cluster, ref.definition, texts[0])
+        if isinstance(found, Missing):
+            return Missing(found.gate, f"{name} stands for nothing: {found.message}", found.do, at)
+        field: Field = found
+        return field
+
+    return _source(read)
+
+
+def field_on_cluster(compile_: Compile, name: str, ref: ObjectFieldRef, at: At) -> Source:
+    """A field of an object on the cluster: what the last pass read there; unread it is no value at all (B16)."""
+    parts = _makes(compile_, parts_of(ref), at)
+
+    def value(frame: Frame) -> Any:
+        texts = _texts(name, parts, frame, at)
+        if isinstance(texts, Missing):
+            return texts
+        seen = frame.world.observed.get((frame.organization, frame.cluster.ref.name, frame.plugin), {})
+        where = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
+        if name not in seen:
+            message = f"{name} waits for {where}, which nobody has read yet"
+            do = "it is read once the cluster is reached; a state export brings what was read (--state)"
+            return Missing("downstream", message, do, at)
+        if seen[name] is None:
+            return Missing("config-missing", f"{name} stands for nothing: there is no {where}", "add it there", at)
+        return Secret(None, seen[name]) if texts[1] == "Secret" else seen[name]
+
+    return Source(value, constant(None))
+
+
+def either(first: Source, second: Source) -> Source:
+    """The first, or where it has nothing the second."""
+
+    def value(frame: Frame) -> Any:
+        found = first.value(frame)
+        return second.value(frame) if found.__class__ is Missing and found.gate == "config-missing" else found
+
+    return Source(value, first.object)
+
+
+def _makes(compile_: Compile, written: Iterable[Any], at: At) -> list[Make]:
+    return [literal(compile_, each, at).value for each in written]
+
+
+def _texts(name: str, parts: Iterable[Make], frame: Frame, at: At) -> list[Any] | Missing:
+    """The parts of a reference as texts."""
+    found: list[Any] = []
+    for part in parts:
+        value = part(frame)
+        if value is None or value.__class__ is str:
+            found.append(value)
+        elif isinstance(value, Missing):
+            return value
+        elif isinstance(value, Secret):
+            # It would stand in every message about what it leads to.
+            message = f"{name} stands for nothing: its reference mentions a secret"
+            return Missing("value-type", message, "refer to objects by names that are no secrets", at)
+        else:
+            try:
+                found.append(as_text(value, name))
+            except ExpandError:
+                return Missing("value-type", f"{name} stands for nothing: its reference is no text", "", at)
+    return found
+
+
+def _nothing(name: str, error: FieldError, at: At) -> Missing:
+    return Missing("config-missing", f"{name} stands for nothing: {error.message}", error.hint, at)
+
+
+def _source(read: Read) -> Source:
+    def value(frame: Frame) -> Any:
+        found = read(frame)
+        return found.value if isinstance(found, Field) else found
+
+    def source(frame: Frame) -> Object[Any] | None:
+        found = read(frame)
+        return found.object if isinstance(found, Field) else None
+
+    return Source(value, source)
