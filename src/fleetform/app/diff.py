@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from fleetform.app.causes import Sides, cause_of
 from fleetform.app.compare import OptionChange, PluginChange, compare
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
@@ -16,19 +17,16 @@ from fleetform.app.views import (
     MASKED,
     diagnostics_view,
     gate_view,
-    item_value,
     masked,
     object_ref,
-    ref_view,
 )
-from fleetform.engine.effects import Effects, hidden_items, winning_items
+from fleetform.engine.effects import Effects
 from fleetform.engine.hashing import CHANGE_ID, content_hash
 from fleetform.engine.span import span_between
-from fleetform.engine.trees import same_value
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import ABSENT, Item, OptionDecision
+from fleetform.model.results.decisions import ABSENT, OptionDecision
 from fleetform.ports import Renders
 
 View = dict[str, Any]
@@ -88,21 +86,21 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bo
         "action": change.action,
         "version": versions,
         "breaking": breaking,
-        "options": [_option_change_view(before, after, each) for each in change.options],
+        "options": [_option_change_view(Sides(before, after, change), each) for each in change.options],
         "also": list(change.also),
         "configs": _configs_of(change),
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
     }
 
 
-def _option_change_view(before: Fleet, after: Fleet, change: OptionChange) -> View:
+def _option_change_view(sides: Sides, change: OptionChange) -> View:
     # Secret on one side is secret on both: a value does not become harmless by a change.
     secret = any(each is not None and each.slot.secret for each in (change.before, change.after))
     return {
         "path": change.name,
         "from": _shown(change.before, secret),
         "to": _shown(change.after, secret),
-        "cause": _cause(before, after, change),
+        "cause": cause_of(sides, change),
     }
 
 
@@ -110,34 +108,6 @@ def _shown(decision: OptionDecision | None, secret: bool) -> Any:
     if decision is None or decision.value is ABSENT:
         return None
     return dict(MASKED) if secret else masked(decision.value)
-
-
-def _cause(before: Fleet, after: Fleet, change: OptionChange) -> View | None:
-    """The object whose coming, going or edit made the difference."""
-    new, old = _speaker(change.after), _speaker(change.before)
-    if new is not None and not any(_same_speaker(new, item) for item in _all_speakers(change.before)):
-        return ref_view(new.layer.object.ref, new.at, after.input.locator)
-    if old is not None:
-        return ref_view(old.layer.object.ref, old.at, before.input.locator)
-    return None
-
-
-def _speaker(decision: OptionDecision | None) -> Item | None:
-    """The most specific of those that made the value."""
-    if decision is None:
-        return None
-    return max(winning_items(decision), key=lambda item: item.layer.rank, default=None)
-
-
-def _all_speakers(decision: OptionDecision | None) -> list[Item]:
-    return [] if decision is None else [*winning_items(decision), *hidden_items(decision)]
-
-
-def _same_speaker(one: Item, other: Item) -> bool:
-    """Two items that say the same in the same object of both sides made no difference themselves."""
-    same_object = one.layer.object.ref == other.layer.object.ref and one.layer.name == other.layer.name
-    says_the_same = one.secret == other.secret and one.strategy == other.strategy
-    return same_object and says_the_same and same_value(item_value(one, False), item_value(other, False))
 
 
 def _summary(changes: list[PluginChange], unknown: int) -> View:

@@ -110,6 +110,7 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
         "waiting": [gate_view(gate, plugin, locator) for gate in plugin.waits],
         **configs_view(plugin, locator),
+        "waitsFor": [{"definition": name, "plugin": plugin_} for name, plugin_ in inputs.producers(plugin)],
         "bindings": [bound_view(each, plugin.target.owner, locator) for each in inputs.bound(plugin)],
         "diagnostics": diagnostics_view(about(fleet, plugin), locator),
     }

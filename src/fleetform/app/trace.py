@@ -48,13 +48,17 @@ class Cause(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A field's value, what it depends on, and the values of which that cannot be told."""
+    """A field's value, what it depends on, and the values of which that cannot be told.
+
+    release names what of the release it is made of, where no option makes it: its name, its namespace.
+    """
 
     asked: Asked
     value: Any
     causes: tuple[Cause, ...]
     untold: tuple[Steps, ...] = ()
     unsteady: bool = False
+    release: tuple[str, ...] = ()
 
 
 class _Leaf(NamedTuple):
@@ -91,7 +95,8 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
     if passed:
         return Trace(asked, value, tuple(Cause(each.steps, True, each.given) for each in passed))
     causes, untold = _one_by_one(renders, input_, leaves, asked, value)
-    return Trace(asked, value, tuple(causes), tuple(untold), rendered.unsteady)
+    release = () if causes else _of_release(renders, input_, asked, value)
+    return Trace(asked, value, tuple(causes), tuple(untold), rendered.unsteady, release)
 
 
 # ---- The field
@@ -233,6 +238,22 @@ def _one_by_one(
     return causes, untold
 
 
+def _of_release(renders: Renders, input_: RenderInput, asked: Asked, value: Any) -> tuple[str, ...]:
+    """Whether a field is made of the release's name or namespace."""
+    other = {"releaseName": "release_name", "releaseNamespace": "release_namespace"}
+    # The object may be named after the release, too: it is looked for by what becomes of its name.
+    results = renders.render([structs.replace(input_, **{field: f"{_MARK}r"}) for field in other.values()])
+    found = []
+    for (written, field), result in zip(other.items(), results, strict=True):
+        there = asked._replace(name=asked.name.replace(getattr(input_, field), f"{_MARK}r"), namespace=None)
+        seen = [
+            each for each in (_seen(result, asked), _seen(result, there)) if each is not ABSENT and each is not None
+        ]
+        if seen and value not in seen:
+            found.append(written)
+    return tuple(found)
+
+
 def trace_view(found: Trace) -> dict[str, Any]:
     return {
         "object": found.asked.object,
@@ -244,4 +265,5 @@ def trace_view(found: Trace) -> dict[str, Any]:
         ],
         "untold": [text_of(each) for each in found.untold],
         "unsteady": found.unsteady,
+        "release": list(found.release),
     }

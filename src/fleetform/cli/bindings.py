@@ -10,7 +10,7 @@ from fleetform.app.errors import NotFoundError
 from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
 from fleetform.app.trace import Asked, trace, trace_view
-from fleetform.cli.derivation import limit_of, option_lines, print_blocked, title
+from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text
 from fleetform.engine.programs import substitutions
@@ -30,7 +30,6 @@ def print_bindings(flags: Flags, view: dict[str, Any], head: str) -> None:
             click.echo(f"  {paint('pending', fg='yellow')} {each['problem']}")
             if each["do"]:
                 click.echo(f"    {paint(each['do'], fg='green')}")
-    print_blocked([each for each in view["blocked"] if each["gate"] in ("config-missing", "value-type")], paint)
     if not rows:
         flags.say("nothing is bound; $(CLUSTER_NAME), $(ORGANIZATION), labels and facts are given where bindings are")
 
@@ -84,7 +83,9 @@ def _place_of_variable(fleet: Fleet, plugin: PluginDecision, name: str) -> str:
 
 
 def _print_limits(found: dict[str, Any]) -> None:
-    if not found["causes"]:
+    if found["release"]:
+        click.echo(f"  it is made of {' and '.join(found['release'])}")
+    elif not found["causes"]:
         rest = " among those that can be told" if found["untold"] else ""
         click.echo(f"  no option changes it{rest}: it is written in what is rendered")
     if found["untold"]:

@@ -121,8 +121,10 @@ def manifest_lines(manifests: list[View], wide: bool) -> Iterator[str]:
 def operation_text(operation: View) -> str:
     if operation["op"] == "remove":
         return f"{operation['path']} is gone"
-    sign = "=" if operation["op"] == "replace" else "is new:"
-    return f"{operation['path']} {sign} {value_text(operation['value'], 60)}"
+    value = value_text(operation["value"], 40)
+    if operation["op"] == "add":
+        return f"{operation['path']} is new: {value}"
+    return f"{operation['path']} {value_text(operation['was'], 40)} → {value}"
 
 
 def config_text(config: View) -> str:

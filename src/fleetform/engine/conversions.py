@@ -16,6 +16,8 @@ Conversion = Literal["string", "json", "yaml", "base64decode"]
 
 # Texts that every YAML reader takes for text; all others are quoted.
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*\Z")
+# What JSON need not escape and YAML must.
+_UNREADABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
@@ -90,5 +92,9 @@ def _entry(head: str, value: Any) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         plain = _PLAIN.match(value) and value.lower() not in _WORDS
-        return value if plain else json.dumps(value, ensure_ascii=False)
+        return value if plain else _UNREADABLE.sub(_as_escape, json.dumps(value, ensure_ascii=False))
     return canonical_json(value).decode()
+
+
+def _as_escape(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from binascii import Error as NotBase64
 from binascii import a2b_base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -175,19 +175,22 @@ def _steps_in(tree: Any, path: str) -> Steps | None:
     """The steps of a path; in a dotted one a key may hold dots itself, as names of files do."""
     if path.startswith("/"):
         return parse_path(path)
-    text = path.removeprefix(".").replace("[", ".[")
-    return _dotted(tree, [each for each in text.split(".") if each])
+    return _dotted(tree, _parts(path))
+
+
+def _parts(path: str) -> list[str]:
+    return [each for each in path.replace("[", ".[").split(".") if each]
 
 
 def _dotted(tree: Any, parts: list[str]) -> Steps | None:
     if not parts:
         return ()
     if isinstance(tree, list):
-        number = parts[0].removeprefix("[").removesuffix("]")
-        if not number.isdecimal() or int(number) >= len(tree):
+        number = _index(parts[0])
+        if number is None or number >= len(tree):
             return None
-        rest = _dotted(tree[int(number)], parts[1:])
-        return (int(number), *rest) if rest is not None else None
+        rest = _dotted(tree[number], parts[1:])
+        return (number, *rest) if rest is not None else None
     if not isinstance(tree, dict):
         return None
     for length in range(1, len(parts) + 1):
@@ -199,20 +202,31 @@ def _dotted(tree: Any, parts: list[str]) -> Steps | None:
     return None
 
 
+def _index(part: str) -> int | None:
+    number = part.removeprefix("[").removesuffix("]")
+    return int(number) if number.isdecimal() else None
+
+
 def _fields_near(tree: Any, path: str) -> str:
     """The fields beside the one that is missing."""
-    steps = list(parse_path(path)) if path.startswith("/") else path.removeprefix(".").split(".")
+    steps: Sequence[str | int] = parse_path(path) if path.startswith("/") else _parts(path)
     way: list[str] = []
     here = tree
     for step in steps:
-        below = get_in(here, (step,))
+        index = _index(step) if isinstance(here, list) and isinstance(step, str) else None
+        below = get_in(here, (step if index is None else index,))
         if not isinstance(below, (dict, list)):
             break
         here = below
-        way.append(str(step))
+        way.append(_escaped(step if index is None else index))
     if isinstance(here, list):
         return f"/{'/'.join(way)} has {len(here)} items" if way else ""
-    return f"it {_are(['/' + '/'.join([*way, str(key)]) for key in here], 'has')}" if here else "it is empty"
+    return f"it {_are(['/' + '/'.join([*way, _escaped(key)]) for key in here], 'has')}" if here else "it is empty"
+
+
+def _escaped(step: str | int) -> str:
+    """A step as a pointer spells it."""
+    return str(step).replace("~", "~0").replace("/", "~1")
 
 
 def _are(names: list[str], verb: str = "are") -> str:

@@ -124,6 +124,18 @@ class Inputs:
         template = self._template(plugin, item)
         return template.names if template is not None else ()
 
+    def mentioned_by(self, plugin: PluginDecision, name: str) -> list[str]:
+        """The names that a binding of a plugin mentions."""
+        program = self._owner(plugin).program
+        step = next((each for each in program.steps if each.name == name), None) if program is not None else None
+        return list(step.template.names) if step is not None else []
+
+    def producers(self, plugin: PluginDecision) -> list[tuple[str, str | None]]:
+        """The definitions whose outputs a plugin reads, and the plugins on its cluster that offer them."""
+        program = self._owner(plugin).program
+        found = [(each, self._binders.producer(plugin.cluster, each)) for each in program.producers] if program else []
+        return [(definition, producer[1] if producer is not None else None) for definition, producer in found]
+
     def parts(self, plugin: PluginDecision) -> dict[str, Any]:
         """What a plugin is made of beside its values."""
         target = plugin.target

@@ -11,13 +11,13 @@ Operation = dict[str, Any]
 
 
 def patch_between(one: Any, other: Any, pointer: str = "") -> Iterator[Operation]:
-    """Operations in an order in which they can be applied; true is not 1."""
+    """Operations in an order in which they can be applied; true is not 1. A replacement tells what was there, too."""
     if isinstance(one, dict) and isinstance(other, dict):
         yield from _between_maps(one, other, pointer)
     elif isinstance(one, list) and isinstance(other, list):
         yield from _between_lists(one, other, pointer)
     elif not same_value(one, other):
-        yield {"op": "replace", "path": pointer, "value": other}
+        yield {"op": "replace", "path": pointer, "value": other, "was": one}
 
 
 def _between_maps(one: dict[str, Any], other: dict[str, Any], pointer: str) -> Iterator[Operation]:

@@ -61,7 +61,9 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         report.error("exactly-one", message, f"keep one of {', '.join(_SOURCES)}", *path)
     if binding.value is None:
         report.error("null-value", f"{binding.name} cannot be null", "leave the binding out", *path, "value")
-    if is_given(binding.name, program.dialect):
+    # An assemblage brings along what was given where it was made.
+    brought = program.dialect == "fleeet" and report.object.ref.kind == "Plugin"
+    if is_given(binding.name, program.dialect) and not brought:
         message = f"{binding.name} is given, and cannot be bound"
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:

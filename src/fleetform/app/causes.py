@@ -1,0 +1,95 @@
+"""Why an option differs between two fleets: whose coming, going or edit made the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from fleetform.app.compare import OptionChange, PluginChange
+from fleetform.app.fleet import Fleet
+from fleetform.app.views import item_value, object_ref, ref_view
+from fleetform.engine.effects import hidden_items, winning_items
+from fleetform.engine.given import is_given
+from fleetform.engine.trees import same_value
+from fleetform.model.results.bindings import Bound
+from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision
+
+View = dict[str, Any]
+
+
+class Sides(NamedTuple):
+    """The two fleets that are compared, and one plugin in both of them."""
+
+    before: Fleet
+    after: Fleet
+    change: PluginChange
+
+
+def cause_of(sides: Sides, change: OptionChange) -> View | None:
+    """The object that made the difference, at the place where it did."""
+    new, old = _speaker(change.after), _speaker(change.before)
+    if new is not None and not any(_same_speaker(new, item) for item in _all_speakers(change.before)):
+        return ref_view(new.layer.object.ref, new.at, sides.after.input.locator)
+    if new is not None and (named := _cause_of_names(sides, new)) is not None:
+        return named
+    if old is not None:
+        return ref_view(old.layer.object.ref, old.at, sides.before.input.locator)
+    return None
+
+
+def _speaker(decision: OptionDecision | None) -> Item | None:
+    """The most specific of those that made the value."""
+    if decision is None:
+        return None
+    return max(winning_items(decision), key=lambda item: item.layer.rank, default=None)
+
+
+def _all_speakers(decision: OptionDecision | None) -> list[Item]:
+    return [] if decision is None else [*winning_items(decision), *hidden_items(decision)]
+
+
+def _same_speaker(one: Item, other: Item) -> bool:
+    """Two items that say the same in the same object of both sides made no difference themselves."""
+    same_object = one.layer.object.ref == other.layer.object.ref and one.layer.name == other.layer.name
+    says_the_same = one.secret == other.secret and one.strategy == other.strategy
+    return same_object and says_the_same and same_value(item_value(one, False), item_value(other, False))
+
+
+def _cause_of_names(sides: Sides, item: Item) -> View | None:
+    """Where a value is written as before, the object that a name in it reads and that says something else now."""
+    one, other = sides.change.before, sides.change.after
+    if one is None or other is None:
+        return None
+    names = _mentioned(sides.after, other, sides.after.inputs.mentions(other, item))
+    old = {each.name: each for each in sides.before.inputs.bound(one)}
+    new = {each.name: each for each in sides.after.inputs.bound(other)}
+    locator = sides.after.input.locator
+    for name in names:
+        if name in new and not _same_bound(old.get(name), new[name]):
+            source = new[name].source
+            owner = other.target.owner
+            return object_ref(source, locator) if source is not None else ref_view(owner.ref, new[name].at, locator)
+        if name not in new and is_given(name) and one.cluster.spec != other.cluster.spec:
+            return object_ref(other.cluster, locator)
+        if name not in new and is_given(name) and one.cluster.labels != other.cluster.labels:
+            return object_ref(other.cluster, locator)
+    return None
+
+
+def _mentioned(fleet: Fleet, plugin: PluginDecision, names: Iterable[str]) -> Iterator[str]:
+    """Names and those that they mention in turn, what is behind a name before the name itself."""
+    waiting, seen = [(name, False) for name in reversed(list(names))], set()
+    while waiting:
+        name, opened = waiting.pop()
+        if opened:
+            yield name
+        elif name not in seen:
+            seen.add(name)
+            waiting.append((name, True))
+            waiting += [(each, False) for each in reversed(fleet.inputs.mentioned_by(plugin, name))]
+
+
+def _same_bound(one: Bound | None, other: Bound) -> bool:
+    if one is None or (one.missing is None) != (other.missing is None):
+        return False
+    return other.missing is not None or same_value(one.value, other.value)
