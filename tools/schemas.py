@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from fleetform.dialects.spellings import FIELDS, REFERENCES
 from fleetform.model.kinds import API_VERSION, KINDS, Kind
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES
@@ -38,6 +39,7 @@ def _json(tree: dict[str, Any]) -> str:
 def schema_of(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of one kind's manifests."""
     (metadata, spec), definitions = msgspec.json.schema_components([Metadata, kind.spec], ref_template="#/$defs/{name}")
+    _add_spellings(definitions)
     required = ["apiVersion", "kind", "metadata", *(["spec"] if kind.spec_required else [])]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -55,6 +57,24 @@ def schema_of(kind: Kind) -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _add_spellings(definitions: dict[str, Any]) -> None:
+    """Fields under the other names that are read, too, so that editors take them."""
+    for name in ("Binding", "Output"):
+        properties = definitions.get(name, {}).get("properties", {})
+        for other, ours in REFERENCES.items():
+            if ours in properties:
+                properties[other] = {**properties[ours], "description": f"The same as {ours}."}
+    for name, (other, ours) in (
+        ("ObjectFieldRef", FIELDS["objectFieldRef"]),
+        ("ClusterFieldRef", FIELDS["clusterFieldRef"]),
+    ):
+        if name in definitions:
+            record = definitions[name]
+            record["properties"][other] = {**record["properties"][ours], "description": f"The same as {ours}."}
+            record["required"] = [each for each in record["required"] if each != ours]
+            record["oneOf"] = [{"required": [ours]}, {"required": [other]}]
 
 
 def _any_kind() -> dict[str, Any]:

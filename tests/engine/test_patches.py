@@ -51,12 +51,12 @@ def test_nothing_is_to_be_done_to_a_tree_that_is_the_same(tree: Any) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "patch"),
     [
-        ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),
+        ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True, "was": 1}]),
         ([1, 2, 3], [1, 9, 2, 3], [{"op": "add", "path": "/1", "value": 9}]),
         ([1, 2, 3], [1, 3], [{"op": "remove", "path": "/1"}]),
-        ([{"a": 1}, 2], [{"a": 3}, 2], [{"op": "replace", "path": "/0/a", "value": 3}]),
+        ([{"a": 1}, 2], [{"a": 3}, 2], [{"op": "replace", "path": "/0/a", "value": 3, "was": 1}]),
         ({"a/b~c": 1}, {}, [{"op": "remove", "path": "/a~1b~0c"}]),
-        ([1], [True], [{"op": "replace", "path": "/0", "value": True}]),
+        ([1], [True], [{"op": "replace", "path": "/0", "value": True, "was": 1}]),
     ],
 )
 def test_a_patch_says_no_more_than_it_must(one: Any, other: Any, patch: list[dict[str, Any]]) -> None:

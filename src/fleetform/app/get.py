@@ -103,6 +103,7 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
             "running": plugin.running,
             "wanted": plugin.wanted_version,
             "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
+            "waiting": [gate_view(gate, plugin, locator) for gate in plugin.waits],
             "conditions": [_resolved(plugin)],
             "owner": object_ref(target.owner, locator),
         },
@@ -119,8 +120,9 @@ def _effective(options: Mapping[str, OptionDecision]) -> Iterator[View]:
 
 
 def _resolved(plugin: PluginDecision) -> View:
-    if plugin.blocked_by:
-        gate = plugin.blocked_by[0]
+    gates = (*plugin.blocked_by, *plugin.waits)
+    if gates:
+        gate = gates[0]
         reason = "".join(word.capitalize() for word in gate.gate.split("-"))
         return {"type": "Resolved", "status": "False", "reason": reason, "message": gate.message}
     return {"type": "Resolved", "status": "True", "reason": "Resolved", "message": "every option has a valid value"}

@@ -11,8 +11,9 @@ from fleetform.model.shape import Misfit
 # A path of a tree in our spelling, and where that stands in the tree as it was written.
 Pair = tuple[Path, Path]
 
-_REFERENCES = {"objectFieldReference": "objectFieldRef", "clusterFieldReference": "clusterFieldRef"}
-_FIELDS = {"objectFieldRef": ("path", "fieldPath"), "clusterFieldRef": ("fieldPath", "path")}
+# Another name of a field, and its own.
+REFERENCES = {"objectFieldReference": "objectFieldRef", "clusterFieldReference": "clusterFieldRef"}
+FIELDS = {"objectFieldRef": ("path", "fieldPath"), "clusterFieldRef": ("fieldPath", "path")}
 
 
 def closest_first(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
@@ -78,9 +79,9 @@ class Spelling:
         listed = self.part(path)
         for index, binding in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(binding, dict):
-                for before, after in _REFERENCES.items():
+                for before, after in REFERENCES.items():
                     self.rename((*path, index), before, after)
-                for reference, (before, after) in _FIELDS.items():
+                for reference, (before, after) in FIELDS.items():
                     self.rename((*path, index, reference), before, after)
 
     def _put(self, path: Path, part: Any) -> None:

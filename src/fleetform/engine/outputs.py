@@ -96,7 +96,7 @@ class Binders:
     def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
         snapshot = self._prepared.snapshot
         key = (cluster.ref.organization, cluster.ref.name, name)
-        version = snapshot.healthy.get(key) or snapshot.running.get(key)
+        version = snapshot.healthy.get(key)
         kept = self._prepared.known(owner).get(version) if version is not None else None
         choice = self._prepared.choices[owner]
         return kept or (choice.revision if isinstance(choice, Choice) else None)

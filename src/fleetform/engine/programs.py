@@ -138,7 +138,7 @@ class Program:
         """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
         graph = {
             name: [other for other in mentions_of(each.binding, self.dialect) if other in self.written]
-            for name, each in self.written.items()
+            for name, each in sorted(self.written.items())
         }
         cyclic: list[str] = []
         while True:

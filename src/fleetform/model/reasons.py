@@ -41,6 +41,7 @@ DIAGNOSTICS: dict[str, str] = {
     "missing-required": "A required option has no value on a cluster.",
     "missing-separator": "Two documents stand in one, without --- between them.",
     "missing-version": "No version of a definition satisfies what is asked for.",
+    "no-effect": "A field is set that does nothing here.",
     "no-source": "A definition names nothing to render.",
     "nondeterministic-chart": "A chart comes out otherwise each time it is rendered.",
     "not-found": "What was asked for is not in the input.",

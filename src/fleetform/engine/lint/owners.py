@@ -203,6 +203,10 @@ def _lint_against_definition(
     revisions = known.revisions(report.object.ref.organization, definition)
     if not revisions:
         return
+    sources = [each.object.spec.source for each in revisions]
+    if getattr(report.object.spec, "substitute", None) and all(each and each.helm is not None for each in sources):
+        message = "variables have no effect on a Helm chart"
+        report.warn("no-effect", message, "set its options, which may mention names", "spec", "substitute")
     for each, steps in readable:
         if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
             names = option_names(revisions)
