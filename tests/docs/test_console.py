@@ -13,25 +13,42 @@ from typing import NamedTuple
 
 import pytest
 
+from kit import tools
+
 ROOT = Path(__file__).parents[2]
 # Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.
 STARTS = {
     "README.md": "examples/fleet",
     "docs/how-to/find-out-why.md": "examples/fleet",
+    "docs/how-to/fleeet.md": "examples/seed-3",
     "docs/how-to/open-cluster-management.md": "examples/seed-1",
     "docs/how-to/pull-request-check.md": "examples/fleet",
+    "docs/how-to/render.md": "examples/seed-3",
+    "docs/how-to/specialise.md": "examples/seed-3",
     "docs/reference/cli.md": "examples/fleet",
     "examples/seed-0/README.md": "examples/seed-0",
     "examples/seed-1/README.md": "examples/seed-1",
+    "examples/seed-3/README.md": "examples/seed-3",
+    "examples/seed-3/fleeet/README.md": "examples/seed-3/fleeet",
 }
-PAGES = ("README.md", "docs/tutorial.md", "docs/how-to/*.md", "docs/reference/cli.md", "examples/seed-*/README.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/how-to/*.md",
+    "docs/reference/cli.md",
+    "examples/seed-*/README.md",
+    "examples/seed-*/*/README.md",
+)
 # What cannot run here: it sets up an environment, or needs a network.
 NOT_RUN = ("make", "export", "git clone", "git push", "git fetch", "gh")
 # What may be missing on a machine; commands that use it are passed over there.
 MAYBE_MISSING = ("jq",)
+# What needs helm and kubectl.
+RENDERING = ("fleetform render", "--manifest", "--render")
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json))`(?: to)?:\s*\Z")
+_TOOL = re.compile(r"\b(helm|kustomize) v?\d[\w.+-]*")
 _KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
 
 
@@ -81,11 +98,12 @@ def _commands(block: str, first_line: int) -> Iterator[Command]:
 class Reader:
     """A shell in a copy of the examples: remembers the folder and the exit code from one command to the next."""
 
-    def __init__(self, home: Path, start: str | None) -> None:
+    def __init__(self, home: Path, start: str | None, *more: Path) -> None:
         self._home = home
+        path = (os.path.dirname(sys.executable), *map(str, more), os.environ.get("PATH", os.defpath))
         self._environment = {
             **{name: os.environ[name] for name in _KEPT if name in os.environ},
-            "PATH": os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath))),
+            "PATH": os.pathsep.join(path),
             "HOME": str(home),
             "LC_ALL": "C",
             "PYTHONUTF8": "1",
@@ -136,9 +154,17 @@ def passed_over(command: str) -> bool:
 
 
 def same(printed: list[str], expected: list[str]) -> bool:
-    """Whether lines are as expected; a line `…` stands for any number of lines, blank lines at the end for none."""
-    pattern = "".join(r"(?:.*\n)*?" if line == "…" else re.escape(line) + "\n" for line in _trimmed(expected))
-    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _trimmed(printed))) is not None
+    """Whether lines are as expected.
+
+    A line `…` stands for any number of lines, blank lines at the end for none; versions of tools are not compared.
+    """
+    lines = [_without_versions(line) for line in _trimmed(expected)]
+    pattern = "".join(r"(?:.*\n)*?" if line == "…" else re.escape(line) + "\n" for line in lines)
+    return re.fullmatch(pattern, "".join(f"{_without_versions(line)}\n" for line in _trimmed(printed))) is not None
+
+
+def _without_versions(line: str) -> str:
+    return _TOOL.sub(r"\1", line)
 
 
 def _trimmed(lines: list[str]) -> list[str]:
@@ -151,10 +177,18 @@ def pages() -> list[str]:
     return [page for page in found if "```console\n" in (ROOT / page).read_text(encoding="utf-8")]
 
 
+def reader_for(page: str, home: Path) -> Reader:
+    """A shell where a reader of the page stands, with helm and kubectl where the page renders."""
+    start = STARTS.get(page, "." if page.startswith("examples/") else None)
+    commands = [step.text for step in steps_of(page) if isinstance(step, Command)]
+    renders = any(word in command for command in commands for word in RENDERING)
+    return Reader(home, start, *((tools(),) if renders else ()))
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
 @pytest.mark.parametrize("page", pages())
 def test_commands_print_what_the_page_says(page: str, tmp_path: Path) -> None:
-    reader = Reader(tmp_path, STARTS.get(page, "." if page.startswith("examples/") else None))
+    reader = reader_for(page, tmp_path)
     for step in steps_of(page):
         if isinstance(step, File):
             reader.write(step)
@@ -165,6 +199,19 @@ def test_commands_print_what_the_page_says(page: str, tmp_path: Path) -> None:
                 pytest.fail("\n".join((where, "--- the page says", *step.printed, "--- it prints", *printed)), False)
 
 
+@pytest.mark.rule("R3-2")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+def test_the_worked_examples_adapt_what_others_wrote_without_a_copy(tmp_path: Path) -> None:
+    reader = reader_for("examples/seed-3/README.md", tmp_path)
+    chart = reader.run("fleetform render gateway -c eu-1 -f native")
+    page = reader.run("fleetform render status-page -c eu-1 -f native")
+    assert "        image: images.eu-a.example.com/gateway:1.9" in chart
+    assert "  title: platform, eu-a" in page
+    # Theirs is the image, and ours is the patch alone.
+    assert "        image: images.example.org/page:2.0.1" in page
+    assert [file.name for file in (ROOT / "examples/seed-3/native/status-page").iterdir()] == ["kustomization.yaml"]
+
+
 def test_a_line_of_three_dots_stands_for_any_number_of_lines() -> None:
     assert same(["a", "b", "c", "d"], ["a", "…", "d"])
     assert same(["a", "d"], ["a", "…", "d"])
@@ -172,6 +219,7 @@ def test_a_line_of_three_dots_stands_for_any_number_of_lines() -> None:
     assert not same(["a", "b", "c"], ["a", "…", "b"])
     assert not same(["a", "b"], ["a"])
     assert not same(["a"], [])
+    assert same(["helm v4.2.3: no"], ["helm v3.19.0: no"])
 
 
 def test_pages_are_found_and_begin_where_they_should() -> None:
