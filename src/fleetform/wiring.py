@@ -11,10 +11,10 @@ from fleetform.catalogs.elsewhere import Catalogs, Fetching
 from fleetform.engine.times import parse_time
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
-from fleetform.outside.files import LocalFiles, write_file
+from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports import Renders
 
-__all__ = ["Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
+__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
 
 
 def open_fleet(

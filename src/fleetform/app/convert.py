@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from fleetform.app.convert_fleeet import of_fleeet
+from fleetform.app.convert_fleeet import fleeet_losses, of_fleeet
 from fleetform.app.convert_ocm import as_native, is_native_kind, native_name, ocm_losses
 from fleetform.app.fleet import Fleet
 from fleetform.formats.yaml_out import write_documents
@@ -98,7 +98,7 @@ def left_out(fleet: Fleet) -> list[str]:
 def losses(fleet: Fleet) -> list[Diagnostic]:
     """What the other system says and a native file cannot, or may not."""
     codes = ("foreign-note", "unknown-field", "bad-expression", "undeclared-option")
-    return [*(each for each in fleet.object_findings if each.code in codes), *ocm_losses(fleet)]
+    return [*(each for each in fleet.object_findings if each.code in codes), *ocm_losses(fleet), *fleeet_losses(fleet)]
 
 
 def native_tree(object_: Object[Any]) -> dict[str, Any]:

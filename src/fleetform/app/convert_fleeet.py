@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from fleetform.app.convert_ocm import Tree, nothing
+from fleetform.app.fleet import Fleet
 from fleetform.engine.expand import as_native
 from fleetform.model.objects import Object
+from fleetform.model.results.diagnostics import Diagnostic
 
 
 def of_fleeet(object_: Object[Any], tree: Tree) -> Tree:
@@ -18,6 +21,16 @@ def of_fleeet(object_: Object[Any], tree: Tree) -> Tree:
     if object_.ref.kind == "PluginPreset" and object_.spec.cluster_selector is None:
         tree["spec"] = {"clusterSelector": nothing(), **spec}
     return tree
+
+
+def fleeet_losses(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Native plugins do not travel: what the cluster has to resolve is waited for."""
+    for object_ in (*fleet.snapshot.presets.values(), *fleet.snapshot.plugins.values()):
+        if object_.dialect == "fleeet" and object_.spec.bindings:
+            message = "names that are resolved on the cluster do not travel there in an Assemblage any more"
+            hint = "they are read from the cluster, and the plugin waits until they were"
+            at = object_.at("spec", "bindings")
+            yield Diagnostic("foreign-note", message, hint, "info", object_.ref, at)
 
 
 def _respelt(tree: Any) -> Any:

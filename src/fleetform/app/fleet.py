@@ -209,7 +209,7 @@ def read_fleet(
     """The fleet of an input. organization is where objects belong that name none (S7)."""
     state = state or KnownState()
     readings = [(document, read_document(document, organization or "default")) for document in input_.documents]
-    folders = source_folders(reading.object for _, reading in readings)
+    folders = source_folders((reading.object for _, reading in readings), input_.documents)
     naming = {document.origin.file for document, reading in readings if names_folder(reading.object)}
     kept = [
         (document, reading)

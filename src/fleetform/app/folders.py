@@ -9,14 +9,41 @@ from typing import Any
 from fleetform.engine.lint.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object
+from fleetform.ports import Document
+
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
+_REACHING = ("resources", "bases", "components")
 
 
-def source_folders(objects: Iterable[Object[Any] | None]) -> frozenset[str]:
+def source_folders(objects: Iterable[Object[Any] | None], documents: Iterable[Document] = ()) -> frozenset[str]:
+    """The folders, and files, that definitions render or catalogs read, and those that kustomizations there reach."""
     folders: set[str] = set()
     for object_ in objects:
         if object_ is not None:
             folders.update(joined(object_, path) for path in _local_paths(object_.spec))
+    reached: dict[str, list[str]] = {}
+    for each in documents:
+        folder, name = os.path.split(each.origin.file)
+        if name in _KUSTOMIZATIONS:
+            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, one)) for one in _reach(each))
+    waiting = [folder for folder in reached if below(os.path.join(folder, "x"), frozenset(folders))]
+    while waiting:
+        new = [each for each in reached.get(waiting.pop(), ()) if each not in folders]
+        folders.update(new)
+        waiting += new
     return frozenset(folders - {"."})
+
+
+def _reach(kustomization: Document) -> Iterator[str]:
+    """What a kustomization names beside itself; addresses are no folders."""
+    tree = kustomization.tree if isinstance(kustomization.tree, dict) else {}
+    for field in _REACHING:
+        listed = tree.get(field)
+        yield from (each for each in (listed if isinstance(listed, list) else ()) if _is_above(each))
+
+
+def _is_above(path: Any) -> bool:
+    return isinstance(path, str) and path.startswith("..") and "://" not in path
 
 
 def joined(object_: Object[Any], path: str) -> str:
@@ -54,6 +81,8 @@ def _local_paths(spec: Any) -> Iterator[str]:
 
 
 def below(file: str, folders: frozenset[str]) -> bool:
+    if file in folders:
+        return True
     folder = os.path.dirname(file)
     while folder:
         if folder in folders:

@@ -79,7 +79,10 @@ def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRende
     if secrets:
         message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain"
         do = "deliver this plugin by server-side apply or through Flux, or give its chart the name of a Secret"
-        return PluginRender(plugin, blocked=(Gate("plain-secret", message, do),))
+        option = plugin.options.get(secrets[0])
+        winner = option.winner if option is not None else None
+        ref, at = (winner.layer.object.ref, winner.at) if winner is not None else (None, None)
+        return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
     input_ = fleet.inputs.render_input(plugin)
     if input_ is None:
         name = plugin.target.definition
@@ -157,15 +160,20 @@ def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
     return list(found.values())
 
 
-def lint_renders(fleet: Fleet, renders: Renders) -> list[Diagnostic]:
-    """What does not render, once for each reason; what blocks a plugin otherwise is told anyway."""
+def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool]:
+    """What does not render, once for each reason; what blocks a plugin otherwise is told anyway.
+
+    And whether that is only for want of a tool or a source here.
+    """
     rendered = render(fleet, fleet.decisions.plugins.values(), renders, despite_gates=True)
     found: dict[tuple[Any, str], list[PluginRender]] = {}
     for each in rendered:
         for gate in each.blocked:
             if gate.gate in ("render-failed", "plain-secret"):
                 found.setdefault((each.plugin.target.revision, gate.message), []).append(each)
-    return [_failure(each) for each in found.values()] + unsteady_findings(rendered)
+    failed = [each for where in found.values() for each in where]
+    unavailable = bool(failed) and all(each.unavailable for each in failed)
+    return [_failure(each) for each in found.values()] + unsteady_findings(rendered), unavailable
 
 
 def _failure(where: list[PluginRender]) -> Diagnostic:

@@ -57,8 +57,7 @@ def _objects(fleet: Fleet, plugin: PluginDecision, flux: FluxDelivery) -> list[d
     target = FluxTarget(
         name=plugin.name,
         release_name=plugin.target.release_name,
-        # Kustomize leaves objects in the namespaces that they name, and so does our own render.
-        release_namespace=plugin.target.release_namespace if source.helm is not None else None,
+        release_namespace=_namespace(plugin, source.helm is not None),
         # On a hub Secrets are looked for beside Flux's objects, and organizations must not meet there.
         namespace=flux.namespace or (plugin.organization if hub else "flux-system"),
         kubeconfig=_kubeconfig(plugin) if hub else None,
@@ -72,6 +71,13 @@ def _objects(fleet: Fleet, plugin: PluginDecision, flux: FluxDelivery) -> list[d
     return flux_objects(source, values_tree(plugin.options), fleet.inputs.variables(plugin), target)
 
 
+def _namespace(plugin: PluginDecision, chart: bool) -> str | None:
+    """Where a plugin's objects go: kustomize leaves them where they say, unless somebody names another place."""
+    spec = plugin.target.owner.spec
+    written = getattr(spec, "plugin", spec).release_namespace
+    return plugin.target.release_namespace if chart or written is not None else None
+
+
 def _kubeconfig(plugin: PluginDecision) -> KubeConfig:
     access = plugin.cluster.spec.access
     if access is None or access.kubeconfig is None:
@@ -80,19 +86,30 @@ def _kubeconfig(plugin: PluginDecision) -> KubeConfig:
 
 
 def _assemblage(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any]:
-    owner = plugin.target.owner
+    """A cluster has one Assemblage in a namespace, with all that travels there: two of a name would be one object."""
+    namespace = plugin.target.owner.metadata.namespace
+    beside = [
+        each
+        for each in fleet.decisions.plugins.values()
+        if each.cluster is plugin.cluster and travels(each) and each.target.owner.metadata.namespace == namespace
+    ]
+    labels = {_LABELS["cluster"]: plugin.cluster.ref.name, _LABELS["org"]: plugin.organization}
+    syncs = [_sync(fleet, each) for each in beside]
+    return assemblage(plugin.cluster.ref.name, syncs, namespace=namespace, labels=labels)
+
+
+def _sync(fleet: Fleet, plugin: PluginDecision) -> AssemblageSync:
     revision = plugin.target.revision
     source = revision.object.spec.source if revision is not None else None
     git = source.kustomize.git if source is not None and source.kustomize is not None else None
     if git is None:
         raise FluxError("only kustomizations of git repositories travel with names unresolved", "use source.git")
     bound = [each for each in fleet.inputs.bound(plugin) if each.section == "control-plane" and each.missing is None]
-    downstream = [each.binding for each in written_bindings(owner) if each.section == "downstream"]
-    sync = AssemblageSync(
+    downstream = [each.binding for each in written_bindings(plugin.target.owner) if each.section == "downstream"]
+    return AssemblageSync(
         plugin.target.release_name,
         git,
         {"CLUSTER_NAME": plugin.cluster.ref.name, **{each.name: each.value for each in bound}},
         tuple(downstream),
         fleet.inputs.written_substitute(plugin),
     )
-    return assemblage(plugin.cluster.ref.name, [sync])

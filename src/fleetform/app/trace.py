@@ -94,9 +94,12 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
     passed = _marked_at_once(renders, input_, leaves, asked)
     if passed:
         return Trace(asked, value, tuple(Cause(each.steps, True, each.given) for each in passed))
+    if rendered.unsteady:
+        # Another value and chance cannot be told apart.
+        return Trace(asked, value, (), tuple(each.steps for each in leaves), True)
     causes, untold = _one_by_one(renders, input_, leaves, asked, value)
     release = () if causes else _of_release(renders, input_, asked, value)
-    return Trace(asked, value, tuple(causes), tuple(untold), rendered.unsteady, release)
+    return Trace(asked, value, tuple(causes), tuple(untold), release=release)
 
 
 # ---- The field

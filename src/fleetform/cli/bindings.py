@@ -25,11 +25,12 @@ def print_bindings(flags: Flags, view: dict[str, Any], head: str) -> None:
     rows = [_row(each) for each in view["bindings"]]
     for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ") if rows else ():
         click.echo(line)
-    for each in view["bindings"]:
-        if each["resolved"] == "pending":
-            click.echo(f"  {paint('pending', fg='yellow')} {each['problem']}")
-            if each["do"]:
-                click.echo(f"    {paint(each['do'], fg='green')}")
+    # Names that mention one that stands for nothing do so for the same reason.
+    pending = {each["problem"]: each["do"] for each in view["bindings"] if each["resolved"] == "pending"}
+    for problem, do in pending.items():
+        click.echo(f"  {paint('pending', fg='yellow')} {problem}")
+        if do:
+            click.echo(f"    {paint(do, fg='green')}")
     if not rows:
         flags.say("nothing is bound; $(CLUSTER_NAME), $(ORGANIZATION), labels and facts are given where bindings are")
 
@@ -88,7 +89,8 @@ def _print_limits(found: dict[str, Any]) -> None:
     elif not found["causes"]:
         rest = " among those that can be told" if found["untold"] else ""
         click.echo(f"  no option changes it{rest}: it is written in what is rendered")
-    if found["untold"]:
-        click.echo(f"  cannot tell about {', '.join(found['untold'][:8])}: with another value nothing is rendered")
     if found["unsteady"]:
-        click.echo("  it comes out otherwise each time it is rendered, so this may be chance")
+        click.echo("  the chart comes out otherwise each time, so what changes it cannot be told from chance")
+    elif found["untold"]:
+        names = ", ".join(found["untold"][:8]) + (", …" if len(found["untold"]) > 8 else "")
+        click.echo(f"  cannot tell about {names}: with another value nothing is rendered")

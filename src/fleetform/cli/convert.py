@@ -67,7 +67,7 @@ def command(
         print_findings(fleet, lost, flags.color, to_stderr=True)
     changed = [each for each in converted if each.changed]
     if others := left_out(fleet):
-        flags.say(f"{count(len(others), 'object')} of other kinds left out: {cut(', '.join(others), 200)}")
+        flags.say(f"{count(len(others), 'object')} of other kinds stay as they are: {cut(', '.join(others), 200)}")
     if output in ("json", "yaml"):
         files = [{"path": each.path, "object": str(each.object.ref), "changed": each.changed} for each in converted]
         found = diagnostics_view(lost, fleet.input.locator)

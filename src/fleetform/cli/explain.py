@@ -72,6 +72,7 @@ def command(
             raise click.UsageError("--definition needs a cluster: give one with -c.")
     elif name is None:
         raise click.UsageError("Name a plugin, a preset with -c CLUSTER, or give --definition with -c CLUSTER.")
+    _refuse_two({"--configs": configs, "--bindings": bindings, "--manifest": manifest, "an option": option})
     output = flags.only("table", "wide", "json", "yaml", "name")
     fleet = flags.fleet()
     plugin = find_plugin(fleet, flags.scope(fleet), name, definition)
@@ -93,6 +94,12 @@ def command(
     else:
         _print_plugin(flags, view, plugin.target.wanted)
     return 0
+
+
+def _refuse_two(questions: dict[str, Any]) -> None:
+    given = [name for name, value in questions.items() if value]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
 
 
 def _explain_placement(flags: Flags, name: str) -> int:

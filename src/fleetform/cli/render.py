@@ -18,7 +18,7 @@ from fleetform.cli.text import Painter, count, patience, place_text, table, valu
 from fleetform.cli.write import write_files
 from fleetform.formats.yaml_out import write_documents
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.wiring import open_renderers
+from fleetform.wiring import OUTPUT_MARK, open_renderers, write_file
 
 
 @click.command(
@@ -59,7 +59,10 @@ def command(
         _print_objects(rendered)
     if output_dir is not None:
         files = [(os.path.join(output_dir, path), text) for path, text in files_of(rendered)]
-        write_files(flags, files, dry_run, yes)
+        if files:
+            write_files(flags, files, dry_run, yes)
+        if files and not dry_run:
+            write_file(os.path.join(output_dir, OUTPUT_MARK), "Written by `fleetform render`: no part of a fleet.\n")
     _say_problems(flags, fleet, rendered)
     return _exit_code(rendered)
 

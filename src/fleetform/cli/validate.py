@@ -40,10 +40,12 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
     fleet = flags.read((*flags.filename, *paths))
+    unavailable = False
     more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
     if with_objects and not fleet.errors:
         with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
-            more += lint_renders(fleet, open_renderers(flags.fetching == "all"))
+            failed, unavailable = lint_renders(fleet, open_renderers(flags.fetching == "all"))
+            more += failed
     result = validate(fleet, more)
     if output in ("json", "yaml"):
         flags.print_data(result)
@@ -58,7 +60,9 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         errors = paint(count(counts["errors"], "error"), fg="red" if counts["errors"] else "green")
         verdict = f"{errors}, {count(counts['warnings'], 'warning')}"
         click.echo(f"{count(counts['files'], 'file')}, {count(counts['objects'], 'object')}: {verdict}")
-    return 0 if result["valid"] else 1
+    if result["valid"]:
+        return 0
+    return 4 if unavailable and not fleet.errors else 1
 
 
 def _against(flags: Flags, fleet: Fleet, side: str) -> list[Diagnostic]:

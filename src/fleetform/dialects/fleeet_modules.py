@@ -29,7 +29,7 @@ def read_bootstrap_module(manifest: Manifest) -> list[Object[Any]]:
 
 def _read(manifest: Manifest, flux: FluxDelivery) -> list[Object[Any]]:
     # A misspelt word must not select every cluster.
-    spec = manifest.spec(ModuleSpec, strictly=("selector",))
+    spec = manifest.spec(ModuleSpec)
     content = content_of(spec.sync, manifest, _SYNC) if spec is not None else None
     if spec is None or content is None:
         return []

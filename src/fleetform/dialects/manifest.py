@@ -61,22 +61,21 @@ class Manifest:
         self.version = str(tree.get("apiVersion")).partition("/")[2]
         self.found: list[Diagnostic] = []
 
-    def spec(self, record: type[R], strictly: tuple[str, ...] = ()) -> R | None:
-        """The spec, unless it does not fit; its unknown fields warn, but for those inside the fields named strictly."""
-        return self._part("spec", record, strictly)
+    def spec(self, record: type[R]) -> R | None:
+        """The spec, unless it does not fit; its unknown fields warn."""
+        return self._part("spec", record, told=True)
 
     def status(self, record: type[R]) -> R | None:
         """The status, unless it does not fit; what is unknown of it is their controllers' business."""
-        return self._part("status", record, (), told=False)
+        return self._part("status", record, told=False)
 
-    def _part(self, field: str, record: type[R], strictly: tuple[str, ...], told: bool = True) -> R | None:
+    def _part(self, field: str, record: type[R], told: bool) -> R | None:
         tree = self._tree.get(field)
         read, misfits, unknown = read_tolerantly({} if tree is None else tree, record, field)
-        refused = [each for each in unknown if each.path[0] in strictly]
-        self.misfits([*misfits, *refused], field)
+        self.misfits(misfits, field)
         if told:
-            self.misfits([each for each in unknown if each not in refused], field, "warning")
-        return None if refused else read
+            self.misfits(unknown, field, "warning")
+        return read
 
     def misfits(self, misfits: list[Misfit], field: str, severity: Severity = "error") -> None:
         """Say what does not fit below a field of the manifest."""

@@ -48,17 +48,24 @@ def misfit_diagnostics(
 
 
 def read_tolerantly(tree: Any, record: type[R], name: str = "spec") -> tuple[R | None, list[Misfit], list[Misfit]]:
-    """The record, what makes it impossible, and the unknown fields, which are left out."""
+    """The record, what makes it impossible, and the unknown fields, which are left out.
+
+    A selector is not read without one of its words: what is left of it might select every cluster.
+    """
     read = read_record(tree, record, name)
     if isinstance(read, record):
         return read, [], []
     assert isinstance(read, list)
-    unknown = [misfit for misfit in read if misfit.code == "unknown-field"]
-    others = [misfit for misfit in read if misfit.code != "unknown-field"]
+    unknown = [misfit for misfit in read if misfit.code == "unknown-field" and not _is_in_selector(misfit)]
+    others = [misfit for misfit in read if misfit.code != "unknown-field" or _is_in_selector(misfit)]
     if others:
         return None, others, unknown
     again = read_record(_without(tree, [misfit.path for misfit in unknown]), record, name)
     return (again, [], unknown) if isinstance(again, record) else (None, again, unknown)  # type: ignore[return-value]
+
+
+def _is_in_selector(misfit: Misfit) -> bool:
+    return any(str(step).lower().endswith("selector") for step in misfit.path[:-1])
 
 
 def _without(tree: Any, paths: list[Path]) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fleetform.engine.frames import Cluster, Frame, World
 from fleetform.engine.programs import Program
+from fleetform.engine.sources import Make
 from fleetform.model.results.bindings import Bound, Missing
 
 
@@ -23,10 +24,11 @@ class Binder:
             if not each.template.varies:
                 self._shared[index] = each.template.make(self.everywhere)
 
-    def frame(self, cluster: Cluster, plugin: str) -> Frame:
+    def frame(self, cluster: Cluster, plugin: str, steps: Sequence[tuple[int, Make]] | None = None) -> Frame:
+        """What names stand for on a cluster: all of them, or those that some steps make."""
         values = self._shared.copy()
         frame = Frame(self._world, self._organization, cluster, plugin, values)
-        for index, make in self.program.varying:
+        for index, make in self.program.varying if steps is None else steps:
             values[index] = make(frame)
         return frame
 
@@ -38,4 +40,4 @@ class Binder:
             value = values[step.name]
             missing = value if isinstance(value, Missing) else None
             at = self.program.object.at(*step.path)
-            yield Bound(step.name, step.section, value, missing, at, step.object(frame))
+            yield Bound(step.name, step.section, value, missing, at, step.source.object(frame))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from binascii import Error as NotBase64
 from binascii import a2b_base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -54,19 +54,26 @@ class Fields:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._objects: dict[tuple[str, str], dict[str, list[Object[Any]]]] | None = None
-        self._known: dict[Reference, Field | FieldError] = {}
+        self._known: dict[Reference | tuple[Object[Any], str], Field | FieldError] = {}
 
     def read(self, reference: Reference) -> Field:
         found = self._known.get(reference)
-        if found is None:
-            try:
-                found = self._read(reference)
-            except FieldError as error:
-                found = error
-            self._known[reference] = found
-        if isinstance(found, FieldError):
-            raise found
-        return found
+        return _field(found) if found is not None else self._remembered(reference, lambda: self._read(reference))
+
+    def of_cluster(self, cluster: Object[Any], path: str) -> Field:
+        """A field of a cluster's own object."""
+        found = self._known.get((cluster, path))
+        if found is not None:
+            return _field(found)
+        return self._remembered((cluster, path), lambda: Field(find_in(tree_of(cluster), path), cluster))
+
+    def _remembered(self, key: Reference | tuple[Object[Any], str], read: Callable[[], Field]) -> Field:
+        try:
+            found: Field | FieldError = read()
+        except FieldError as error:
+            found = error
+        self._known[key] = found
+        return _field(found)
 
     def _read(self, reference: Reference) -> Field:
         """The field; of several objects that only their groups tell apart, the one that has it."""
@@ -114,6 +121,12 @@ class Fields:
                 of_kind = self._objects.setdefault((each.ref.organization, each.ref.kind), {})
                 of_kind.setdefault(each.ref.name, []).append(each)
         return self._objects
+
+
+def _field(found: Field | FieldError) -> Field:
+    if isinstance(found, FieldError):
+        raise found
+    return found
 
 
 def _in_order(snapshot: Snapshot) -> Iterable[Object[Any]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from fleetform.engine.configs import UNKNOWN_HASH
 from fleetform.engine.envsubst import is_name_of_variable
+from fleetform.engine.frames import Frame
 from fleetform.engine.hashing import input_hash
 from fleetform.engine.layers import Owner
 from fleetform.engine.outputs import Binders
 from fleetform.engine.paths import PathError, set_in_tree
 from fleetform.engine.prepare import Prepared
+from fleetform.engine.programs import Program
 from fleetform.engine.templates import Template
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import Substitution
@@ -96,12 +98,7 @@ class Inputs:
         binder = self._binders.of(owner)
         if binder is None:
             return owner.substitute
-        frame = binder.frame(plugin.cluster, plugin.name)
-        made = {
-            each.name: each.template.make(frame) if each.template is not None else each.written
-            for each in binder.program.variables
-        }
-        return {name: value for name, value in made.items() if value.__class__ is not Missing}
+        return dict(_filled_in(binder.program, binder.frame(plugin.cluster, plugin.name)))
 
     def written_substitute(self, plugin: PluginDecision) -> dict[str, Any]:
         """The variables as they are written, mentions and all."""
@@ -133,8 +130,11 @@ class Inputs:
     def producers(self, plugin: PluginDecision) -> list[tuple[str, str | None]]:
         """The definitions whose outputs a plugin reads, and the plugins on its cluster that offer them."""
         program = self._owner(plugin).program
-        found = [(each, self._binders.producer(plugin.cluster, each)) for each in program.producers] if program else []
-        return [(definition, producer[1] if producer is not None else None) for definition, producer in found]
+        found: list[tuple[str, str | None]] = []
+        for definition in program.producers if program is not None else ():
+            there = self._binders.producers(plugin.cluster, definition)
+            found += [(definition, name) for _, name in there] or [(definition, None)]
+        return found
 
     def parts(self, plugin: PluginDecision) -> dict[str, Any]:
         """What a plugin is made of beside its values."""
@@ -147,8 +147,10 @@ class Inputs:
         spec = target.owner.spec
         parts["delivery"] = _tree(getattr(spec, "delivery", None))
         parts["substitution"] = _tree(getattr(spec, "substitution", None)) or None
-        parts["substitute"] = self.substituted(plugin) if spec.substitute else None
-        parts["downstream"] = self._downstream(plugin)
+        parts["downstream"] = downstream = self._downstream(plugin)
+        on_cluster = downstream["variables"] if downstream is not None else {}
+        variables = self.substituted(plugin) if spec.substitute else {}
+        parts["substitute"] = {name: each for name, each in variables.items() if name not in on_cluster}
         return parts
 
     def hash(self, plugin: PluginDecision, values: dict[str, Any]) -> str | None:
@@ -167,36 +169,31 @@ class Inputs:
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        program = self._owner(plugin).program
-        if program is None or not any(each.template.downstream for each in program.steps):
+        binder = self._binders.of(self._owner(plugin))
+        if binder is None or not binder.program.reads_cluster:
             return None
-        options = {name: self._written(plugin, each) for name, each in plugin.options.items()}
-        variables = {
-            each.name: each.written
-            for each in program.variables
-            if each.template is not None and each.template.downstream
-        }
-        bound = {each.name: each for each in self.bound(plugin)}
-        steps = {each.name: each for each in program.steps}
-        known = {
-            name: each.value
-            for name, each in bound.items()
-            if each.missing is None and not steps[name].template.downstream
-        }
+        frame = binder.frame(plugin.cluster, plugin.name)
+        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
+        if not of_cluster:
+            return None
+        program = binder.program
+        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
+        values = dict(zip((each.name for each in program.steps), frame.values, strict=True))
         return {
             "options": {name: written for name, written in options.items() if written is not None},
-            "variables": variables,
-            "bindings": {
-                name: _tree(program.written[name].binding) for name in sorted(bound) if steps[name].template.downstream
+            "variables": {each.name: each.written for each in program.variables if _reads(each.template, of_cluster)},
+            "bindings": {name: _tree(program.written[name].binding) for name in sorted(of_cluster)},
+            "names": {
+                name: value
+                for name, value in sorted(values.items())
+                if name not in of_cluster and value.__class__ is not Missing
             },
-            "names": known,
         }
 
-    def _written(self, plugin: PluginDecision, decision: OptionDecision) -> Any:
+    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> Any:
         """What is written for an option, where a value of the cluster is in it."""
         items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-        templates = [self._template(plugin, item) for item in items]
-        if not any(each is not None and each.downstream for each in templates):
+        if not any(_reads(self._template(plugin, item), of_cluster) for item in items):
             return None
         return [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
 
@@ -233,6 +230,17 @@ class Inputs:
         """The options and variables whose values are secret."""
         options = [name for name, each in plugin.options.items() if has_secret(each.value)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _filled_in(program: Program, frame: Frame) -> Iterator[tuple[str, Any]]:
+    for each in program.variables:
+        value = each.template.make(frame) if each.template is not None else each.written
+        if value.__class__ is not Missing:
+            yield each.name, value
+
+
+def _reads(template: Template | None, names: set[str]) -> bool:
+    return template is not None and not names.isdisjoint(template.names)
 
 
 def _tree(record: Any) -> Any:

@@ -5,7 +5,7 @@ Outputs are those of the version that was last healthy; where no state tells, of
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import structs
 
 from fleetform.engine.bind import Binder
 from fleetform.engine.fields import Field
@@ -17,7 +17,7 @@ from fleetform.engine.programs import Program
 from fleetform.engine.sources import Source
 from fleetform.engine.version import Choice
 from fleetform.model.results.bindings import Missing
-from fleetform.model.results.decisions import Revision
+from fleetform.model.results.decisions import Gate, Revision
 from fleetform.model.shape import did_you_mean
 
 # An owner and the name of its plugin on a cluster.
@@ -32,10 +32,11 @@ class Binders:
         snapshot = prepared.snapshot
         self._world = World(prepared.fields, self._output, snapshot.observed)
         self._binders: dict[Owner, Binder] = {}
-        self._producers: dict[tuple[str, str], dict[Cluster, Producer]] = {}
+        self._producers: dict[tuple[str, str], dict[Cluster, dict[tuple[str, str], Producer]]] = {}
         self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
-        # Of the plugins on the way to an output that is being read; None while one is being made.
-        self._frames: dict[Owner, Frame | None] = {}
+        # Of outputs on the way to one that is being read; None while one is being made.
+        self._frames: dict[tuple[Owner, str], Frame | None] = {}
+        self._looking: set[Owner] = set()
 
     def of(self, owner: Owner) -> Binder | None:
         """What binds an owner's names; nothing where mentions are text (B6)."""
@@ -48,25 +49,31 @@ class Binders:
             found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._world)
         return found
 
-    def producer(self, cluster: Cluster, definition: str) -> Producer | None:
-        """Whose plugin of a definition is on a cluster; of several the oldest."""
+    def producers(self, cluster: Cluster, definition: str) -> list[Producer]:
+        """Whose plugins of a definition are on a cluster; of two that claim one release, the older one's."""
         organization = cluster.ref.organization
         found = self._producers.get((organization, definition))
         if found is None:
             found = {}
             for owner in self._prepared.owners.values():
                 if owner.definition == definition and owner.object.ref.organization == organization:
+                    target = self._prepared.target(owner, _chosen(self._prepared.choices[owner]))
+                    release = (target.release_namespace, target.release_name)
                     for home, name, _ in homes(self._prepared, owner):
-                        found.setdefault(home, (owner, name))
+                        found.setdefault(home, {}).setdefault(release, (owner, name))
             self._producers[organization, definition] = found
-        return found.get(cluster)
+        return list(found.get(cluster, {}).values())
 
     def _output(self, cluster: Cluster, definition: str, output: str) -> Field | Missing:
-        producer = self.producer(cluster, definition)
-        if producer is None:
+        producers = self.producers(cluster, definition)
+        if not producers:
             message = f"there is no plugin of {definition} on the cluster"
             return Missing("dependency", message, f"install {definition} there, or give a default")
-        owner, name = producer
+        if len(producers) > 1:
+            owners = ", ".join(sorted(owner.object.ref.name for owner, _ in producers))
+            message = f"there are several plugins of {definition} on the cluster, of {owners}"
+            return Missing("value-type", message, "let one of them install another definition there")
+        owner, name = producers[0]
         revision = self._revision(owner, cluster, name)
         if revision is None:
             return Missing("dependency", f"{name} has no version", "")
@@ -75,23 +82,56 @@ class Binders:
             message = f"{definition} {revision.version} has no output {output}"
             has = f"it has {', '.join(sorted(offered)[:6])}" if offered else "it has none"
             return Missing("config-missing", message, did_you_mean(output, sorted(offered), has))
-        value = self._value(owner, cluster, name, output, offered[output])
-        return value if isinstance(value, Missing) else Field(value, owner.object)
+        return self._read(owner, cluster, name, output, offered[output])
 
-    def _value(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Any:
-        outermost = not self._frames
+    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Missing:
+        asked, outermost = (owner, output), not self._frames
         try:
-            if owner not in self._frames:
-                self._frames[owner] = None
-                self._frames[owner] = self._binder(owner).frame(cluster, name)
-            frame = self._frames[owner]
+            if asked not in self._frames:
+                self._frames[asked] = None
+                self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
+            frame = self._frames[asked]
             if frame is None:
                 # Validation names the cycle; here it must only come to an end.
-                return Missing("value-type", f"the output {output} of {name} depends on itself", "break the cycle")
-            return source.value(frame)
+                return Missing("value-type", f"the output {output} of {name} depends on itself", told=True)
+            value = source.value(frame)
+            if isinstance(value, Missing):
+                what = f"the output {output} of {owner.definition}: {value.message}"
+                return value if value.told else structs.replace(value, message=what)
+            return Field(value, owner.object)
         finally:
             if outermost:
                 self._frames.clear()
+
+    def of_cluster(self, owner: Owner, cluster: Cluster, plugin: str) -> set[str]:
+        """The names that stand for something read on the cluster itself, or are made of one that does."""
+        binder = self._binder(owner)
+        found: set[str] = set()
+        if not binder.program.reads_cluster or owner in self._looking:
+            return found
+        self._looking.add(owner)
+        frame = binder.frame(cluster, plugin)
+        for step in binder.program.steps:
+            output = step.source.output(frame)
+            if (
+                not found.isdisjoint(step.template.names)
+                or step.source.on_cluster(frame)
+                or (output is not None and self._is_read_on(cluster, *output))
+            ):
+                found.add(step.name)
+        self._looking.discard(owner)
+        return found
+
+    def _is_read_on(self, cluster: Cluster, definition: str, output: str) -> bool:
+        """Whether an output is made of what is read on the cluster."""
+        for owner, name in self.producers(cluster, definition)[:1]:
+            revision = self._revision(owner, cluster, name)
+            source = self._offered(owner, revision).get(output) if revision is not None else None
+            if source is None:
+                return False
+            frame = self._binder(owner).frame(cluster, name, source.steps)
+            return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
+        return False
 
     def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
         snapshot = self._prepared.snapshot
@@ -107,3 +147,7 @@ class Binders:
             found = self._binder(owner).program.outputs(revision.object.spec.outputs or (), revision.object)
             self._outputs[owner, revision] = found
         return found
+
+
+def _chosen(choice: Choice | Gate) -> Revision | Gate:
+    return choice.revision if isinstance(choice, Choice) else choice

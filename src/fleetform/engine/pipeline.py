@@ -300,11 +300,16 @@ def _decide_own(
     if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
         value_of = valuing = Valuing(owner.program, case.frame, case.cluster, owner.definition, revision.version)
     positions = sharing.positions(shared)
+    told = {each.item for each in shared.skipped}
     own = []
     for name, entries in touched.items():
         position = positions.get(name)
         if valuing is not None and owner.program is not None:
-            skipped += [Skipped(item, "left-out") for item, _ in entries if valuing.is_left_out(item)]
+            settled = shared.options[position] if position is not None else None
+            # What is the same on every cluster is told there.
+            varying = (*settled.below, *settled.above) if settled is not None and settled.decision is None else ()
+            left_out = [item for item, _ in (*entries, *varying) if valuing.is_left_out(item)]
+            skipped += [Skipped(item, "left-out") for item in left_out if item not in told]
             entries = valuing.spoken(entries)
         if position is not None:
             own.append(_decide_here(shared.options[position], entries, value_of, valuing))

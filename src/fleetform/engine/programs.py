@@ -50,7 +50,7 @@ class Step(NamedTuple):
     section: Section
     path: Path
     template: Template
-    object: Make
+    source: Source
 
 
 class Variable(NamedTuple):
@@ -85,6 +85,11 @@ class Program:
             self._slots[name] = len(self.steps)
             self.steps.append(step)
         refs = [each.binding.plugin_output_ref for each in self.written.values()]
+        self.reads_cluster = any(
+            each.binding.plugin_output_ref is not None
+            or (each.section == "downstream" and each.binding.object_field_ref is not None)
+            for each in self.written.values()
+        )
         # The definitions whose outputs are read.
         self.producers = sorted({each.definition for each in refs if each is not None})
         self.varying = [(index, each.template.make) for index, each in enumerate(self.steps) if each.template.varies]
@@ -129,10 +134,26 @@ class Program:
                 ref = each.object_field_ref
                 # An object that the plugin itself makes is on the cluster.
                 here = object_field(self.compile, each.name, ref, at, self.homes)
-                found[each.name] = either(here, field_on_cluster(self.compile, each.name, ref, at))
+                source = either(here, field_on_cluster(self.compile, each.name, ref, at))
+                names = tuple(name for part in parts_of(ref) for name in mentions_in(part, dialect=self.dialect))
+                source = source._replace(names=names)
             elif each.value is not UNSET:
-                found[each.name] = literal(self.compile, each.value, at)
+                source = literal(self.compile, each.value, at)
+            else:
+                continue
+            found[each.name] = source._replace(steps=self._needed(source.names))
         return found
+
+    def _needed(self, names: Iterable[str]) -> list[tuple[int, Make]]:
+        """The steps that vary and that names stand on, in order."""
+        needed: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in self._slots and name not in needed:
+                needed.add(name)
+                waiting += self.steps[self._slots[name]].template.names
+        return [each for each in self.varying if self.steps[each[0]].name in needed]
 
     def _in_order(self) -> list[str]:
         """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
@@ -158,7 +179,8 @@ class Program:
         cycle = next((each for each in self.cycles if name in each), None)
         if cycle is not None:
             message = f"{name} stands for nothing: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
-            return Step(name, section, path, Template(constant(Missing("value-type", message, "", at))), constant(None))
+            nothing = constant(Missing("value-type", message, "", at, told=True))
+            return Step(name, section, path, Template(nothing), Source(nothing))
         mentioned = mentions_of(binding, self.dialect)
         if section == "control-plane":
             crossed = [each for each in mentioned if each in self.written and self.written[each].section != section]
@@ -171,9 +193,10 @@ class Program:
             self._finished(binding, source.value, at),
             tuple(dict.fromkeys(mentioned)),
             here or any(each.varies for each in templates),
-            on_cluster or any(each.downstream for each in templates),
+            # What another plugin offers may be optional there.
+            binding.optional or binding.plugin_output_ref is not None or any(each.optional for each in templates),
         )
-        return Step(name, section, path, template, source.object)
+        return Step(name, section, path, template, source)
 
     def _source(self, binding: Binding, section: Section, at: At) -> Source:
         if binding.object_field_ref is not None:
@@ -191,7 +214,7 @@ class Program:
             slot = self._slots.get(name)
             if slot is not None:
                 step = self.steps[slot]
-                return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.downstream)
+                return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.optional)
             found = given(name)
             if found is not None:
                 return found

@@ -5,11 +5,13 @@ Every part of a reference may mention names itself (R3-17).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from fleetform.engine.expand import ExpandError, as_text
-from fleetform.engine.fields import Field, FieldError, Reference, find_in, tree_of
+from fleetform.engine.fields import Field, FieldError, Reference
 from fleetform.engine.frames import Frame
 from fleetform.engine.templates import Template, constant
 from fleetform.model.kinds.definition import ObjectFieldRef
@@ -22,18 +24,27 @@ Make = Callable[[Any], Any]
 # Compiles what an owner wrote at a place; None where it is text and nothing else.
 Compile = Callable[[Any, At], Template | None]
 Read = Callable[[Frame], Field | Missing]
+_NOTHING = "stands for nothing"
 
 
 class Source(NamedTuple):
-    """What reads a value, and what tells the object that it is read from, if any."""
+    """What reads a value, what tells the object that it is read from, if any, and whether it is read on the cluster.
+
+    output tells the definition and the output that are read, where one is. Of what a definition offers, names are those
+    that it mentions, and steps make these and all that they stand on.
+    """
 
     value: Make
-    object: Make
+    object: Make = constant(None)
+    on_cluster: Make = constant(False)
+    names: tuple[str, ...] = ()
+    output: Make = constant(None)
+    steps: Sequence[tuple[int, Make]] = ()
 
 
 def literal(compile_: Compile, written: Any, at: At) -> Source:
     template = compile_(written, at)
-    return Source(template.make if template is not None else constant(written), constant(None))
+    return Source(template.make, names=template.names) if template is not None else Source(constant(written))
 
 
 def parts_of(ref: ObjectFieldRef) -> tuple[str | None, ...]:
@@ -67,10 +78,10 @@ def cluster_field(compile_: Compile, name: str, path: str, at: At) -> Source:
         if isinstance(texts, Missing):
             return texts
         try:
-            return Field(find_in(tree_of(frame.cluster), texts[0]), frame.cluster)
+            return frame.world.fields.of_cluster(frame.cluster, texts[0])
         except FieldError as error:
             # Without the cluster's name, so that validation can tell of many clusters at once.
-            message = f"{name} stands for nothing: the cluster has no {texts[0]}"
+            message = f"{name} {_NOTHING}: the cluster has no {texts[0]}"
             return Missing("config-missing", message, error.hint, at)
 
     return _source(read)
@@ -86,11 +97,15 @@ def plugin_output(compile_: Compile, name: str, ref: PluginOutputRef, at: At) ->
             return texts
         found = frame.world.output_of(frame.cluster, ref.definition, texts[0])
         if isinstance(found, Missing):
-            return Missing(found.gate, f"{name} stands for nothing: {found.message}", found.do, at)
+            return found if found.told else structs.replace(found, message=f"{name} {_NOTHING}: {found.message}", at=at)
         field: Field = found
         return field
 
-    return _source(read)
+    def output(frame: Frame) -> tuple[str, str] | None:
+        texts = _texts(name, parts, frame, at)
+        return None if isinstance(texts, Missing) else (ref.definition, texts[0])
+
+    return _source(read)._replace(output=output)
 
 
 def field_on_cluster(compile_: Compile, name: str, ref: ObjectFieldRef, at: At) -> Source:
@@ -108,49 +123,54 @@ def field_on_cluster(compile_: Compile, name: str, ref: ObjectFieldRef, at: At) 
             do = "it is read once the cluster is reached; a state export brings what was read (--state)"
             return Missing("downstream", message, do, at)
         if seen[name] is None:
-            return Missing("config-missing", f"{name} stands for nothing: there is no {where}", "add it there", at)
+            return Missing("config-missing", f"{name} {_NOTHING}: there is no {where}", "add it there", at)
         return Secret(None, seen[name]) if texts[1] == "Secret" else seen[name]
 
-    return Source(value, constant(None))
+    return Source(value, on_cluster=constant(True))
 
 
 def either(first: Source, second: Source) -> Source:
     """The first, or where it has nothing the second."""
 
     def value(frame: Frame) -> Any:
+        return (second if is_second(frame) else first).value(frame)
+
+    def is_second(frame: Frame) -> bool:
         found = first.value(frame)
-        return second.value(frame) if found.__class__ is Missing and found.gate == "config-missing" else found
+        return found.__class__ is Missing and found.gate == "config-missing"
 
-    return Source(value, first.object)
-
-
-def _makes(compile_: Compile, written: Iterable[Any], at: At) -> list[Make]:
-    return [literal(compile_, each, at).value for each in written]
+    return Source(value, first.object, is_second)
 
 
-def _texts(name: str, parts: Iterable[Make], frame: Frame, at: At) -> list[Any] | Missing:
+def _makes(compile_: Compile, written: Iterable[str | None], at: At) -> list[Any]:
+    """What makes each part of a reference; one that mentions nothing stands for itself."""
+    compiled = [(each, compile_(each, at)) for each in written]
+    return [template.make if template is not None else each for each, template in compiled]
+
+
+def _texts(name: str, parts: Iterable[Any], frame: Frame, at: At) -> list[Any] | Missing:
     """The parts of a reference as texts."""
     found: list[Any] = []
     for part in parts:
-        value = part(frame)
+        value = part if part is None or part.__class__ is str else part(frame)
         if value is None or value.__class__ is str:
             found.append(value)
         elif isinstance(value, Missing):
             return value
         elif isinstance(value, Secret):
             # It would stand in every message about what it leads to.
-            message = f"{name} stands for nothing: its reference mentions a secret"
+            message = f"{name} {_NOTHING}: its reference mentions a secret"
             return Missing("value-type", message, "refer to objects by names that are no secrets", at)
         else:
             try:
                 found.append(as_text(value, name))
             except ExpandError:
-                return Missing("value-type", f"{name} stands for nothing: its reference is no text", "", at)
+                return Missing("value-type", f"{name} {_NOTHING}: its reference is no text", "", at)
     return found
 
 
 def _nothing(name: str, error: FieldError, at: At) -> Missing:
-    return Missing("config-missing", f"{name} stands for nothing: {error.message}", error.hint, at)
+    return Missing("config-missing", f"{name} {_NOTHING}: {error.message}", error.hint, at)
 
 
 def _source(read: Read) -> Source:

@@ -17,12 +17,15 @@ from fleetform.model.results.decisions import Secret
 
 
 class Template(NamedTuple):
-    """What makes a value out of a frame (one plugin on one cluster), the names it mentions, and on what it depends."""
+    """What makes a value out of a frame (one plugin on one cluster), the names it mentions, and whether that varies.
+
+    optional says that it may make nothing without a fault.
+    """
 
     make: Callable[[Any], Any]
     names: tuple[str, ...] = ()
     varies: bool = False
-    downstream: bool = False
+    optional: bool = False
 
 
 # What a name stands for, as a template of its own.
@@ -60,7 +63,7 @@ def _compile_text(text: str, name_of: NameOf, dialect: Dialect, at: At | None) -
 
 def _made_of(make: Callable[[Any], Any], inside: Sequence[Template]) -> Template:
     names = tuple(dict.fromkeys(name for each in inside for name in each.names))
-    return Template(make, names, any(each.varies for each in inside), any(each.downstream for each in inside))
+    return Template(make, names, any(each.varies for each in inside), any(each.optional for each in inside))
 
 
 def constant(value: Any) -> Callable[[Any], Any]:

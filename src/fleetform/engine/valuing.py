@@ -48,7 +48,7 @@ class Valuing:
 
     def is_left_out(self, item: Item) -> bool:
         template = self._program.template(item) if self._program is not None else None
-        if template is None or not template.names:
+        if template is None or not template.optional:
             return False
         value = template.make(self._frame)
         return value.__class__ is Missing and not value.gate

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.files import OUTPUT_MARK
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
+# Marks folders of which nothing is input.
+_NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
 
 
 class SourceFile(NamedTuple):
@@ -66,18 +69,18 @@ def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
         return
     prefix = os.path.normpath(f"git:{ref}/{folder}")
     try:
-        found = sorted(files_at(ref, folder, ENDINGS), key=lambda file: file[0].split("/"))
+        found = sorted(files_at(ref, folder, (*ENDINGS, OUTPUT_MARK)), key=lambda file: file[0].split("/"))
     except NoFolderError as error:
         yield Diagnostic("empty-input", f"cannot read {name}: {error.message}", error.hint, at=Place(name))
         return
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return
-    charts = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] == "Chart.yaml"}
+    not_ours = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
     for path, content in found:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
-        if not hidden and not any("/".join(steps[:depth]) in charts for depth in range(len(steps))):
+        if not hidden and not any("/".join(steps[:depth]) in not_ours for depth in range(len(steps))):
             yield SourceFile(f"{prefix}/{path}", content)
 
 
@@ -87,7 +90,7 @@ def _read_folder(folder: str) -> Iterator[SourceFile | Diagnostic]:
 
 
 def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diagnostic]:
-    """Files below a folder by name. A Helm chart's folder holds templates, not manifests, and is left alone."""
+    """Files below a folder by name. A chart holds templates and no manifests, and what was rendered is no input."""
     try:
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -95,7 +98,7 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
         yield _unreadable(folder, _reason(error), "check its permissions")
         return
     identity = (status.st_dev, status.st_ino)
-    if identity in above or any(entry.name == "Chart.yaml" for entry in entries):
+    if identity in above or any(entry.name in _NOT_INPUT for entry in entries):
         return
     for entry in entries:
         path = os.path.normpath(entry.path)

@@ -6,6 +6,9 @@ import os
 import stat
 import tempfile
 
+# Lies in a folder that rendered objects were written to, so that nobody reads them as a fleet.
+OUTPUT_MARK = ".fleetform-output"
+
 
 class LocalFiles:
     """The files of this machine."""

@@ -68,7 +68,7 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:
         report.error("bad-name", f"{binding.name} can never be mentioned", "leave out ) and $(", *path, "name")
-    if binding.object_field_ref is not None:
+    if binding.object_field_ref is not None and written.section == "control-plane":
         _lint_reference(report, binding.object_field_ref, (*path, "objectFieldRef"))
 
 

@@ -119,6 +119,8 @@ def _lint_unbound(decisions: Decisions) -> Iterator[Diagnostic]:
     found: dict[tuple[Object[Any], str], list[tuple[PluginDecision, Missing]]] = {}
     for plugin in decisions.plugins.values():
         for missing in (plugin.upgrade or plugin).missing:
+            if missing.told:
+                continue
             found.setdefault((plugin.target.owner, missing.message), []).append((plugin, missing))
     for (owner, message), where in found.items():
         clusters = _listed([each.cluster.ref.name for each, _ in where])

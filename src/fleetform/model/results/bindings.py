@@ -16,12 +16,14 @@ class Missing(Struct, frozen=True, eq=False, gc=False):
     """Why a name stands for nothing on a cluster, the gate that this is, and what to do.
 
     Without a gate nothing is wrong: an optional name has nothing to stand for, and whatever mentions it is left out.
+    told says that validation tells of it by itself, at the place where it is to be mended.
     """
 
     gate: str
     message: str
     do: str = ""
     at: At | None = None
+    told: bool = False
 
 
 class Bound(Struct, frozen=True, eq=False, gc=False):
