@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_bindings,
     measure_check,
     measure_configs,
     measure_decide,
@@ -23,6 +24,7 @@ MEASUREMENTS = {
     "edit": measure_edit,
     "versions": measure_versions,
     "configs": measure_configs,
+    "bindings": measure_bindings,
     "envsubst": measure_envsubst,
     "check": measure_check,
     "start": measure_start,

@@ -1,0 +1,79 @@
+"""Binding names on a large fleet, beyond what deciding their values takes; and hashing what plugins are made of.
+
+Run as a module with a number of clusters it measures one size in this process and prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from typing import Any
+
+from bench.bound import NAMES, bound_fleet
+from bench.calibrate import best_of, calibrate, clock
+from bench.fresh import run_fresh
+from bench.table import Row, at_most, plainly
+from fleetform.engine.homes import homes
+from fleetform.engine.inputs import Inputs, values_tree
+from fleetform.engine.outputs import Binders
+from fleetform.engine.pipeline import decide
+from fleetform.engine.prepare import Prepared
+from fleetform.model.results.decisions import Decisions
+
+SIZES = (1_000, 10_000)
+PLUGINS = 10
+TITLE = f"Bindings: {SIZES[-1]:,} clusters × {PLUGINS} plugins × {NAMES} names"
+
+
+def rows() -> list[Row]:
+    fewer, most = (run_fresh("bench.measure_bindings", clusters) for clusters in SIZES)
+    loop, plugins = most["loop"], most["plugins"]
+    beyond, before = (each["bound"] - each["plain"] for each in (most, fewer))
+    return [
+        at_most(f"{plugins:,} plugins, {NAMES} names each, beyond the same values by cluster", beyond, 2, "s", loop),
+        plainly("  a plugin", beyond / plugins * 1e6, "µs", loop),
+        plainly("  of that, what names stand for", most["frames"], "s", loop),
+        plainly("  the fleet with names", most["bound"], "s", loop),
+        plainly("  the fleet with values by cluster", most["plain"], "s", loop),
+        at_most("growth: ten times the clusters, time", beyond / before, 10, "×"),
+        at_most(f"hashes of {most['distinct']:,} distinct inputs", most["hashes"], 4, "s", loop),
+        plainly("  a plugin", most["hashes"] / plugins * 1e6, "µs", loop),
+        at_most("growth: ten times the plugins, hashes", most["hashes"] / fewer["hashes"], 10, "×"),
+    ]
+
+
+def measure(clusters: int) -> dict[str, Any]:
+    bound, plain = bound_fleet(clusters, PLUGINS)
+    # A plugin that holds a secret has no hash.
+    open_, _ = bound_fleet(clusters, PLUGINS, secrets=False)
+    loop = calibrate()
+    measured: dict[str, Any] = {
+        "loop": loop,
+        "plain": best_of(3, partial(decide, plain)),
+        "bound": best_of(3, partial(decide, bound)),
+        "frames": best_of(3, partial(_frames, Prepared(bound))),
+    }
+    decisions = decide(open_)
+    assert not any(plugin.gates or plugin.missing for plugin in decisions.plugins.values())
+    seconds, hashes = clock(partial(_hashes, decisions))
+    return {**measured, "plugins": len(decisions.plugins), "hashes": seconds, "distinct": len(hashes)}
+
+
+def _frames(prepared: Prepared) -> None:
+    """What every name stands for on every cluster, and nothing else."""
+    binders = Binders(prepared)
+    for owner in prepared.owners.values():
+        binder = binders.of(owner)
+        assert binder is not None
+        for cluster, name, _ in homes(prepared, owner):
+            binder.frame(cluster, name)
+
+
+def _hashes(decisions: Decisions) -> set[str | None]:
+    inputs = Inputs(decisions)
+    return {inputs.hash(plugin, values_tree(plugin.options)) for plugin in decisions.plugins.values()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(int(sys.argv[1]))))

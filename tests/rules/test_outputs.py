@@ -1,0 +1,212 @@
+"""Outputs: what a plugin offers to others on its cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from bound import (
+    HOST,
+    a_cluster,
+    bound_fleet,
+    bound_on,
+    config_map,
+    definition_of,
+    fleet_and,
+    gates_on,
+    lines_of,
+    option_on,
+    preset,
+    told,
+)
+from fleetform.app.fleet import Fleet
+from fleetform.ports import KnownState
+from fleets import documents, plugin_on
+
+FROM_CA = "[{name: X, pluginOutputRef: {definition: ca, output: issuer}}]"
+
+
+def with_producer(
+    outputs: str, bindings: str | None = None, consumer: str = FROM_CA, state: KnownState | None = None, **files: str
+) -> Fleet:
+    """A plugin that offers outputs, and one that reads them."""
+    producer = documents(preset("[]", bindings, name="ca"), definition_of("ca", outputs))
+    return fleet_and({"preset": preset(HOST, consumer), "producer": producer, **files}, state)
+
+
+@pytest.mark.rule("R3-4")
+@pytest.mark.parametrize(
+    ("outputs", "bindings", "expected"),
+    [
+        ("[{name: issuer, value: root}]", None, "root"),
+        ("[{name: issuer, value: ca-$(CLUSTER_NAME)}]", None, "ca-eu-1"),
+        ("[{name: issuer, value: '$(ORGANIZATION)-$$(X)'}]", None, "acme-$(X)"),
+        ("[{name: issuer, value: $(NAME)}]", "[{name: NAME, value: n-$(cluster.labels.region)}]", "n-eu"),
+        ("[{name: issuer, value: $(A)}]", "[{name: A, value: a$(B)}, {name: B, value: b$(CLUSTER_NAME)}]", "abeu-1"),
+        ("[{name: issuer, objectFieldRef: {kind: ConfigMap, name: c, fieldPath: /data/k}}]", None, "from-c"),
+        (
+            "[{name: issuer, objectFieldRef: {kind: ConfigMap, name: $(C), fieldPath: /data/k}}]",
+            "[{name: C, value: c}]",
+            "from-c",
+        ),
+        ("[{name: issuer, objectFieldReference: {kind: ConfigMap, name: c, path: .data.k}}]", None, "from-c"),
+    ],
+)
+def test_an_output_is_made_with_the_names_of_the_plugin_that_offers_it(
+    outputs: str, bindings: str | None, expected: str
+) -> None:
+    fleet = with_producer(outputs, bindings, c=config_map("c", k="from-c"))
+    assert not fleet.findings
+    assert (option_on(fleet), gates_on(fleet)) == (expected, [])
+    source = bound_on(fleet)["X"].source
+    assert source is not None
+    assert str(source.ref) == "PluginPreset/acme/ca"
+
+
+@pytest.mark.rule("R3-4")
+def test_an_output_keeps_its_type() -> None:
+    fleet = with_producer("[{name: issuer, value: {a: [1, true]}}]")
+    assert bound_on(fleet)["X"].value == {"a": [1, True]}
+
+
+@pytest.mark.rule("R3-4")
+def test_names_of_the_one_that_reads_mean_nothing_in_an_output() -> None:
+    fleet = with_producer("[{name: issuer, value: $(MINE)}]", "[]", FROM_CA[:-1] + ", {name: MINE, value: m}]")
+    missing = bound_on(fleet)["X"].missing
+    assert missing is not None
+    assert "$(MINE) is not bound" in missing.message
+
+
+@pytest.mark.rule("R3-4", "B17")
+def test_an_output_of_a_plugin_that_is_not_there_is_waited_for_on_that_cluster_alone() -> None:
+    only_eu = preset("[]", None, name="ca").replace(
+        "clusterSelector: {}", "clusterSelector: {matchLabels: {region: eu}}"
+    )
+    fleet = with_producer("[]", producer=documents(only_eu, definition_of("ca", "[{name: issuer, value: i}]")))
+    assert (option_on(fleet), option_on(fleet, cluster="eu-2")) == ("i", "i")
+    assert gates_on(fleet, "us-1") == ["dependency"]
+    (waits,) = plugin_on(fleet, "us-1").waits
+    assert waits.message == "X stands for nothing: there is no plugin of ca on the cluster"
+    assert waits.do == "install ca there, or give a default"
+
+
+@pytest.mark.rule("R3-4", "R3-26")
+@pytest.mark.parametrize(("more", "value"), [("default: none", "none"), ("optional: true", None)])
+def test_a_default_stands_in_for_a_plugin_that_is_not_there(more: str, value: str | None) -> None:
+    fleet = bound_fleet(HOST, f"{FROM_CA[:-2]}, {more}}}]")
+    assert gates_on(fleet) == []
+    assert (option_on(fleet) or None) == value
+
+
+@pytest.mark.rule("R3-4")
+def test_an_output_that_is_not_offered_names_those_that_are() -> None:
+    fleet = with_producer("[{name: isuer, value: a}, {name: zone, value: b}]")
+    (gate,) = plugin_on(fleet, "eu-1").gates
+    assert (gate.gate, gate.message, gate.do) == (
+        "config-missing",
+        "X stands for nothing: ca 1.0.0 has no output issuer",
+        "did you mean isuer?",
+    )
+    (gate,) = plugin_on(with_producer("[{name: b, value: a}, {name: a, value: b}]"), "eu-1").gates
+    assert gate.do == "it has a, b"
+    (gate,) = plugin_on(with_producer("[]"), "eu-1").gates
+    assert gate.do == "it has none"
+
+
+@pytest.mark.rule("R3-4")
+def test_outputs_are_passed_on_over_several_plugins() -> None:
+    middle = documents(preset("[]", FROM_CA, name="mid"), definition_of("mid", "[{name: passed, value: 'via $(X)'}]"))
+    bindings = "[{name: X, pluginOutputRef: {definition: mid, output: passed}}]"
+    fleet = with_producer("[{name: issuer, value: root}]", None, bindings, middle=middle)
+    assert option_on(fleet) == "via root"
+    absent = bound_fleet(HOST, bindings, middle=middle)
+    assert (gates_on(absent), gates_on(absent, owner="mid")) == (["dependency"], ["dependency"])
+
+
+@pytest.mark.rule("R3-4")
+def test_many_outputs_over_many_plugins_are_read_at_once() -> None:
+    """Each plugin's names are bound once for an output, not once for each way that leads to it."""
+    files = {}
+    for number in range(12):
+        reads = [
+            f"{{name: N{each}, pluginOutputRef: {{definition: d{number + 1}, output: o{each}}}}}" for each in "abc"
+        ]
+        reads = reads if number < 11 else [f"{{name: N{each}, value: {each}}}" for each in "abc"]
+        offers = ", ".join(f"{{name: o{each}, value: $(N{each})}}" for each in "abc")
+        owner = preset("[{name: host, value: $(Nc)}]", f"[{', '.join(reads)}]", name=f"d{number}")
+        files[f"d{number}"] = documents(owner, definition_of(f"d{number}", f"[{offers}]"))
+    assert option_on(fleet_and(files), owner="d0") == "c"
+
+
+# ---- Which version's
+
+
+TWO = documents(
+    preset("[]", None, name="ca"),
+    definition_of("ca", "[{name: issuer, value: old}]", "1.0.0"),
+    definition_of("ca", "[{name: issuer, value: new}]", "2.0.0"),
+)
+
+
+@pytest.mark.rule("B17")
+def test_without_a_state_the_outputs_are_those_of_the_wanted_version() -> None:
+    assert option_on(with_producer("[]", producer=TWO)) == "new"
+
+
+@pytest.mark.rule("B17")
+def test_with_a_state_the_outputs_are_those_of_the_version_that_was_last_healthy() -> None:
+    state = KnownState(
+        admitted={("acme", "eu-1", "ca-eu-1"): {"version": "2.0.0"}}, healthy={("acme", "eu-1", "ca-eu-1"): "1.0.0"}
+    )
+    fleet = with_producer("[]", state=state, producer=TWO)
+    assert [option_on(fleet, cluster=each) for each in ("eu-1", "eu-2")] == ["old", "new"]
+
+
+@pytest.mark.rule("B17", "B16")
+def test_a_field_that_the_plugin_makes_itself_is_read_on_the_cluster() -> None:
+    outputs = "[{name: issuer, objectFieldRef: {kind: Service, name: ca, fieldPath: /spec/clusterIP}}]"
+    assert gates_on(with_producer(outputs)) == ["downstream"]
+    state = KnownState(observed={("acme", "eu-1", "ca-eu-1"): {"issuer": "10.0.0.9"}})
+    fleet = with_producer(outputs, state=state)
+    assert (option_on(fleet), gates_on(fleet)) == ("10.0.0.9", [])
+    assert gates_on(fleet, "us-1") == ["downstream"]
+
+
+# ---- Circles
+
+
+def circle(*names: str, selectors: dict[str, str] | None = None) -> dict[str, str]:
+    """Plugins that each read an output of the next."""
+    files = {}
+    for name, following in zip(names, (*names[1:], names[0]), strict=True):
+        bindings = f"[{{name: X, pluginOutputRef: {{definition: {following}, output: out}}}}]"
+        owner = preset("[]", bindings, name=name)
+        if selectors is not None:
+            owner = owner.replace("clusterSelector: {}", f"clusterSelector: {selectors[name]}")
+        files[name] = documents(owner, definition_of(name, "[{name: out, value: $(X)}]"))
+    return files
+
+
+@pytest.mark.rule("B17")
+@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
+def test_plugins_that_wait_for_each_other_are_rejected_by_name(names: tuple[str, ...]) -> None:
+    fleet = fleet_and(circle(*names))
+    (message,) = [each.message for each in fleet.errors]
+    assert message == f"{' → '.join((*names, names[0]))} wait for each other's outputs on eu-1"
+    assert lines_of(fleet, "output-cycle") == [[9] * len(names)]
+    for name in names:
+        assert gates_on(fleet, owner=name) == ["value-type"]
+
+
+@pytest.mark.rule("B17")
+def test_plugins_that_share_no_cluster_form_no_circle() -> None:
+    selectors = {"a": "{matchLabels: {region: eu}}", "b": "{matchLabels: {region: us}}"}
+    fleet = fleet_and(circle("a", "b", selectors=selectors))
+    assert not fleet.errors
+    assert (gates_on(fleet, "eu-1", "a"), gates_on(fleet, "us-1", "b")) == (["dependency"], ["dependency"])
+
+
+@pytest.mark.rule("B17")
+def test_a_circle_is_told_once_however_many_clusters_it_is_on() -> None:
+    clusters = documents(*(a_cluster(f"c{number}") for number in range(9)))
+    fleet = fleet_and({"clusters": clusters, **circle("a", "b")})
+    assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on c0"]

@@ -1,0 +1,193 @@
+"""Corners where names, sources and other systems' manifests meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bound import bound_fleet, config_map, preset, thing
+from command import Runner
+from fleetform.app.convert import convert, losses
+from fleetform.app.fleet import Fleet
+from fleetform.engine.inputs import values_tree
+from fleetform.ports import KnownState
+from fleets import BASE, CLUSTERS, fleet_of, fleet_with, plugin_on
+
+DOWNSTREAM = (
+    "  bindings: [{name: NODE, objectFieldRef: {kind: Service, namespace: lb, name: it, fieldPath: /status/ip}}]\n"
+)
+
+
+def seen(value: Any) -> KnownState:
+    return KnownState(
+        observed={("acme", "eu-1", "web-eu-1"): {"NODE": value}, ("acme", "eu-1", "ca-eu-1"): {"ip": value}}
+    )
+
+
+def hash_of(fleet: Fleet) -> str | None:
+    plugin = plugin_on(fleet, "eu-1")
+    return fleet.inputs.hash(plugin, values_tree(plugin.options))
+
+
+@pytest.mark.rule("B16")
+@pytest.mark.parametrize(
+    "web",
+    [
+        preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM),
+        preset("[]", more="  substitute: {IP: $(NODE)}\n" + DOWNSTREAM),
+        preset("[{name: host, value: $(X)}]", "[{name: X, pluginOutputRef: {definition: ca, output: ip}}]"),
+        preset("[{name: host, value: $(X)}]", "[{name: X, pluginOutputRef: {definition: ca, output: made}}]"),
+    ],
+    ids=["option", "variable", "output", "output-of-a-name"],
+)
+def test_what_is_read_on_a_cluster_does_not_move_the_hash(web: str) -> None:
+    ca = BASE["definition.yaml"].replace("name: web", "name: ca") + (
+        "  outputs:\n"
+        "  - {name: ip, objectFieldRef: {kind: Service, name: it, fieldPath: /status/ip}}\n"
+        "  - {name: made, value: 'x-$(NODE)'}\n"
+    )
+    of_ca = preset("[]", more=DOWNSTREAM, name="ca")
+    files = {**BASE, "preset.yaml": web, "ca.yaml": ca, "of-ca.yaml": of_ca}
+    both = KnownState(
+        observed={("acme", "eu-1", name): {"NODE": "1.1.1.1", "ip": "1.1.1.1"} for name in ("web-eu-1", "ca-eu-1")}
+    )
+    other = KnownState(
+        observed={("acme", "eu-1", name): {"NODE": "2.2.2.2", "ip": "2.2.2.2"} for name in ("web-eu-1", "ca-eu-1")}
+    )
+    hashes = {hash_of(fleet_of(files, state=each)) for each in (None, both, other)}
+    assert len(hashes) == 1
+    assert None not in hashes
+    written_otherwise = fleet_of({**files, "preset.yaml": web.replace("$(NODE)", "y$(NODE)").replace("$(X)", "y$(X)")})
+    assert hash_of(written_otherwise) not in hashes
+
+
+@pytest.mark.rule("R3-3")
+def test_an_object_on_the_cluster_may_be_in_any_namespace_there() -> None:
+    fleet = fleet_with(preset=preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM))
+    assert fleet.errors == ()
+    assert (
+        plugin_on(
+            fleet_of(
+                {**BASE, "preset.yaml": preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM)},
+                state=seen("10.0.0.1"),
+            ),
+            "eu-1",
+        )
+        .options["host"]
+        .value
+        == "10.0.0.1"
+    )
+
+
+@pytest.mark.rule("R3-4")
+def test_of_several_plugins_that_could_be_meant_none_is() -> None:
+    ca = BASE["definition.yaml"].replace("name: web", "name: ca") + "  outputs: [{name: it, value: x}]\n"
+    reads = preset("[{name: host, value: $(X)}]", "[{name: X, pluginOutputRef: {definition: ca, output: it}}]")
+    one, two = (
+        preset(name="ca"),
+        preset(name="second", definition="ca").replace("optionValues", "releaseName: second\n    optionValues"),
+    )
+    alone = fleet_with(preset=reads, ca=ca, one=one)
+    assert plugin_on(alone, "eu-1").options["host"].value == "x"
+    both = plugin_on(fleet_with(preset=reads, ca=ca, one=one, two=two), "eu-1")
+    assert [each.message for each in both.missing] == [
+        "X stands for nothing: there are several plugins of ca on the cluster, of ca, second"
+    ]
+    # One that loses its release to the other is none.
+    claimed = fleet_with(preset=reads, ca=ca, one=one, two=preset(name="second", definition="ca"))
+    assert plugin_on(claimed, "eu-1").options["host"].value == "x"
+
+
+@pytest.mark.rule("S37")
+def test_what_is_left_out_on_one_cluster_says_so() -> None:
+    optional = "[{name: X, value: $(cluster.labels.only-here), optional: true}]"
+    clusters = CLUSTERS.replace("labels: {region: eu, tier: gold}", "labels: {region: eu, tier: gold, only-here: a}")
+    fleet = bound_fleet("[{name: host, value: $(X)}]", optional, clusters=clusters)
+    assert plugin_on(fleet, "eu-1").skipped == ()
+    assert [(each.item.text, each.reason) for each in plugin_on(fleet, "us-1").skipped] == [("host", "left-out")]
+
+
+@pytest.mark.rule("S35")
+def test_what_a_kustomization_reaches_is_no_input() -> None:
+    files = {
+        "fleet/definition.yaml": BASE["definition.yaml"].replace(
+            "manifests: {path: ./manifests}", "kustomize: {path: ./over}"
+        ),
+        "fleet/clusters.yaml": CLUSTERS,
+        "fleet/preset.yaml": BASE["preset.yaml"],
+        "fleet/over/kustomization.yaml": "resources: [../theirs, ../one/file.yaml]\n",
+        "fleet/theirs/kustomization.yaml": "resources: [all.yaml, ../deeper]\n",
+        "fleet/theirs/all.yaml": config_map("theirs"),
+        "fleet/deeper/all.yaml": "not: a manifest\n",
+        "fleet/one/file.yaml": config_map("one"),
+        "fleet/one/other.yaml": config_map("other"),
+    }
+    fleet = fleet_of(files)
+    assert fleet.errors == ()
+    assert sorted(ref.name for ref in fleet.snapshot.others) == ["other"]
+
+
+@pytest.mark.parametrize("dialect", ["greenhouse.sap/v1alpha1", "fleet.squaremo.dev/v1alpha1"])
+def test_a_misspelt_selector_of_another_system_selects_nothing(dialect: str) -> None:
+    kind, spec = {
+        "greenhouse.sap/v1alpha1": (
+            "PluginPreset",
+            "spec: {clusterSelector: {matchlabels: {a: b}}, plugin: {pluginDefinition: web}}",
+        ),
+        "fleet.squaremo.dev/v1alpha1": (
+            "Module",
+            "spec: {selector: {matchlabels: {a: b}}, sync: {source: {git: {url: 'https://x.y', version: {tag: v1}}}}}",
+        ),
+    }[dialect]
+    fleet = fleet_of({**BASE, "preset.yaml": thing(kind, "it", spec, version=dialect)})
+    assert [(each.code, each.hint) for each in fleet.errors] == [("unknown-field", "did you mean matchLabels?")]
+    assert fleet.decisions.plugins == {}
+
+
+@pytest.mark.rule("S23")
+def test_a_pin_may_name_a_build() -> None:
+    build = BASE["definition.yaml"].replace("1.0.0", "1.0.0+build.5")
+    pinned = BASE["preset.yaml"].replace(
+        "{name: web}\n    optionValues", "{name: web, version: VERSION}\n    optionValues"
+    )
+    for wanted in ("1.0.0+build.5", "v1.0.0+build.5", "1.0.0", "=1.0.0"):
+        fleet = fleet_of({**BASE, "definition.yaml": build, "preset.yaml": pinned.replace("VERSION", wanted)})
+        assert plugin_on(fleet, "eu-1").version == "1.0.0+build.5", wanted
+
+
+@pytest.mark.rule("B31")
+def test_what_selects_nothing_is_converted_to_what_selects_nothing() -> None:
+    module = """\
+apiVersion: fleet.squaremo.dev/v1alpha1
+kind: Module
+metadata: {name: it, namespace: default}
+spec:
+  controlPlaneBindings: [{name: A, value: "$$ and $$(B)"}]
+  sync:
+    source: {git: {url: https://git.example.com/it, version: {tag: v1.0.0}}}
+    bindings: [{name: N, objectFieldRef: {kind: Node, name: first, fieldPath: /x}}]
+"""
+    clusters = CLUSTERS.replace("namespace: acme", "namespace: default")
+    fleet = fleet_of({"module.yaml": module, "clusters.yaml": clusters})
+    texts = {each.path: each.text() for each in convert(fleet)}
+    assert [each.message for each in losses(fleet) if "travel" in each.message] != []
+    again = fleet_of(texts)
+    assert again.errors == ()
+    assert again.decisions.plugins == {}
+    [converted] = again.snapshot.presets.values()
+    assert converted.spec.control_plane_bindings[0].value == "$ and $$(B)"
+
+
+def test_a_folder_of_rendered_objects_is_no_input(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEETFORM_CACHE_DIR", str(tmp_path / "cache"))
+    run = Runner(tmp_path / "fleet", capsys, monkeypatch)
+    run.folder.mkdir()
+    run.write(**{name.removesuffix(".yaml"): text for name, text in BASE.items()})
+    run.write(manifests__all=config_map("it"))
+    before = run("validate", "-o", "json").json["counts"]
+    assert run("render", "web", "--output-dir", "out").code == 0
+    assert (run.folder / "out/eu-1/web-eu-1/configmap-it.yaml").exists()
+    assert run("validate", "-o", "json").json["counts"] == before
