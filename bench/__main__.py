@@ -13,6 +13,7 @@ from bench import (
     measure_envsubst,
     measure_load,
     measure_peers,
+    measure_render,
     measure_start,
     measure_versions,
 )
@@ -26,6 +27,7 @@ MEASUREMENTS = {
     "configs": measure_configs,
     "bindings": measure_bindings,
     "envsubst": measure_envsubst,
+    "render": measure_render,
     "check": measure_check,
     "start": measure_start,
     "load": measure_load,

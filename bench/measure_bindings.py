@@ -1,4 +1,4 @@
-"""Binding names on a large fleet, beyond what deciding their values takes; and hashing what plugins are made of.
+"""Binding names on a large fleet, and deciding with them; and hashing what plugins are made of.
 
 Run as a module with a number of clusters it measures one size in this process and prints JSON.
 """
@@ -15,7 +15,7 @@ from bench.calibrate import best_of, calibrate, clock
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
 from fleetform.engine.homes import homes
-from fleetform.engine.inputs import Inputs, values_tree
+from fleetform.engine.inputs import Inputs
 from fleetform.engine.outputs import Binders
 from fleetform.engine.pipeline import decide
 from fleetform.engine.prepare import Prepared
@@ -29,17 +29,17 @@ TITLE = f"Bindings: {SIZES[-1]:,} clusters × {PLUGINS} plugins × {NAMES} names
 def rows() -> list[Row]:
     fewer, most = (run_fresh("bench.measure_bindings", clusters) for clusters in SIZES)
     loop, plugins = most["loop"], most["plugins"]
-    beyond, before = (each["bound"] - each["plain"] for each in (most, fewer))
+    beyond = most["bound"] - most["plain"]
     return [
-        at_most(f"{plugins:,} plugins, {NAMES} names each, beyond the same values by cluster", beyond, 2, "s", loop),
-        plainly("  a plugin", beyond / plugins * 1e6, "µs", loop),
-        plainly("  of that, what names stand for", most["frames"], "s", loop),
-        plainly("  the fleet with names", most["bound"], "s", loop),
-        plainly("  the fleet with values by cluster", most["plain"], "s", loop),
-        at_most("growth: ten times the clusters, time", beyond / before, 10, "×"),
+        at_most(f"binding {plugins:,} plugins × {NAMES} names", most["frames"], 2, "s", loop),
+        plainly("  a name", most["frames"] / plugins / NAMES * 1e6, "µs", loop),
+        at_most("  growth: ten times the clusters", most["frames"] / fewer["frames"], 11, "×"),
+        plainly("deciding the fleet with names", most["bound"], "s", loop),
+        plainly("  with the same values written by cluster", most["plain"], "s", loop),
+        plainly("  so names take, with their options", beyond, "s", loop),
         at_most(f"hashes of {most['distinct']:,} distinct inputs", most["hashes"], 4, "s", loop),
         plainly("  a plugin", most["hashes"] / plugins * 1e6, "µs", loop),
-        at_most("growth: ten times the plugins, hashes", most["hashes"] / fewer["hashes"], 10, "×"),
+        at_most("  growth: ten times the plugins", most["hashes"] / fewer["hashes"], 11, "×"),
     ]
 
 
@@ -72,7 +72,7 @@ def _frames(prepared: Prepared) -> None:
 
 def _hashes(decisions: Decisions) -> set[str | None]:
     inputs = Inputs(decisions)
-    return {inputs.hash(plugin, values_tree(plugin.options)) for plugin in decisions.plugins.values()}
+    return {inputs.hash(plugin) for plugin in decisions.plugins.values()}
 
 
 if __name__ == "__main__":

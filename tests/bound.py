@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.inputs import Inputs, values_tree
+from fleetform.engine.inputs import Inputs
 from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.decisions import Decisions, PluginKey, Secret
@@ -109,7 +109,7 @@ def in_plain(value: Any) -> Any:
 
 def hash_on(fleet: Fleet, cluster: str = "eu-1", owner: str = "web") -> str | None:
     plugin = plugin_on(fleet, cluster, owner)
-    return fleet.inputs.hash(plugin, values_tree(plugin.options))
+    return fleet.inputs.hash(plugin)
 
 
 def told(fleet: Fleet, code: str) -> list[str]:
@@ -158,7 +158,7 @@ def everything(decisions: Decisions) -> dict[PluginKey, Any]:
                 for each in inputs.bound(plugin)
             ],
             exact(in_plain(inputs.substituted(plugin))),
-            inputs.hash(plugin, values_tree(plugin.options)),
+            inputs.hash(plugin),
         )
         for key, plugin in decisions.plugins.items()
     }

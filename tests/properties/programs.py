@@ -146,10 +146,11 @@ class Simple:
         found = self._source(binding)
         if not isinstance(found, Nothing):
             return self._as(found, binding.as_) if binding.as_ is not None else found
-        if found.gate != "config-missing":
+        if found.gate not in ("config-missing", ""):
             return found
         if binding.default is not UNSET:
-            return simply(binding.default, self.value)
+            made = simply(binding.default, self.value)
+            return self._as(made, binding.as_) if binding.as_ is not None and not isinstance(made, Nothing) else made
         return Nothing("") if binding.optional else found
 
     def _source(self, binding: Binding) -> Any:

@@ -155,3 +155,49 @@ def test_what_was_read_on_a_cluster_reaches_its_plugins_alone() -> None:
     assert decided_again(base, base, None, states[0]) == {"web-eu-1"}
     assert decided_again(base, base, *states) == {"web-eu-1"}
     assert decided_again(base, base, states[0], None) == {"web-eu-1"}
+
+
+# ---- What is read through others
+
+
+READS = preset(HOST, "[{name: X, pluginOutputRef: {definition: ca, output: out}}]")
+
+
+@pytest.mark.rule("R3-8")
+@pytest.mark.parametrize("bindings", [None, "[]"])
+def test_an_object_that_an_output_reads_reaches_those_that_read_the_output(bindings: str | None) -> None:
+    outputs = field_of("ConfigMap", "c", "/data/k").replace("name: X", "name: out")
+    base = {"preset": READS, "ca": documents(preset("[]", bindings, name="ca"), definition_of("ca", outputs))}
+    found = decided_again({**base, "c": config_map("c", k="1")}, {**base, "c": config_map("c", k="2")})
+    assert found >= everywhere("web")
+
+
+@pytest.mark.rule("R3-8")
+def test_a_definition_that_a_binding_reads_reaches_it() -> None:
+    base = {"preset": preset(HOST, field_of("PluginDefinition", "other", "/spec/version"))}
+    one, other = definition_of("other"), definition_of("other", version="1.2.0")
+    assert decided_again({**base, "d": one}, {**base, "d": other}) == everywhere("web")
+
+
+@pytest.mark.rule("R3-8")
+def test_another_systems_cluster_that_bears_the_clusters_name_is_read_again() -> None:
+    ref = "{apiVersion: x.io/v1, kind: Cluster, name: $(CLUSTER_NAME), fieldPath: /spec/h}"
+    base = {"preset": preset(HOST, f"[{{name: X, objectFieldRef: {ref}, default: d}}]")}
+    one, two = (thing("Cluster", "eu-1", f"spec: {{h: {each}}}", version="x.io/v1") for each in "ab")
+    assert decided_again({**base, "o": one}, {**base, "o": two}) >= {"web-eu-1"}
+
+
+@pytest.mark.rule("R3-8", "B17")
+def test_outputs_of_the_healthy_version_that_change_reach_those_that_read_them() -> None:
+    state = KnownState(healthy={("acme", "eu-1", "ca-eu-1"): "1.0.0"})
+    newer = definition_of("ca", "[{name: out, value: new}]", "2.0.0")
+    base = {"preset": READS, "ca": documents(preset("[]", None, name="ca"), newer)}
+    old, older = (definition_of("ca", f"[{{name: out, value: {each}}}]") for each in ("old", "older"))
+    assert decided_again({**base, "d": old}, {**base, "d": older}, state, state) >= {"web-eu-1"}
+
+
+@pytest.mark.rule("B16")
+def test_true_that_was_one_is_another_observation() -> None:
+    one, other = (KnownState(observed={("acme", "eu-1", "web-eu-1"): {"X": each}}) for each in (1, True))
+    base = {"preset": preset("[{name: args, value: [$(X)]}]", more=SERVICE)}
+    assert decided_again(base, base, one, other) == {"web-eu-1"}

@@ -7,13 +7,12 @@ import hashlib
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.inputs import values_tree
 from fleets import BASE, fleet_with, override, plugin_on
 
 
 def hash_of(fleet: Fleet, cluster: str = "eu-1") -> str:
     plugin = plugin_on(fleet, cluster)
-    found = fleet.inputs.hash(plugin, values_tree(plugin.options))
+    found = fleet.inputs.hash(plugin)
     assert found is not None
     return found
 

@@ -19,6 +19,7 @@ from bound import (
     told,
 )
 from fleetform.app.fleet import Fleet
+from fleetform.engine.sources import OUTPUT
 from fleetform.ports import KnownState
 from fleets import documents, plugin_on
 
@@ -165,7 +166,7 @@ def test_with_a_state_the_outputs_are_those_of_the_version_that_was_last_healthy
 def test_a_field_that_the_plugin_makes_itself_is_read_on_the_cluster() -> None:
     outputs = "[{name: issuer, objectFieldRef: {kind: Service, name: ca, fieldPath: /spec/clusterIP}}]"
     assert gates_on(with_producer(outputs)) == ["downstream"]
-    state = KnownState(observed={("acme", "eu-1", "ca-eu-1"): {"issuer": "10.0.0.9"}})
+    state = KnownState(observed={("acme", "eu-1", "ca-eu-1"): {f"{OUTPUT}issuer": "10.0.0.9", "issuer": "a binding's"}})
     fleet = with_producer(outputs, state=state)
     assert (option_on(fleet), gates_on(fleet)) == ("10.0.0.9", [])
     assert gates_on(fleet, "us-1") == ["downstream"]

@@ -9,10 +9,15 @@ import pytest
 from bound import bound_fleet, config_map, preset, thing
 from command import Runner
 from fleetform.app.convert import convert, losses
+from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.engine.hashing import input_hash
 from fleetform.engine.inputs import values_tree
+from fleetform.engine.sources import OUTPUT
+from fleetform.model.results.decisions import Secret
 from fleetform.ports import KnownState
-from fleets import BASE, CLUSTERS, fleet_of, fleet_with, plugin_on
+from fleets import BASE, CLUSTERS, fleet_of, fleet_with, override, plugin_on
 
 DOWNSTREAM = (
     "  bindings: [{name: NODE, objectFieldRef: {kind: Service, namespace: lb, name: it, fieldPath: /status/ip}}]\n"
@@ -20,14 +25,14 @@ DOWNSTREAM = (
 
 
 def seen(value: Any) -> KnownState:
-    return KnownState(
-        observed={("acme", "eu-1", "web-eu-1"): {"NODE": value}, ("acme", "eu-1", "ca-eu-1"): {"ip": value}}
-    )
+    """What was read on eu-1, for either plugin."""
+    read = {"NODE": value, f"{OUTPUT}ip": value}
+    return KnownState(observed={("acme", "eu-1", name): read for name in ("web-eu-1", "ca-eu-1")})
 
 
 def hash_of(fleet: Fleet) -> str | None:
     plugin = plugin_on(fleet, "eu-1")
-    return fleet.inputs.hash(plugin, values_tree(plugin.options))
+    return fleet.inputs.hash(plugin)
 
 
 @pytest.mark.rule("B16")
@@ -49,13 +54,8 @@ def test_what_is_read_on_a_cluster_does_not_move_the_hash(web: str) -> None:
     )
     of_ca = preset("[]", more=DOWNSTREAM, name="ca")
     files = {**BASE, "preset.yaml": web, "ca.yaml": ca, "of-ca.yaml": of_ca}
-    both = KnownState(
-        observed={("acme", "eu-1", name): {"NODE": "1.1.1.1", "ip": "1.1.1.1"} for name in ("web-eu-1", "ca-eu-1")}
-    )
-    other = KnownState(
-        observed={("acme", "eu-1", name): {"NODE": "2.2.2.2", "ip": "2.2.2.2"} for name in ("web-eu-1", "ca-eu-1")}
-    )
-    hashes = {hash_of(fleet_of(files, state=each)) for each in (None, both, other)}
+    one, other = seen("1.1.1.1"), seen("2.2.2.2")
+    hashes = {hash_of(fleet_of(files, state=each)) for each in (None, one, other)}
     assert len(hashes) == 1
     assert None not in hashes
     written_otherwise = fleet_of({**files, "preset.yaml": web.replace("$(NODE)", "y$(NODE)").replace("$(X)", "y$(X)")})
@@ -176,7 +176,9 @@ spec:
     assert again.errors == ()
     assert again.decisions.plugins == {}
     [converted] = again.snapshot.presets.values()
-    assert converted.spec.control_plane_bindings[0].value == "$ and $$(B)"
+    bindings = converted.spec.control_plane_bindings
+    assert bindings is not None
+    assert bindings[0].value == "$ and $$(B)"
 
 
 def test_a_folder_of_rendered_objects_is_no_input(
@@ -191,3 +193,140 @@ def test_a_folder_of_rendered_objects_is_no_input(
     assert run("render", "web", "--output-dir", "out").code == 0
     assert (run.folder / "out/eu-1/web-eu-1/configmap-it.yaml").exists()
     assert run("validate", "-o", "json").json["counts"] == before
+
+
+# ---- Hashes
+
+
+@pytest.mark.rule("B16")
+@pytest.mark.parametrize(
+    "web",
+    [
+        preset("[{name: host, value: '$(NODE)-$(cluster.labels.region)'}]", more=DOWNSTREAM),
+        preset(
+            "[{name: host, value: $(NODE)}]", more=DOWNSTREAM.replace("name: it", "name: it-$(cluster.labels.region)")
+        ),
+        preset("[{name: host, value: '$(NODE)-$(R)'}]", "[{name: R, value: $(cluster.labels.region)}]", DOWNSTREAM),
+    ],
+    ids=["beside", "in-the-reference", "by-name"],
+)
+def test_what_is_known_beside_a_value_of_the_cluster_is_part_of_the_hash(web: str) -> None:
+    moved = CLUSTERS.replace("region: eu, tier: gold", "region: ap, tier: gold")
+    assert hash_of(fleet_with(preset=web)) != hash_of(fleet_with(preset=web, clusters=moved))
+
+
+@pytest.mark.rule("B16")
+def test_names_that_nothing_mentions_do_not_move_the_hash() -> None:
+    bindings = "[{name: UNUSED, objectFieldRef: {kind: ConfigMap, name: c, fieldPath: /data/k}}]"
+    web = preset("[{name: host, value: $(NODE)}]", bindings, DOWNSTREAM)
+    hashes = {hash_of(fleet_with(preset=web, c=config_map("c", k=each))) for each in ("1", "2")}
+    assert len(hashes) == 1
+    assert None not in hashes
+
+
+@pytest.mark.rule("B16", "B18")
+def test_a_secret_on_the_cluster_does_not_take_the_hash_away_once_it_is_read() -> None:
+    web = preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM.replace("kind: Service", "kind: Secret"))
+    files = {**BASE, "preset.yaml": web}
+    assert hash_of(fleet_of(files)) == hash_of(fleet_of(files, state=seen("x"))) is not None
+
+
+@pytest.mark.rule("B3")
+def test_another_delivery_of_the_organization_is_another_input() -> None:
+    organization = thing(
+        "Organization", "acme", "spec: {defaultDelivery: {DELIVERY}}", version="fleetform.dev/v1alpha1"
+    )
+    hashes = {
+        hash_of(fleet_with(o=organization.replace("{DELIVERY}", each)))
+        for each in ("{flux: {mode: Pull}}", "{flux: {mode: Hub}}")
+    }
+    assert len(hashes | {hash_of(fleet_with())}) == 3
+
+
+@pytest.mark.rule("B3")
+def test_the_hash_of_many_is_the_hash_of_each() -> None:
+    """What is encoded once for many plugins comes to the same as all of it at once."""
+    fleet = fleet_with(
+        preset=preset("[{name: host, value: $(cluster.labels.region)}, {name: labels, value: {a: 1.5}}]")
+    )
+    for plugin in fleet.decisions.plugins.values():
+        values = values_tree(plugin.options)
+        assert fleet.inputs.values(plugin) == values
+        assert fleet.inputs.hash(plugin) == input_hash({**fleet.inputs.parts(plugin), "values": values})
+
+
+# ---- Parts, defaults, observations, namespaces
+
+
+@pytest.mark.rule("R3-26")
+@pytest.mark.parametrize("item", ["{path: labels.x, value: ok}", "{path: labels.x, strategy: Remove}"])
+def test_an_override_mends_a_part_that_mentions_what_is_not_bound(item: str) -> None:
+    web = preset("[{name: labels.x, value: $(NOPE)}]")
+    blocked = plugin_on(fleet_with(preset=web), "eu-1")
+    assert [each.gate for each in blocked.gates] == ["config-missing"]
+    mended = plugin_on(fleet_with(preset=web, o=override("o", f"[{item}]")), "eu-1")
+    assert mended.gates == ()
+
+
+@pytest.mark.rule("R3-24")
+def test_a_default_is_converted_as_the_value_would_be() -> None:
+    missing = "objectFieldRef: {kind: ConfigMap, name: none, fieldPath: /data/k}"
+    fleet = bound_fleet("[{name: host, value: $(X)}]", f"[{{name: X, {missing}, default: {{a: 1}}, as: json}}]")
+    assert plugin_on(fleet, "eu-1").options["host"].value == '{"a":1}'
+
+
+@pytest.mark.rule("S37")
+def test_a_default_stands_in_for_an_optional_name_that_stands_for_nothing() -> None:
+    bindings = "[{name: O, value: $(cluster.labels.none), optional: true}, {name: X, value: 'x-$(O)', default: d}]"
+    fleet = bound_fleet("[{name: host, value: $(X)}]", bindings)
+    assert plugin_on(fleet, "eu-1").options["host"].value == "d"
+
+
+@pytest.mark.rule("B15")
+def test_a_module_does_not_read_what_is_another_organizations() -> None:
+    module = """\
+apiVersion: fleet.squaremo.dev/v1alpha1
+kind: Module
+metadata: {name: it, namespace: NAMESPACE}
+spec:
+  selector: {}
+  controlPlaneBindings: [{name: A, objectFieldRef: {kind: ConfigMap, name: c, fieldPath: /data/k}}]
+  sync:
+    source: {git: {url: https://git.example.com/it, version: {tag: v1.0.0}}}
+    package: {kustomize: {path: ., substitute: {A: $(A)}}}
+"""
+    clusters = CLUSTERS.replace("namespace: acme", "namespace: default")
+    other = CLUSTERS.partition("---")[0].replace("namespace: acme", "namespace: globex")
+    files = {"clusters.yaml": clusters, "other.yaml": other}
+
+    def read(namespace: str) -> list[Any]:
+        held = config_map("c", namespace, k="theirs")
+        fleet = fleet_of({**files, "m.yaml": module.replace("NAMESPACE", namespace), "c.yaml": held})
+        plugin = fleet.decisions.plugins["default", "eu-1", "it-eu-1"]
+        return [each.value if each.missing is None else each.missing.gate for each in fleet.inputs.bound(plugin)]
+
+    assert read("infra") == ["theirs"]
+    assert read("globex") == ["config-missing"]
+
+
+@pytest.mark.rule("R3-18")
+@pytest.mark.parametrize("path", ["/spec/overrides/0/value", "/spec/overrides", "/spec"])
+def test_what_people_write_as_values_is_secret_to_those_who_read_it(path: str) -> None:
+    ref = f"objectFieldRef: {{kind: PluginOverride, name: o, fieldPath: {path}}}"
+    reads = preset("[{name: host, value: $(X)}]", f"[{{name: X, {ref}, as: json}}]")
+    fleet = fleet_with(preset=reads, o=override("o", "[{path: token, value: hunter2}]"))
+    assert isinstance(plugin_on(fleet, "eu-1").options["host"].value, Secret)
+
+
+# ---- What a change is
+
+
+def test_two_changes_of_what_bindings_read_are_two_changes() -> None:
+    def cluster(host: str, note: str = "") -> str:
+        metadata = f"metadata: {{name: one, annotations: {{note: '{note}'}}}}"
+        return f"apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n{metadata}\nspec: {{host: {host}}}\n"
+
+    base = fleet_of({"c.yaml": cluster("a")})
+    sides = [cluster("a"), cluster("b"), cluster("c"), cluster("a", "x"), cluster("a", "y")]
+    ids = [diff(base, fleet_of({"c.yaml": each}), Scope(None))["changeId"] for each in sides]
+    assert len(set(ids)) == len(ids)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fleetform.app.causes import Sides, cause_of
-from fleetform.app.compare import OptionChange, PluginChange, compare
+from fleetform.app.compare import OptionChange, PluginChange, VariableChange, compare
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.manifest_changes import ManifestChanges
@@ -21,7 +21,10 @@ from fleetform.app.views import (
     object_ref,
 )
 from fleetform.engine.effects import Effects
+from fleetform.engine.fields import version_of
 from fleetform.engine.hashing import CHANGE_ID, content_hash
+from fleetform.engine.inputs import has_secret
+from fleetform.engine.names import api_group
 from fleetform.engine.span import span_between
 from fleetform.engine.versions import parse_version
 from fleetform.model.kinds.definition import PluginDefinitionSpec
@@ -87,6 +90,7 @@ def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bo
         "version": versions,
         "breaking": breaking,
         "options": [_option_change_view(Sides(before, after, change), each) for each in change.options],
+        "variables": [_variable_change_view(each) for each in change.variables],
         "also": list(change.also),
         "configs": _configs_of(change),
         "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
@@ -102,6 +106,13 @@ def _option_change_view(sides: Sides, change: OptionChange) -> View:
         "to": _shown(change.after, secret),
         "cause": cause_of(sides, change),
     }
+
+
+def _variable_change_view(change: VariableChange) -> View:
+    values = (change.before, change.after)
+    secret = any(map(has_secret, values))
+    before, after = (dict(MASKED) if secret and each is not ABSENT else masked(each) for each in values)
+    return {"name": change.name, "from": before, "to": after}
 
 
 def _shown(decision: OptionDecision | None, secret: bool) -> Any:
@@ -151,6 +162,7 @@ def signature(view: View) -> str:
         "action": view["action"],
         "version": view["version"],
         "options": [[each["path"], each["from"], each["to"], _cause_name(each["cause"])] for each in view["options"]],
+        "variables": view["variables"],
         "also": view["also"],
         "configs": view["configs"],
         "blocked": [[each["gate"], each["message"]] for each in view["blocked"]],
@@ -262,13 +274,26 @@ def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
     return CHANGE_ID + content_hash([[*key, new.get(key, "absent")] for key in keys if old.get(key) != new.get(key)])
 
 
-def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str], str]:
+def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
+    """What every object says that may make a difference: all that bindings may read, annotations included."""
+    organizations = set(fleet.organizations)
     counted = [
         each
         for each in fleet.snapshot.objects
-        if scope.offers(each.ref) and each.ref.kind not in (*_NOT_PART_OF_A_CHANGE, "Secret")
+        # A namespace of no organization may be a module's own.
+        if (scope.offers(each.ref) or each.ref.organization not in organizations)
+        and each.ref.kind not in (*_NOT_PART_OF_A_CHANGE, "Secret")
     ]
-    return {
-        (str(each.ref), each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""): content_of(each)
-        for each in counted
-    }
+    return {_identity(each): content_hash([content_of(each), _annotations(each)]) for each in counted}
+
+
+def _annotations(object_: Object[Any]) -> dict[str, str]:
+    """Those that people write for themselves: our own are stamps, which say when and not what."""
+    written = object_.metadata.annotations or {}
+    return {key: value for key, value in written.items() if not key.startswith("fleetform.dev/")}
+
+
+def _identity(object_: Object[Any]) -> tuple[str, str, str]:
+    """What is one object on both sides: objects of two groups may bear one name, versions of a definition do."""
+    version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else ""
+    return str(object_.ref), api_group(version_of(object_)), version

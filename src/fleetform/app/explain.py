@@ -95,7 +95,7 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "organization": plugin.organization,
         "cluster": plugin.cluster.ref.name,
         "definition": plugin.target.definition,
-        "target": {"version": plugin.version, "inputHash": inputs.hash(plugin, values)},
+        "target": {"version": plugin.version, "inputHash": inputs.hash(plugin)},
         "admitted": fleet.state.admitted.get((plugin.organization, plugin.cluster.ref.name, plugin.name)),
         "appliedOverrides": applied_view(plugin, options),
         "values": masked(values),

@@ -96,7 +96,7 @@ def plugin_view(fleet: Fleet, plugin: PluginDecision) -> View:
         "spec": spec,
         "status": {
             "version": plugin.version,
-            "inputHash": fleet.inputs.hash(plugin, values),
+            "inputHash": fleet.inputs.hash(plugin),
             "values": masked(values),
             "appliedOverrides": applied_view(plugin, options),
             "configReferences": [config_reference(each) for each in plugin.configs.effective],
@@ -175,7 +175,7 @@ def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
 
 def _wanted_hash(fleet: Fleet, plugin: PluginDecision) -> str | None:
     wanted = plugin.upgrade or plugin
-    return fleet.inputs.hash(wanted, values_tree(wanted.options))
+    return fleet.inputs.hash(wanted)
 
 
 def _overrides(fleet: Fleet, scope: Scope) -> Iterator[View]:

@@ -45,7 +45,8 @@ def object_view(object_: Object[Any], status: View | None = None, known: Known |
 
 def content_of(object_: Object[Any]) -> str:
     """A hash of what an object says, labels included; plain secrets count, and do not show."""
-    if object_.spec is None:
+    if object_.content is not None:
+        # Bindings read all of it.
         return content_hash(object_.content)
     return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])
 

@@ -15,6 +15,7 @@ from fleetform.app.errors import NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
 from fleetform.engine.fields import FieldError, find_in
 from fleetform.engine.paths import set_in_tree, text_of, with_value
+from fleetform.engine.trees import copied
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.model.shape import did_you_mean
@@ -23,7 +24,8 @@ from fleetform.ports import Renders
 # More values than these are not tried one by one.
 _MOST = 200
 _MARK = "fleetform-mark-"
-_NUMBER = 7_310_000
+# Below a million: Helm writes greater ones with an exponent.
+_NUMBER = 731_000
 
 
 class Asked(NamedTuple):
@@ -71,9 +73,11 @@ class _Leaf(NamedTuple):
 
 def parse_asked(text: str) -> Asked:
     """KIND/NAME:/pointer; ValueError says what is wrong."""
-    what, colon, pointer = text.partition(":")
+    # Names of roles may hold a colon themselves.
+    what, colon, rest = text.partition(":/")
+    pointer = f"/{rest}"
     parts = what.split("/")
-    if not colon or not pointer.startswith("/") or len(parts) not in (2, 3) or not all(parts):
+    if not colon or len(parts) not in (2, 3) or not all(parts):
         raise ValueError("write KIND/NAME:/pointer, such as Deployment/web:/spec/replicas")
     return Asked(parts[0], parts[1] if len(parts) == 3 else None, parts[-1], pointer)
 
@@ -187,19 +191,16 @@ def _with(input_: RenderInput, leaves: Sequence[_Leaf]) -> RenderInput:
         if leaf.given:
             tree = with_value(tree, leaf.steps, leaf.mark)
         else:
-            tree = _copy(tree)
+            tree = copied(tree)
             set_in_tree(tree, leaf.steps, leaf.mark)
     return structs.replace(input_, values=tree) if helm else structs.replace(input_, variables=tree)
 
 
-def _copy(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {key: _copy(each) for key, each in tree.items()}
-    return [_copy(each) for each in tree] if isinstance(tree, list) else tree
-
-
 def _marked_at_once(renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked) -> list[_Leaf]:
-    """The values whose marks come out in the field, all marked together; those given first."""
+    """The values whose marks come out in the field, all marked together and then each alone; those given first.
+
+    Alone, because all of them together may take another way through the templates.
+    """
     for given in (True, False):
         marked = [each for each in leaves if each.given is given and not isinstance(each.mark, bool)]
         if marked:
@@ -208,9 +209,17 @@ def _marked_at_once(renders: Renders, input_: RenderInput, leaves: Sequence[_Lea
             if seen is not None and seen is not ABSENT:
                 texts = list(_texts(seen))
                 found = [each for each in marked if any(str(each.mark) in text for text in texts)]
-                if found:
+                alone = renders.render([_with(input_, [each]) for each in found])
+                if found and all(_is_passed(each, _seen(one, asked)) for each, one in zip(found, alone, strict=True)):
                     return found
     return []
+
+
+def _is_passed(leaf: _Leaf, seen: Any) -> bool:
+    """Whether a value's mark comes out in the field."""
+    if seen is None or seen is ABSENT or isinstance(leaf.mark, bool):
+        return False
+    return any(str(leaf.mark) in text for text in _texts(seen))
 
 
 def _texts(tree: Any) -> Iterator[str]:
@@ -236,8 +245,7 @@ def _one_by_one(
         if seen is None:
             untold.append(leaf.steps)
         elif seen is ABSENT or seen != value:
-            passed = seen is not ABSENT and any(str(leaf.mark) in text for text in _texts(seen))
-            causes.append(Cause(leaf.steps, passed and not isinstance(leaf.mark, bool), leaf.given))
+            causes.append(Cause(leaf.steps, _is_passed(leaf, seen), leaf.given))
     return causes, untold
 
 

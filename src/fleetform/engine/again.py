@@ -12,8 +12,10 @@ from fleetform.engine.prepare import Cluster, Prepared, differing
 from fleetform.engine.programs import Program
 from fleetform.engine.references import default_references, instance_configs
 from fleetform.engine.selectors import any_matches
+from fleetform.engine.trees import same_value
 from fleetform.engine.version import Choice
 from fleetform.engine.versions import parse_version
+from fleetform.model.kinds.definition import ObjectFieldRef
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.configs import ConfigReference, Identity
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
@@ -45,13 +47,19 @@ def _bound_otherwise(prepared: Prepared, before: Prepared, changed: set[Object[A
     binding = {object_: owner.program for object_, owner in prepared.owners.items() if owner.program is not None}
     if not binding:
         return set()
-    objects = _changed_objects(prepared.snapshot, before.snapshot)
-    found = {object_ for object_, program in binding.items() if objects and _reads(program, objects)}
+    changes = _Changes(prepared.snapshot, before.snapshot)
+    found = {object_ for object_, program in binding.items() if changes.reach(program, program.references)}
     waiting = {object_: set(program.producers) for object_, program in binding.items() if program.producers}
-    # Outputs may be made of outputs.
+    offering = {each for producers in waiting.values() for each in producers}
+    for object_, owner in prepared.owners.items():
+        if owner.definition in offering and changes.reach_outputs(prepared, owner):
+            found.add(object_)
+    # Outputs may be made of outputs; and any version may be the one that was healthy last.
+    edited = {each.ref.name for each in differing(prepared.snapshot.definitions, before.snapshot.definitions)}
     reached = changed | found
     while True:
         definitions = {owner.definition for owners in (prepared, before) for owner in _of_objects(owners, reached)}
+        definitions |= edited
         more = {object_ for object_, producers in waiting.items() if producers & definitions} - reached
         if not more:
             return reached - changed
@@ -62,33 +70,55 @@ def _of_objects(prepared: Prepared, objects: set[Object[Any]]) -> Iterator[Owner
     return (prepared.owners[each] for each in objects if each in prepared.owners)
 
 
-def _changed_objects(now: Snapshot, then: Snapshot) -> dict[tuple[str, str], set[str]]:
-    """What came, went or is another object now: names by organization and kind."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for field in ("organizations", "clusters", "presets", "plugins", "overrides", "others"):
-        for each in differing(getattr(now, field), getattr(then, field)):
-            found.setdefault((each.ref.organization, each.ref.kind), set()).add(each.ref.name)
-    return found
+class _Changes:
+    """What came, went or is another object now: names by namespace and kind."""
 
+    def __init__(self, now: Snapshot, then: Snapshot) -> None:
+        self._clusters = _named(differing(now.clusters, then.clusters))
+        fields = ("organizations", "definitions", "presets", "plugins", "overrides", "others")
+        self._others = _named(each for field in fields for each in differing(getattr(now, field), getattr(then, field)))
 
-def _reads(program: Program, objects: dict[tuple[str, str], set[str]]) -> bool:
-    """Whether a binding may read one of these objects; each cluster's own is looked at with its cluster."""
-    for ref in program.references:
+    def reach(self, program: Program, references: Iterable[ObjectFieldRef]) -> bool:
+        """Whether references may read what changed; each cluster's own object is looked at with its cluster."""
+        if not self._clusters and not self._others:
+            return False
+        return any(self._may_be_read(program, each) for each in references)
+
+    def reach_outputs(self, prepared: Prepared, owner: Owner) -> bool:
+        """Whether outputs of an owner's definition may read what changed."""
+        outputs = [each for one in prepared.known(owner).values() for each in one.object.spec.outputs or ()]
+        references = [each.object_field_ref for each in outputs if each.object_field_ref is not None]
+        return bool(references) and self.reach(owner.program or Program(owner.object), references)
+
+    def _may_be_read(self, program: Program, ref: ObjectFieldRef) -> bool:
         if mentions(ref.kind, dialect=program.dialect):
             return True
-        names = {name for home in program.homes for name in objects.get((home, ref.kind), ())}
         own = ref.kind == "Cluster" and ref.name == "$(CLUSTER_NAME)"
-        if names and not own and (ref.name in names or mentions(ref.name, dialect=program.dialect)):
-            return True
-    return False
+        computed = bool(mentions(ref.name, dialect=program.dialect))
+        for home in program.homes:
+            names = self._others.get((home, ref.kind), set())
+            names = names if own else names | self._clusters.get((home, ref.kind), set())
+            if names and (computed or ref.name in names):
+                return True
+        return False
+
+
+def _named(objects: Iterable[Object[Any]]) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for each in objects:
+        found.setdefault((each.ref.organization, each.ref.kind), set()).add(each.ref.name)
+    return found
 
 
 def clusters_read_anew(now: Snapshot, then: Snapshot) -> set[Cluster]:
     """Clusters on which something else was read for a plugin (B16)."""
-    if now.observed == then.observed:
+    if now.observed is then.observed:
         return set()
     keys = {
-        key for key in now.observed.keys() | then.observed.keys() if now.observed.get(key) != then.observed.get(key)
+        key
+        for key in now.observed.keys() | then.observed.keys()
+        # true is not 1.
+        if not same_value(dict(now.observed.get(key, {})), dict(then.observed.get(key, {})))
     }
     refs = {Ref("Cluster", organization, cluster) for organization, cluster, _ in keys}
     return {now.clusters[ref] for ref in refs if ref in now.clusters}

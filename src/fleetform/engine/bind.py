@@ -8,7 +8,11 @@ from typing import Any
 from fleetform.engine.frames import Cluster, Frame, World
 from fleetform.engine.programs import Program
 from fleetform.engine.sources import Make
+from fleetform.engine.templates import Template
 from fleetform.model.results.bindings import Bound, Missing
+from fleetform.model.results.decisions import Item
+
+_UNKNOWN = Template(lambda frame: None)
 
 
 class Binder:
@@ -17,12 +21,22 @@ class Binder:
     def __init__(self, program: Program, world: World) -> None:
         self.program, self._world = program, world
         self._organization = program.object.ref.organization
+        # Here, and not with the program, which outlives items.
+        self._templates: dict[Item, Template | None] = {}
         self._shared: list[Any] = [None] * len(program.steps)
         # A frame of no cluster, for what does not vary.
         self.everywhere = Frame(world, self._organization, None, "", self._shared)
         for index, each in enumerate(program.steps):
             if not each.template.varies:
                 self._shared[index] = each.template.make(self.everywhere)
+
+    def template(self, item: Item) -> Template | None:
+        """What an item's value mentions; definitions and configs are written by others, and hold text (R3-22)."""
+        found = self._templates.get(item, _UNKNOWN)
+        if found is _UNKNOWN:
+            by_owner = item.layer.name not in ("default", "config")
+            found = self._templates[item] = self.program.compile(item.value, item.at) if by_owner else None
+        return found
 
     def frame(self, cluster: Cluster, plugin: str, steps: Sequence[tuple[int, Make]] | None = None) -> Frame:
         """What names stand for on a cluster: all of them, or those that some steps make."""

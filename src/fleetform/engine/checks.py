@@ -13,7 +13,7 @@ from fleetform.model.shape import describe
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
-    "secret": (str, Secret),
+    "secret": (str,),
     "bool": (bool,),
     "int": (int,),
     "list": (list,),
@@ -32,11 +32,13 @@ _WORDS = {
 
 
 def breaks_rules(option: Option, value: Any, secret: bool = False) -> str | None:
-    """Which of the option's rules the value breaks, or None. A secret's content is not known, nor ever told."""
+    """Which of the option's rules the value breaks, or None. A secret is judged where it is known, and never told."""
     kind = option.type
-    secret = secret or kind == "secret"
+    secret = secret or kind == "secret" or isinstance(value, Secret)
     if isinstance(value, Secret):
-        return None
+        value = value.plain
+        if value is None:
+            return None
     if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
         got = "something else" if secret else describe(value)
         return f"{option.name} is {_article(kind)} option and must be {_WORDS[kind]}, not {got}"

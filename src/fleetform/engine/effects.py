@@ -91,6 +91,7 @@ class Effects:
     def __init__(self, decisions: Decisions) -> None:
         self._plugins: dict[Object[Any], list[PluginDecision]] = {}
         self._winners: set[Object[Any]] = set()
+        self._left_out: set[Object[Any]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
         speakers: dict[Shared, set[Object[Any]]] = {}

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from binascii import Error as NotBase64
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from fleetform.engine.names import api_group
 from fleetform.engine.paths import get_in, parse_path
-from fleetform.model.kinds import API_VERSION
+from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, Secret, Steps
 from fleetform.model.shape import did_you_mean
 from fleetform.model.snapshot import Snapshot
+
+# How many names are compared with one that is not there, and how many letters must be the same where there are more.
+_FEW, _HEAD = 100, 4
+# What people write into these may be secret, whatever it looks like.
+_HOLD_VALUES = frozenset({"PluginPreset", "Plugin", "PluginOverride"})
 
 
 class FieldError(ValueError):
@@ -55,6 +60,8 @@ class Fields:
         self._snapshot = snapshot
         self._objects: dict[tuple[str, str], dict[str, list[Object[Any]]]] | None = None
         self._known: dict[Reference | tuple[Object[Any], str], Field | FieldError] = {}
+        self._names: dict[tuple[str, str], list[str]] = {}
+        self._taken: frozenset[str] | None = None
 
     def read(self, reference: Reference) -> Field:
         found = self._known.get(reference)
@@ -98,26 +105,51 @@ class Fields:
             # Whether there is such an object is nobody's business here (B15).
             message = f"{wanted.kind} {wanted.name} of {wanted.namespace} is out of reach"
             raise FieldError(message, f"refer to objects of {wanted.homes[0]}")
-        homes = wanted.homes if wanted.namespace is None else (wanted.namespace,)
+        homes = [each for each in wanted.homes if wanted.namespace in (None, each) and self._is_open(each, wanted)]
+        others: list[Object[Any]] = []
         for home in homes:
-            named = self._by_kind().get((home, wanted.kind), {})
-            found = [each for each in named.get(wanted.name, ()) if _is_of(each, wanted.api_version)]
+            named = self._by_kind().get((home, wanted.kind), {}).get(wanted.name, [])
+            found = [each for each in named if _is_of(each, wanted.api_version)]
             if found:
                 return found
-        what = f"there is no {wanted.kind} {wanted.name} in {homes[0]}"
-        raise FieldError(what, self._alternatives(wanted, homes[0]))
+            others += named
+        home = homes[0] if homes else wanted.homes[-1]
+        if others:
+            versions = ", ".join(sorted({version_of(each) for each in others}))
+            message = f"there is no {wanted.kind} {wanted.name} of {wanted.api_version} in {home}"
+            raise FieldError(message, f"there is one of {versions}")
+        what = f"there is no {wanted.kind} {wanted.name} in {home}"
+        raise FieldError(what, self._alternatives(wanted, home))
+
+    def _is_open(self, home: str, wanted: Reference) -> bool:
+        """A module's namespace is looked into only where it is nobody else's (B15)."""
+        if home == wanted.homes[-1]:
+            return True
+        if self._taken is None:
+            kinds = ("organizations", "clusters", "presets", "plugins", "overrides")
+            owned = {ref.organization for kind in kinds for ref in getattr(self._snapshot, kind)}
+            owned |= {ref.organization for ref, _ in self._snapshot.definitions}
+            self._taken = frozenset(owned | {PLATFORM_NAMESPACE})
+        return home not in self._taken
 
     def _alternatives(self, wanted: Reference, home: str) -> str:
-        named = self._by_kind().get((home, wanted.kind), {})
-        if named:
-            return did_you_mean(wanted.name, sorted(named), f"there {_are(sorted(named))}")
-        kinds = sorted(kind for organization, kind in self._by_kind() if organization == home)
+        key = (home, wanted.kind)
+        names = self._names.get(key)
+        if names is None:
+            names = self._names[key] = sorted(self._by_kind().get(key, {}))
+        if names:
+            # To compare with all of many names, for each of many clusters, would take longer than all else.
+            near = names if len(names) <= _FEW else [each for each in names if each[:_HEAD] == wanted.name[:_HEAD]]
+            return did_you_mean(wanted.name, near[:_FEW], f"there {_are(names)}")
+        kinds = sorted({kind for organization, kind in self._by_kind() if organization == home})
         return did_you_mean(wanted.kind, kinds, f"add the {wanted.kind} to the input")
 
     def _by_kind(self) -> dict[tuple[str, str], dict[str, list[Object[Any]]]]:
         if self._objects is None:
             self._objects = {}
-            for each in _in_order(self._snapshot):
+            for each in self._snapshot.objects:
+                if not each.ref.name:
+                    continue
                 of_kind = self._objects.setdefault((each.ref.organization, each.ref.kind), {})
                 of_kind.setdefault(each.ref.name, []).append(each)
         return self._objects
@@ -125,12 +157,9 @@ class Fields:
 
 def _field(found: Field | FieldError) -> Field:
     if isinstance(found, FieldError):
-        raise found
+        # Anew: one that is raised again and again would keep every place that it passed.
+        raise FieldError(found.message, found.hint)
     return found
-
-
-def _in_order(snapshot: Snapshot) -> Iterable[Object[Any]]:
-    return (each for each in snapshot.objects if each.ref.name)
 
 
 def version_of(object_: Object[Any]) -> str:
@@ -168,6 +197,8 @@ def read_field(object_: Object[Any], path: str) -> Any:
         steps, value = _look_up(tree, path)
     except FieldError as error:
         raise FieldError(f"{object_.ref.kind} {object_.ref.name} has no {path}", error.hint) from None
+    if object_.content is None and object_.ref.kind in _HOLD_VALUES and steps[:1] != ("metadata",):
+        return Secret(None, value)
     return _of_secret(object_.ref.name, steps, value) if secret else value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,18 @@ from fleetform.engine.expand import Dialect
 from fleetform.engine.fields import FieldError, find_in
 from fleetform.engine.templates import Template
 from fleetform.model.results.bindings import Missing
-from fleetform.model.shape import did_you_mean
+from fleetform.model.shape import did_you_mean, nearest
 
 PLAIN = ("CLUSTER_NAME", "ORGANIZATION")
 LABELS, FACTS = "cluster.labels.", "cluster.facts."
+# What people write for them, in lower case and without dots.
+_OTHER_WORDS = {
+    "cluster_name": "CLUSTER_NAME",
+    "clustername": "CLUSTER_NAME",
+    "organization": "ORGANIZATION",
+    "organization_name": "ORGANIZATION",
+}
+_INSIDE = re.compile(r"clusters?[._]([^.]+)\.(.+)", re.IGNORECASE)
 
 
 def is_given(name: str, dialect: Dialect = "native") -> bool:
@@ -33,6 +42,16 @@ def given(name: str) -> Template | None:
     if name.startswith(FACTS):
         return Template(_fact(name, name.removeprefix(FACTS)), varies=True)
     return None
+
+
+def meant(name: str, dialect: Dialect = "native") -> str | None:
+    """The given name that one which nobody binds was meant to be: `cluster.label.x`, `cluster.name`."""
+    found = _OTHER_WORDS.get(name.lower().replace(".", "_"))
+    inside = _INSIDE.fullmatch(name)
+    if inside is not None:
+        word = nearest(inside[1], ("labels", "facts"))
+        found = f"cluster.{word}.{inside[2]}" if word is not None else None
+    return found if found is not None and is_given(found, dialect) else None
 
 
 def _cluster_name(frame: Any) -> Any:

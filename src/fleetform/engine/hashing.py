@@ -31,14 +31,36 @@ def input_hash(parts: dict[str, Any]) -> str:
     return INPUT_HASH + _hash_of_present(parts)
 
 
+class HashHead:
+    """Parts that many inputs have in common, encoded once; what differs comes last, by its name."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        present = _present(parts)
+        self._last = max(present, default="")
+        self._text = canonical_json(present)[:-1]
+
+    def with_last(self, name: str, part: Any, has_float: bool) -> str:
+        """The input hash of the parts and one more, whose name comes after theirs."""
+        assert name > self._last
+        whole = hashlib.sha256(self._text)
+        if part:
+            text = _slowly(part).encode() if has_float else _encode(part)
+            whole.update(b'%s"%s":%s' % (b"," if len(self._text) > 1 else b"", name.encode(), text))
+        whole.update(b"}")
+        return INPUT_HASH + whole.hexdigest()
+
+
 def render_key(parts: dict[str, Any]) -> str:
     """The hash of what a render is made of (B2); parts that are None or empty do not count."""
     return RENDER_KEY + _hash_of_present(parts)
 
 
 def _hash_of_present(parts: dict[str, Any]) -> str:
-    present = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
-    return content_hash(present)
+    return content_hash(_present(parts))
+
+
+def _present(parts: dict[str, Any]) -> dict[str, Any]:
+    return {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
 
 
 def content_hash(tree: Any) -> str:

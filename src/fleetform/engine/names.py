@@ -1,21 +1,52 @@
-"""Names that Fleetform gives."""
+"""Names that Fleetform gives, and those that it calls objects by."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
 
 LONGEST = 53
+_LONGEST_LABEL = 63
+# A hyphen and eight digits.
+_HASH = 9
 
 
 def generated_name(preset: str, cluster: str) -> str:
     """`<preset>-<cluster>`; what Helm would refuse as too long is cut and told apart by a hash."""
-    name = f"{preset}-{cluster}"
-    if len(name) <= LONGEST:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: LONGEST - 9].rstrip('-.')}-{digest}"
+    return cut_name(f"{preset}-{cluster}")
+
+
+def cut_name(name: str, longest: int = LONGEST) -> str:
+    """A name, or where it is too long its beginning with a hash of the whole."""
+    return name if len(name) <= longest else _with_hash(name[: longest - _HASH].rstrip("-."), name)
+
+
+def label_value(text: str) -> str:
+    """A text as the value of a label: one that Kubernetes refuses is cut, and told apart by a hash."""
+    if re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", text) and len(text) <= _LONGEST_LABEL:
+        return text
+    allowed = re.sub(r"[^-_.A-Za-z0-9]", "-", text).lstrip("-_.") or "x"
+    return _with_hash(allowed[: _LONGEST_LABEL - _HASH].rstrip("-_."), text)
+
+
+def _with_hash(beginning: str, whole: str) -> str:
+    return f"{beginning}-{hashlib.sha256(whole.encode()).hexdigest()[: _HASH - 1]}"
 
 
 def api_group(version: str) -> str:
     """The group of an apiVersion; the core's is empty."""
     return version.partition("/")[0] if "/" in version else ""
+
+
+def object_name(tree: Mapping[str, Any]) -> str:
+    """An object's name, or what the cluster is to make one of."""
+    metadata = tree.get("metadata") or {}
+    return str(metadata.get("name") or metadata.get("generateName"))
+
+
+def object_label(tree: Mapping[str, Any]) -> str:
+    """An object as people call it: Kind/namespace/name, without the namespace where it has none."""
+    namespace = (tree.get("metadata") or {}).get("namespace")
+    return "/".join([str(tree.get("kind")), *([str(namespace)] if namespace else []), object_name(tree)])

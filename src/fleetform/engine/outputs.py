@@ -5,6 +5,8 @@ Outputs are those of the version that was last healthy; where no state tells, of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from fleetform.engine.bind import Binder
@@ -20,6 +22,8 @@ from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Gate, Revision
 from fleetform.model.shape import did_you_mean
 
+# So many plugins may build on each other's outputs: people can follow fewer, and Python's stack some more.
+LONGEST_CHAIN = 60
 # An owner and the name of its plugin on a cluster.
 Producer = tuple[Owner, str]
 
@@ -36,7 +40,9 @@ class Binders:
         self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
         self._frames: dict[tuple[Owner, str], Frame | None] = {}
-        self._looking: set[Owner] = set()
+        self._depth = 0
+        self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
+        self._may_read: dict[Owner, bool] = {}
 
     def of(self, owner: Owner) -> Binder | None:
         """What binds an owner's names; nothing where mentions are text (B6)."""
@@ -87,6 +93,10 @@ class Binders:
     def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Missing:
         asked, outermost = (owner, output), not self._frames
         try:
+            self._depth += 1
+            if self._depth > LONGEST_CHAIN:
+                message = f"it is made of outputs of outputs, over more than {LONGEST_CHAIN} plugins"
+                return Missing("value-type", message, "bind to those at the beginning of the chain")
             if asked not in self._frames:
                 self._frames[asked] = None
                 self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
@@ -100,26 +110,49 @@ class Binders:
                 return value if value.told else structs.replace(value, message=what)
             return Field(value, owner.object)
         finally:
+            self._depth -= 1
             if outermost:
                 self._frames.clear()
 
+    def may_read_cluster(self, owner: Owner) -> bool:
+        """Whether any name of an owner may be made of what is read on clusters; most fleets have none that is."""
+        found = self._may_read.get(owner)
+        if found is None:
+            # While it is being looked at it adds nothing to what depends on it.
+            self._may_read[owner] = False
+            program = self._binder(owner).program
+            found = program.reads_cluster or any(map(self._may_offer, self._of_definitions(owner, program.producers)))
+            self._may_read[owner] = found
+        return found
+
+    def _of_definitions(self, owner: Owner, definitions: Sequence[str]) -> list[Owner]:
+        organization = owner.object.ref.organization
+        owners = self._prepared.owners.values() if definitions else ()
+        return [
+            each for each in owners if each.definition in definitions and each.object.ref.organization == organization
+        ]
+
+    def _may_offer(self, owner: Owner) -> bool:
+        revisions = self._prepared.known(owner).values()
+        outputs = [each for revision in revisions for each in revision.object.spec.outputs or ()]
+        return any(each.object_field_ref is not None for each in outputs) or self.may_read_cluster(owner)
+
     def of_cluster(self, owner: Owner, cluster: Cluster, plugin: str) -> set[str]:
         """The names that stand for something read on the cluster itself, or are made of one that does."""
-        binder = self._binder(owner)
-        found: set[str] = set()
-        if not binder.program.reads_cluster or owner in self._looking:
-            return found
-        self._looking.add(owner)
-        frame = binder.frame(cluster, plugin)
-        for step in binder.program.steps:
-            output = step.source.output(frame)
-            if (
-                not found.isdisjoint(step.template.names)
-                or step.source.on_cluster(frame)
-                or (output is not None and self._is_read_on(cluster, *output))
-            ):
-                found.add(step.name)
-        self._looking.discard(owner)
+        found = self._of_cluster.get((owner, cluster))
+        if found is None:
+            found = self._of_cluster[owner, cluster] = set()
+            if self.may_read_cluster(owner):
+                binder = self._binder(owner)
+                frame = binder.frame(cluster, plugin)
+                for step in binder.program.steps:
+                    output = step.source.output(frame)
+                    if (
+                        not found.isdisjoint(step.template.names)
+                        or step.source.on_cluster(frame)
+                        or (output is not None and self._is_read_on(cluster, *output))
+                    ):
+                        found.add(step.name)
         return found
 
     def _is_read_on(self, cluster: Cluster, definition: str, output: str) -> bool:

@@ -23,7 +23,7 @@ from fleetform.engine.frames import Frame
 from fleetform.engine.homes import homes
 from fleetform.engine.layers import Group, Override, Owner, block_items, instance_items
 from fleetform.engine.prepare import Cluster, Prepared, differing
-from fleetform.engine.resolve import ValueOf, decide_option, decide_with_own, written_value
+from fleetform.engine.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
 from fleetform.engine.select import Reach
 from fleetform.engine.sharing import Sharing, gates_with_own
 from fleetform.engine.upgrade import removed_option_gates, upgrade_gates
@@ -298,12 +298,17 @@ def _decide_own(
     value_of: ValueOf = written_value
     valuing: Valuing | None = None
     if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
-        value_of = valuing = Valuing(owner.program, case.frame, case.cluster, owner.definition, revision.version)
+        binder = sharing.binders.of(owner)
+        value_of = valuing = Valuing(binder, case.frame, case.cluster, owner.definition, revision.version)
     positions = sharing.positions(shared)
     told = {each.item for each in shared.skipped}
     own = []
     for name, entries in touched.items():
         position = positions.get(name)
+        outline = shared.options[position].outline if position is not None and not entries else None
+        if outline is not None:
+            own.append(filled_outline(outline, value_of))
+            continue
         if valuing is not None and owner.program is not None:
             settled = shared.options[position] if position is not None else None
             # What is the same on every cluster is told there.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
 from fleetform.engine.conversions import Conversion, ConversionError, convert
 from fleetform.engine.expand import Dialect, mentions_in
-from fleetform.engine.given import PLAIN, given
+from fleetform.engine.given import PLAIN, given, is_given
 from fleetform.engine.sources import (
+    OUTPUT,
     Make,
     Source,
     cluster_field,
@@ -27,12 +27,11 @@ from fleetform.model.kinds.definition import ObjectFieldRef, Output
 from fleetform.model.kinds.preset import Binding
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.bindings import Missing, Section
-from fleetform.model.results.decisions import Item
 from fleetform.model.shape import did_you_mean
 
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
 # What a default or optional makes up for. What nobody has read yet is not missing, and what is wrong stays wrong.
-_MADE_UP_FOR = ("config-missing", "dependency")
+_MADE_UP_FOR = ("", "config-missing", "dependency")
 
 
 class Written(NamedTuple):
@@ -86,14 +85,11 @@ class Program:
             self.steps.append(step)
         refs = [each.binding.plugin_output_ref for each in self.written.values()]
         self.reads_cluster = any(
-            each.binding.plugin_output_ref is not None
-            or (each.section == "downstream" and each.binding.object_field_ref is not None)
-            for each in self.written.values()
+            each.section == "downstream" and each.binding.object_field_ref is not None for each in self.written.values()
         )
         # The definitions whose outputs are read.
         self.producers = sorted({each.definition for each in refs if each is not None})
         self.varying = [(index, each.template.make) for index, each in enumerate(self.steps) if each.template.varies]
-        self._templates: dict[Item, Template | None] = {}
         self.variables = [
             Variable(name, path, value, self.compile(value, object_.at(*path)))
             for name, path, value in substitutions(object_)
@@ -114,13 +110,6 @@ class Program:
             if each.section == "control-plane" and each.binding.object_field_ref is not None:
                 yield each.binding.object_field_ref
 
-    def template(self, item: Item) -> Template | None:
-        """What an item's value mentions; definitions and configs are written by others, and hold text (R3-22)."""
-        if item not in self._templates:
-            by_owner = item.layer.name not in ("default", "config")
-            self._templates[item] = self.compile(item.value, item.at) if by_owner else None
-        return self._templates[item]
-
     def compile(self, tree: Any, at: At) -> Template | None:
         """What fills in a tree that this owner wrote; None where it is text and nothing else."""
         return compile_template(tree, self._name_of(at), self.dialect, at)
@@ -134,7 +123,7 @@ class Program:
                 ref = each.object_field_ref
                 # An object that the plugin itself makes is on the cluster.
                 here = object_field(self.compile, each.name, ref, at, self.homes)
-                source = either(here, field_on_cluster(self.compile, each.name, ref, at))
+                source = either(here, field_on_cluster(self.compile, each.name, ref, at, f"{OUTPUT}{each.name}"))
                 names = tuple(name for part in parts_of(ref) for name in mentions_in(part, dialect=self.dialect))
                 source = source._replace(names=names)
             elif each.value is not UNSET:
@@ -158,25 +147,17 @@ class Program:
     def _in_order(self) -> list[str]:
         """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
         graph = {
-            name: [other for other in mentions_of(each.binding, self.dialect) if other in self.written]
-            for name, each in sorted(self.written.items())
+            name: sorted({other for other in mentions_of(each.binding, self.dialect) if other in self.written})
+            for name, each in self.written.items()
         }
-        cyclic: list[str] = []
-        while True:
-            try:
-                return cyclic + [name for name in TopologicalSorter(graph).static_order() if name in graph]
-            except CycleError as error:
-                # Each name stands after the one that mentions it, and the first stands again at the end.
-                cycle = list(reversed(error.args[1]))[:-1]
-                first = cycle.index(min(cycle))
-                self.cycles.append(cycle[first:] + cycle[:first])
-                cyclic += cycle
-                graph = {name: mentioned for name, mentioned in graph.items() if name not in cycle}
+        self.cycles, ordered = in_order(graph)
+        self._cycle_of = {name: cycle for cycle in self.cycles for name in cycle}
+        return [*self._cycle_of, *ordered]
 
     def _compile(self, name: str) -> Step:
         section, path, binding = self.written[name]
         at = self.object.at(*path)
-        cycle = next((each for each in self.cycles if name in each), None)
+        cycle = self._cycle_of.get(name)
         if cycle is not None:
             message = f"{name} stands for nothing: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
             nothing = constant(Missing("value-type", message, "", at, told=True))
@@ -215,7 +196,7 @@ class Program:
             if slot is not None:
                 step = self.steps[slot]
                 return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.optional)
-            found = given(name)
+            found = given(name) if is_given(name, self.dialect) else None
             if found is not None:
                 return found
             hint = did_you_mean(name, self.names, "bind it, or write $$( for the text $(")
@@ -237,9 +218,12 @@ class Program:
                 return _converted(value, how, binding.name, at) if how is not None else value
             if value.gate not in _MADE_UP_FOR:
                 return value
-            if fallback is not None:
-                return fallback(frame)
-            return nothing if binding.optional else value
+            if fallback is None:
+                return nothing if binding.optional else value
+            made = fallback(frame)
+            if how is None or made.__class__ is Missing:
+                return made
+            return _converted(made, how, binding.name, at)
 
         return finished
 
@@ -292,3 +276,40 @@ def mentions_of(binding: Binding, dialect: Dialect) -> list[str]:
     parts += [binding.cluster_field_ref.path] if binding.cluster_field_ref is not None else []
     parts += [binding.plugin_output_ref.output] if binding.plugin_output_ref is not None else []
     return [name for part in parts for name in mentions_in(part, dialect=dialect)]
+
+
+# ---- Circles
+
+
+def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[str]]:
+    """The circles of a graph, none with a name of another, and all other names, each after those that it leads to.
+
+    One walk finds them: a way that comes back to a name on itself is a circle, and is taken out whole. A circle begins
+    with its least name.
+    """
+    circles: list[list[str]] = []
+    # All that the walk is done with, in that order, and whether it is free of circles.
+    done: dict[str, bool] = {}
+    for start in sorted(graph):
+        # The names on the way, and where each still leads to.
+        way: dict[str, Iterator[str]] = {} if start in done else {start: iter(graph[start])}
+        while way:
+            following = next(way[next(reversed(way))], None)
+            if following is None:
+                done[way.popitem()[0]] = True
+            elif following in way:
+                circles.append(_taken_out(way, following))
+                done.update(dict.fromkeys(circles[-1], False))
+            elif following not in done:
+                way[following] = iter(graph[following])
+    return sorted(circles), [name for name, is_free in done.items() if is_free]
+
+
+def _taken_out(way: dict[str, Any], first: str) -> list[str]:
+    """The end of a way, from a name on, beginning with its least one."""
+    circle = [way.popitem()[0]]
+    while circle[-1] != first:
+        circle.append(way.popitem()[0])
+    circle.reverse()
+    least = circle.index(min(circle))
+    return circle[least:] + circle[:least]

@@ -39,13 +39,28 @@ def decide_option(slot: Slot, entries: Sequence[Entry], value_of: ValueOf = writ
     """One option's decision from all that is said about it."""
     if not all_plain(entries):
         return _Folding(slot, value_of).fold(entries)
+    return filled_outline(outline_of(slot, entries), value_of)
+
+
+def outline_of(slot: Slot, entries: Sequence[Entry]) -> OptionDecision:
+    """Who wins an option and what that hides, of items that replace the whole value; without the value."""
     if not entries:
         return OptionDecision(slot, ABSENT, None)
     winner = entries[-1][0]
     hidden = tuple([entry[0] for entry in entries[-2::-1]])
-    value, problem, missing = _valued(winner, slot, value_of)
     tied_with = _tied_with(winner, hidden) if hidden and winner.layer.rank else None
-    return OptionDecision(slot, value, winner, hidden, (), tied_with, None, problem, None, missing)
+    return OptionDecision(slot, ABSENT, winner, hidden, (), tied_with)
+
+
+def filled_outline(outline: OptionDecision, value_of: ValueOf) -> OptionDecision:
+    """The decision that an outline becomes with its winner's value."""
+    winner = outline.winner
+    if winner is None:
+        return outline
+    value, problem, missing = _valued(winner, outline.slot, value_of)
+    return OptionDecision(
+        outline.slot, value, winner, outline.hidden, (), outline.tied_with, None, problem, None, missing
+    )
 
 
 def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = written_value) -> OptionDecision:
@@ -217,13 +232,15 @@ class _Folding:
         self._tied_with: Item | None = None
         self._problem: str | None = None
         self._at_fault: Item | None = None
-        self._missing: Missing | None = None
+        # Names that stand for nothing, by the path of what mentions them.
+        self._missing: dict[tuple[str, ...], Missing] = {}
         self._parts: dict[tuple[str, ...], Part] = {}
 
     def fold(self, entries: Sequence[Entry]) -> OptionDecision:
         for item, inside in entries:
             self._apply(item, inside)
-        value, problem = self._value if self._missing is None else ABSENT, self._problem
+        missing = next(iter(self._missing.values()), None)
+        value, problem = self._value if missing is None else ABSENT, self._problem
         if problem is None and value is not ABSENT:
             problem = _problem(self._slot, value)
         return OptionDecision(
@@ -236,7 +253,7 @@ class _Folding:
             self._removed_by,
             problem,
             self._at_fault,
-            self._missing,
+            missing,
         )
 
     def _apply(self, item: Item, inside: Steps) -> None:
@@ -249,7 +266,8 @@ class _Folding:
             if not inside:
                 self._set_whole(item, ABSENT)
             if isinstance(error, UnboundError):
-                self._missing = error.missing
+                self._hide(normal_form(inside))
+                self._missing[normal_form(inside)] = error.missing
             else:
                 self._problem = _no_value(error)
             return
@@ -278,7 +296,13 @@ class _Folding:
 
     def _forget(self) -> None:
         """What was wrong with parts is hidden with them."""
-        self._parts, self._problem, self._at_fault, self._missing = {}, None, None, None
+        self._parts, self._problem, self._at_fault, self._missing = {}, None, None, {}
+
+    def _hide(self, form: tuple[str, ...]) -> None:
+        """What was said at or below a path is decided anew."""
+        for decided in (self._parts, self._missing):
+            for below in [each for each in decided if each[: len(form)] == form]:
+                del decided[below]
 
     def _set_parts(self, item: Item, inside: Steps, value: Any, leaves: Sequence[tuple[Steps, Any]]) -> None:
         changed = self._value
@@ -296,8 +320,7 @@ class _Folding:
     def _claim(self, item: Item, path: Steps, value: Any) -> None:
         """The item decides the path from here on; what was said about it before is hidden."""
         form = normal_form(path)
-        for below in [each for each in self._parts if each[: len(form)] == form]:
-            del self._parts[below]
+        self._hide(form)
         hidden = [each.item for each in reversed(self._heard) if each.at(path, form) is not _NOTHING]
         self._parts[form] = Part(path, value, item, tuple(hidden), self._find_tie(item, path, value))
 

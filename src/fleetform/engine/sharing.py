@@ -10,7 +10,7 @@ from fleetform.engine.layers import Group, Override, Owner
 from fleetform.engine.outputs import Binders
 from fleetform.engine.paths import normal_form, text_of
 from fleetform.engine.prepare import Prepared
-from fleetform.engine.resolve import all_plain, decide_option
+from fleetform.engine.resolve import all_plain, decide_option, outline_of
 from fleetform.engine.valuing import Valuing
 from fleetform.model.objects import Object
 from fleetform.model.results.configs import Configs
@@ -120,14 +120,14 @@ class Sharing:
         return [
             Skipped(item, "left-out")
             for item in items
-            if not _varies(owner, item) and item.expression is None and valuing.is_left_out(item)
+            if not self._varies(owner, item) and item.expression is None and valuing.is_left_out(item)
         ]
 
     def _everywhere(self, owner: Owner, revision: Revision) -> Valuing:
         """The values of items that are the same on every cluster."""
         binder = self.binders.of(owner)
         frame = binder.everywhere if binder is not None else None
-        return Valuing(owner.program, frame, None, owner.definition, revision.version)
+        return Valuing(binder, frame, None, owner.definition, revision.version)
 
     def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision, holder: Holder) -> Routed:
         """Defaults, the owner's values and its groups', by option; configs of a place go right below its values."""
@@ -195,20 +195,28 @@ class Sharing:
         self, owner: Owner, revision: Revision, slot: Slot, below: tuple[Entry, ...], above: tuple[Entry, ...]
     ) -> Settled:
         entries = (*below, *above)
-        dynamic = any(item.expression is not None or _varies(owner, item) for item, _ in entries)
-        if dynamic or owner.program is None:
-            decision = None if dynamic else decide_option(slot, entries)
-            return Settled(slot, decision, below, above, all_plain(entries))
+        dynamic = any(item.expression is not None or self._varies(owner, item) for item, _ in entries)
+        plain = all_plain(entries)
+        if dynamic:
+            sure = plain and not any(self._may_be_left_out(owner, item) for item, _ in entries)
+            return Settled(slot, None, below, above, plain, outline_of(slot, entries) if sure else None)
+        if owner.program is None:
+            return Settled(slot, decide_option(slot, entries), below, above, plain)
         valuing = self._everywhere(owner, revision)
         below, above = tuple(valuing.spoken(below)), tuple(valuing.spoken(above))
         entries = (*below, *above)
         return Settled(slot, decide_option(slot, entries, valuing), below, above, all_plain(entries))
 
+    def _may_be_left_out(self, owner: Owner, item: Item) -> bool:
+        binder = self.binders.of(owner)
+        template = binder.template(item) if binder is not None else None
+        return template is not None and template.optional
 
-def _varies(owner: Owner, item: Item) -> bool:
-    """Whether the names that an item mentions stand for something else on another cluster."""
-    template = owner.program.template(item) if owner.program is not None else None
-    return template is not None and template.varies
+    def _varies(self, owner: Owner, item: Item) -> bool:
+        """Whether the names that an item mentions stand for something else on another cluster."""
+        binder = self.binders.of(owner)
+        template = binder.template(item) if binder is not None else None
+        return template is not None and template.varies
 
 
 def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> Iterator[Iterable[Item]]:

@@ -25,6 +25,8 @@ Make = Callable[[Any], Any]
 Compile = Callable[[Any, At], Template | None]
 Read = Callable[[Frame], Field | Missing]
 _NOTHING = "stands for nothing"
+# What is read on a cluster for an output is kept apart from what is read for a binding of its name.
+OUTPUT = "output "
 
 
 class Source(NamedTuple):
@@ -108,8 +110,11 @@ def plugin_output(compile_: Compile, name: str, ref: PluginOutputRef, at: At) ->
     return _source(read)._replace(output=output)
 
 
-def field_on_cluster(compile_: Compile, name: str, ref: ObjectFieldRef, at: At) -> Source:
+def field_on_cluster(
+    compile_: Compile, name: str, ref: ObjectFieldRef, at: At, observed_as: str | None = None
+) -> Source:
     """A field of an object on the cluster: what the last pass read there; unread it is no value at all (B16)."""
+    key = observed_as or name
     parts = _makes(compile_, parts_of(ref), at)
 
     def value(frame: Frame) -> Any:
@@ -118,13 +123,13 @@ def field_on_cluster(compile_: Compile, name: str, ref: ObjectFieldRef, at: At) 
             return texts
         seen = frame.world.observed.get((frame.organization, frame.cluster.ref.name, frame.plugin), {})
         where = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
-        if name not in seen:
+        if key not in seen:
             message = f"{name} waits for {where}, which nobody has read yet"
             do = "it is read once the cluster is reached; a state export brings what was read (--state)"
             return Missing("downstream", message, do, at)
-        if seen[name] is None:
+        if seen[key] is None:
             return Missing("config-missing", f"{name} {_NOTHING}: there is no {where}", "add it there", at)
-        return Secret(None, seen[name]) if texts[1] == "Secret" else seen[name]
+        return Secret(None, seen[key]) if texts[1] == "Secret" else seen[key]
 
     return Source(value, on_cluster=constant(True))
 

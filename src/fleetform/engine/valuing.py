@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from fleetform.engine.bind import Binder
 from fleetform.engine.expressions import context_of, evaluate
 from fleetform.engine.frames import Cluster, Frame
-from fleetform.engine.programs import Program
 from fleetform.engine.resolve import UnboundError, written_value
 from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Entry, Item
@@ -17,16 +17,16 @@ class Valuing:
     """Values of items of one plugin; without a cluster, of those that are the same everywhere."""
 
     def __init__(
-        self, program: Program | None, frame: Frame | None, cluster: Cluster | None, definition: str, version: str
+        self, binder: Binder | None, frame: Frame | None, cluster: Cluster | None, definition: str, version: str
     ) -> None:
-        self._program, self._frame = program, frame
+        self._binder, self._frame = binder, frame
         self._cluster, self._definition, self._version = cluster, definition, version
         self._context: dict[str, Any] | None = None
 
     def __call__(self, item: Item) -> Any:
         if item.expression is not None:
             return self._evaluated(item.expression)
-        template = self._program.template(item) if self._program is not None else None
+        template = self._binder.template(item) if self._binder is not None else None
         if template is None:
             return written_value(item)
         value = template.make(self._frame)
@@ -42,12 +42,12 @@ class Valuing:
 
     def spoken(self, entries: Iterable[Entry]) -> list[Entry]:
         """Those that say anything here: one that mentions an optional name without a value is left out (S37)."""
-        if self._program is None:
+        if self._binder is None:
             return list(entries)
         return [entry for entry in entries if not self.is_left_out(entry[0])]
 
     def is_left_out(self, item: Item) -> bool:
-        template = self._program.template(item) if self._program is not None else None
+        template = self._binder.template(item) if self._binder is not None else None
         if template is None or not template.optional:
             return False
         value = template.make(self._frame)

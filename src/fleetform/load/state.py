@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.errors import StateError
+from fleetform.engine.sources import OUTPUT
 from fleetform.engine.summary import Reached
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
@@ -24,10 +25,11 @@ class _Stamp(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Observed(msgspec.Struct, forbid_unknown_fields=True):
-    """What was seen on the cluster: values of downstream bindings by name, null where there was nothing; and the
-    inputHash that failed there last."""
+    """What was seen on the cluster: values of downstream bindings and of outputs by name, null where there was nothing;
+    and the inputHash that failed there last."""
 
     bindings: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     failed: str | None = None
 
 
@@ -118,12 +120,16 @@ def _read(name: str, tree: Any) -> KnownState:
         },
         {(each.organization, each.name): each.clusters for each in state.placements},
         {
-            (each.organization, each.cluster, each.plugin): each.observed.bindings
+            (each.organization, each.cluster, each.plugin): _read_there(each.observed)
             for each in state.plugins
             if each.observed is not None
         },
         {(each.organization, each.cluster, each.plugin): _reached(each) for each in state.plugins},
     )
+
+
+def _read_there(observed: _Observed) -> dict[str, Any]:
+    return {**observed.bindings, **{f"{OUTPUT}{name}": value for name, value in observed.outputs.items()}}
 
 
 def _reached(plugin: _Plugin) -> Reached:

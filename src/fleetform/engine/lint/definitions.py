@@ -10,8 +10,8 @@ from msgspec import UNSET
 from fleetform.engine.checks import breaks_rules
 from fleetform.engine.expressions import ExpressionError, compile_expression, matches
 from fleetform.engine.lifecycle import ANNOUNCED
-from fleetform.engine.lint.bindings import lint_defaults
 from fleetform.engine.lint.catalogs import holds_login
+from fleetform.engine.lint.mentions import lint_defaults
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.times import parse_time
@@ -173,6 +173,9 @@ def _lint_outputs(report: Report, spec: PluginDefinitionSpec) -> None:
         if (output.value is not UNSET) == (output.object_field_ref is not None):
             message = f"the output {output.name} needs exactly one of value and objectFieldRef"
             report.error("exactly-one", message, "keep one of them", "spec", "outputs", index)
+        elif output.value is None:
+            message = f"the output {output.name} cannot be null"
+            report.error("null-value", message, "leave the output out", "spec", "outputs", index, "value")
         first = seen.setdefault(output.name, index)
         if first != index:
             related = (report.object.at("spec", "outputs", first),)
@@ -221,12 +224,3 @@ def _lint_changes(report: Report, spec: PluginDefinitionSpec) -> None:
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
         _lint_migration(report, spec, migration, index)
-    seen: set[str] = set()
-    for index, output in enumerate(spec.outputs or []):
-        if output.name in seen:
-            message = f"the output {output.name} is named twice"
-            report.error("duplicate-object", message, "rename one", "spec", "outputs", index, "name")
-        seen.add(output.name)
-        if (output.value is UNSET) == (output.object_field_ref is None):
-            message = f"the output {output.name} needs one of value and objectFieldRef"
-            report.error("exactly-one", message, "keep one of them", "spec", "outputs", index)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.engine.effects import Effects
+from fleetform.engine.lint.consequences import Consequences
+from fleetform.engine.lint.report import listed
+from fleetform.engine.lint.unbound import lint_unbound
 from fleetform.engine.lint.waiting import lint_waiting
 from fleetform.engine.prepare import Prepared
 from fleetform.model.objects import Object
-from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
@@ -18,7 +20,7 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
     yield from _lint_gates(decisions)
-    yield from _lint_unbound(decisions)
+    yield from lint_unbound(decisions)
     yield from lint_waiting(decisions)
     yield from _lint_names(decisions)
     for claim in decisions.claims:
@@ -92,14 +94,17 @@ def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
 def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
+    consequences = Consequences(decisions)
     for plugin in decisions.plugins.values():
-        unbound = {each.message for each in (plugin.upgrade or plugin).missing}
-        for gate in plugin.blocked_by:
-            if gate.gate in ("required-option", "value-type") and gate.message not in unbound:
+        wanted = plugin.upgrade or plugin
+        unbound = {each.message for each in wanted.missing}
+        for gate in wanted.gates:
+            told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
+            if not told and not _is_null(wanted, gate.option) and not consequences.hold(plugin, gate.at):
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]
-        clusters = _listed([each.cluster.ref.name for each, _ in where])
+        clusters = listed([each.cluster.ref.name for each, _ in where])
         what = f"{plugin.target.definition} {(plugin.upgrade or plugin).version} on {clusters}"
         text = (
             f"{gate.option} is required and has no value: {what}" if kind == "required-option" else f"{message}: {what}"
@@ -114,24 +119,8 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
 
 
-def _lint_unbound(decisions: Decisions) -> Iterator[Diagnostic]:
-    """Names that stand for nothing, once for each owner, with the clusters that this is so on (R3-26)."""
-    found: dict[tuple[Object[Any], str], list[tuple[PluginDecision, Missing]]] = {}
-    for plugin in decisions.plugins.values():
-        for missing in (plugin.upgrade or plugin).missing:
-            if missing.told:
-                continue
-            found.setdefault((plugin.target.owner, missing.message), []).append((plugin, missing))
-    for (owner, message), where in found.items():
-        clusters = _listed([each.cluster.ref.name for each, _ in where])
-        text = f"{message}: {where[0][0].target.definition} on {clusters}"
-        missing = where[0][1]
-        # What only the cluster can tell is no fault of what is written.
-        severity: Severity = "info" if missing.gate == "downstream" else "warning"
-        yield Diagnostic("unbound", text, missing.do, severity, owner.ref, missing.at or owner.at("spec"))
-
-
-def _listed(names: list[str]) -> str:
-    if len(names) <= 3:
-        return ", ".join(names)
-    return f"{', '.join(names[:3])} and {len(names) - 3:,} more"
+def _is_null(plugin: PluginDecision, option: str) -> bool:
+    """Whether an option was set to null, which is said to be wrong where that is written."""
+    shared = (each.decision for each in plugin.shared.options if each.slot.name == option)
+    decision = next((each for each in plugin.own if each.name == option), None) or next(shared, None)
+    return decision is not None and decision.winner is not None and decision.winner.value is None

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from fleetform.engine.layers import has_expired
 from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.mentions import lint_values_for_others
 from fleetform.engine.lint.report import Report
 from fleetform.engine.lint.selectors import lint_selector
 from fleetform.engine.lint.values import Written, lint_rules, lint_written, option_names, report_undeclared
@@ -25,6 +26,8 @@ def lint_override(object_: Object[PluginOverrideSpec], known: Known, at: datetim
         Written(each.path, ("spec", "overrides", index), "path", each) for index, each in enumerate(spec.overrides)
     ]
     readable = lint_written(report, items)
+    why = "" if known.binds(object_) else f"no preset or Plugin of {object_.ref.organization} has a section of bindings"
+    lint_values_for_others(report, items, why, "add controlPlaneBindings: [] to those that it reaches")
     names = spec.plugin_definition_names or []
     for index, name in enumerate(names):
         _lint_definition(report, spec, known, name, index, readable)

@@ -10,6 +10,7 @@ from fleetform.engine.layers import definition_of
 from fleetform.engine.lint.bindings import lint_bindings
 from fleetform.engine.lint.configs import lint_configs
 from fleetform.engine.lint.known import Known
+from fleetform.engine.lint.mentions import lint_values_for_others
 from fleetform.engine.lint.policies import lint_reference, lint_rollout, lint_time
 from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.lint.selectors import lint_cluster_name, lint_selector
@@ -22,6 +23,7 @@ from fleetform.engine.lint.values import (
     written_values,
 )
 from fleetform.engine.names import generated_name
+from fleetform.engine.programs import in_force
 from fleetform.engine.ranges import RangeError, parse_range
 from fleetform.engine.version import choose
 from fleetform.engine.versions import VersionError, parse_version
@@ -94,9 +96,14 @@ def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Known) -> list[t
 
 def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
-    readable = lint_written(report, written_values(spec.option_values, ("spec", "optionValues")))
+    written = written_values(spec.option_values, ("spec", "optionValues"))
+    readable = lint_written(report, written)
     if spec.preset_ref is not None:
         _lint_instance(report, spec, known, readable)
+        preset = known.preset(object_.ref.organization, spec.preset_ref.name)
+        if preset is not None and preset.dialect == "native":
+            why = "" if in_force(preset) else f"the preset {preset.ref.name} has no section of bindings"
+            lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
     if object_.dialect == "greenhouse" and spec.cluster_name is None:
         # There a plugin without a cluster runs on the central one, which is none of the fleet here.

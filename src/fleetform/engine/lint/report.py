@@ -36,3 +36,10 @@ def exactly_one(report: Report, record: Any, fields: dict[str, str], *path: str 
         report.error("exactly-one", f"{' and '.join(given)} exclude each other", "keep one of them", *path, given[1])
     elif len(given) < at_least:
         report.error("exactly-one", f"one of {names} is needed", "add one of them", *path)
+
+
+def listed(names: list[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3:,} more"

@@ -67,7 +67,7 @@ def _lint_sources(report: Report, each: Written) -> None:
             hint = "write strategy: Remove to take a value away"
         else:
             hint = "leave the option out, or give it a value"
-        report.error("null-value", f"{each.text} cannot be null", hint, *_value_place(each))
+        report.error("null-value", f"{each.text} cannot be null", hint, *value_place(each))
         return
     sources = {"value": item.value is not UNSET, "valueFrom": item.value_from is not None}
     sources["expression"] = item.expression is not None
@@ -86,7 +86,7 @@ def _lint_sources(report: Report, each: Written) -> None:
     if item.value_from is not None and item.value_from.secret is None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
     if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
-        report.error("bad-value", f"Merge needs a map for {each.text}", "use Replace", *_value_place(each))
+        report.error("bad-value", f"Merge needs a map for {each.text}", "use Replace", *value_place(each))
     _lint_expression(report, each)
 
 
@@ -102,7 +102,7 @@ def _lint_expression(report: Report, each: Written) -> None:
         )
 
 
-def _value_place(each: Written) -> Path:
+def value_place(each: Written) -> Path:
     if not each.key:
         return each.place
     return (*each.place, "expression" if each.item.expression is not None else "value")
@@ -170,11 +170,11 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
     filled_in = binds and each.item.value is not UNSET and bool(mentions_in(each.item.value))
     if all(problems) and not filled_in:
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
-        report.error("wrong-type", str(problems[0]), "fix the value", *_value_place(each))
+        report.error("wrong-type", str(problems[0]), "fix the value", *value_place(each))
     written = (each.item.value is not UNSET and not filled_in) or each.item.expression is not None
     if secret and written and each.strategy != "Remove":
         message = f"{each.text} is a secret and stands here in plain"
-        report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *_value_place(each))
+        report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *value_place(each))
     if all(option.deprecated is not None for option, _ in found):
         replacement = next((option.deprecated.replaced_by for option, _ in found if option.deprecated), None)
         hint = f"use {replacement}" if replacement else "drop it"

@@ -3,68 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from fleetform.engine.layers import Owner
+from fleetform.engine.outputs import Binders
 from fleetform.engine.prepare import Prepared
-from fleetform.model.objects import Object
+from fleetform.engine.programs import Program, in_order
+from fleetform.model.objects import At, Object
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
+
+# The plugins of one cluster that read outputs, by name.
+_Readers = dict[str, PluginDecision]
+_Programs = dict[Object[Any], Program]
 
 
 def lint_waiting(decisions: Decisions) -> Iterator[Diagnostic]:
     """Each circle once, however many clusters it is on."""
-    told: set[frozenset[Object[Any]]] = set()
-    for plugins in _by_cluster(decisions).values():
-        cycle = _cycle(decisions, plugins)
-        owners = frozenset(each.target.owner for each in cycle)
-        if not cycle or owners in told:
-            continue
-        told.add(owners)
-        first = cycle[0]
-        names = " → ".join(each.target.owner.ref.name for each in (*cycle, first))
-        message = f"{names} wait for each other's outputs on {first.cluster.ref.name}"
-        related = tuple(_place(decisions, each) for each in cycle[1:])
-        at = _place(decisions, first)
-        owner = first.target.owner.ref
-        yield Diagnostic("output-cycle", message, "break the circle at one of them", "error", owner, at, related)
+    programs = _programs(decisions.memory)
+    binders = Binders(decisions.memory)
+    told: set[tuple[Object[Any], ...]] = set()
+    for readers in _by_cluster(decisions, programs).values():
+        for circle in _circles(readers, programs, binders):
+            owners = tuple([each.target.owner for each in circle])
+            if owners not in told:
+                told.add(owners)
+                yield _diagnostic(circle, programs)
 
 
-def _by_cluster(decisions: Decisions) -> dict[Any, list[PluginDecision]]:
-    """The plugins that need others' outputs; most fleets have none."""
-    found: dict[Any, list[PluginDecision]] = {}
-    for plugin in decisions.plugins.values():
-        if _producers(decisions, plugin):
-            found.setdefault(plugin.cluster, []).append(plugin)
+def _programs(prepared: Prepared) -> _Programs:
+    """Those that read outputs; most fleets have none."""
+    found = {object_: owner.program for object_, owner in prepared.owners.items()}
+    return {object_: each for object_, each in found.items() if each is not None and each.producers}
+
+
+def _by_cluster(decisions: Decisions, programs: _Programs) -> dict[Any, _Readers]:
+    found: dict[Any, _Readers] = {}
+    for plugin in decisions.plugins.values() if programs else ():
+        if plugin.target.owner in programs:
+            found.setdefault(plugin.cluster, {})[plugin.name] = plugin
     return found
 
 
-def _cycle(decisions: Decisions, plugins: list[PluginDecision]) -> list[PluginDecision]:
-    by_definition = {each.target.definition: each for each in plugins}
-    graph = {name: [*_producers(decisions, each)] for name, each in by_definition.items()}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        names = list(reversed(error.args[1]))[:-1]
-        start = names.index(min(names))
-        return [by_definition[name] for name in names[start:] + names[:start]]
-    return []
+def _circles(readers: _Readers, programs: _Programs, binders: Binders) -> list[list[PluginDecision]]:
+    graph = {
+        name: [
+            other
+            for definition in programs[plugin.target.owner].producers
+            if (other := _producer(plugin, definition, readers, binders)) is not None
+        ]
+        for name, plugin in readers.items()
+    }
+    circles, _ = in_order(graph)
+    return [[readers[name] for name in circle] for circle in circles]
 
 
-def _owner(decisions: Decisions, plugin: PluginDecision) -> Owner:
-    prepared: Prepared = decisions.memory
-    return prepared.owners[plugin.target.owner]
+def _producer(plugin: PluginDecision, definition: str, readers: _Readers, binders: Binders) -> str | None:
+    """Which of the readers a plugin waits for; of several plugins of a definition none is read, which is told of."""
+    producers = binders.producers(plugin.cluster, definition)
+    if len(producers) != 1:
+        return None
+    owner, name = producers[0]
+    return name if name in readers and readers[name].target.owner is owner.object else None
 
 
-def _producers(decisions: Decisions, plugin: PluginDecision) -> list[str]:
-    program = _owner(decisions, plugin).program
-    return program.producers if program is not None else []
+def _diagnostic(circle: list[PluginDecision], programs: _Programs) -> Diagnostic:
+    first = circle[0]
+    names = " → ".join(each.target.owner.ref.name for each in (*circle, first))
+    message = f"{names} wait for each other's outputs on {first.cluster.ref.name}"
+    following = zip(circle, (*circle[1:], first), strict=True)
+    at, *related = [_place(programs[each.target.owner], other.target.definition) for each, other in following]
+    hint = "break the circle at one of them"
+    return Diagnostic("output-cycle", message, hint, "error", first.target.owner.ref, at, tuple(related))
 
 
-def _place(decisions: Decisions, plugin: PluginDecision) -> Any:
-    """Where a plugin's owner names an output."""
-    program = _owner(decisions, plugin).program
-    assert program is not None
-    written = next(each for each in program.written.values() if each.binding.plugin_output_ref is not None)
-    return plugin.target.owner.at(*written.path)
+def _place(program: Program, definition: str) -> At:
+    """Where an owner names an output of a definition."""
+    refs = [(each.path, each.binding.plugin_output_ref) for each in program.written.values()]
+    return next(program.object.at(*path) for path, ref in refs if ref is not None and ref.definition == definition)

@@ -203,7 +203,8 @@ class Settled(Struct, frozen=True, eq=False, gc=False):
     """An option as all plugins of a kind have it, with the items under and over the place of a cluster's own.
 
     decision is None where an expression or a name makes the value differ from cluster to cluster. plain says that
-    every item replaces the whole value, so that a cluster's own need no second look at the others.
+    every item replaces the whole value, so that a cluster's own need no second look at the others. outline is there
+    where only the value is open, and who wins and what that hides is not.
     """
 
     slot: Slot
@@ -211,6 +212,7 @@ class Settled(Struct, frozen=True, eq=False, gc=False):
     below: tuple[Entry, ...]
     above: tuple[Entry, ...]
     plain: bool
+    outline: OptionDecision | None = None
 
 
 class Shared(Struct, frozen=True, eq=False, gc=False):
