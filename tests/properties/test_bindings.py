@@ -11,22 +11,18 @@ from hypothesis import strategies as st
 
 from bound import config_map, definition_of, everything, preset, secret
 from fleetform.engine.conversions import convert
-from fleetform.engine.expand import Dialect, ExpandError, expand_tree
 from fleetform.engine.inputs import Inputs
 from fleetform.engine.pipeline import decide
-from fleetform.engine.templates import Template, compile_template
 from fleetform.model.kinds.base import ClusterSelector, Metadata, OptionValue
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginTemplate
 from fleetform.model.objects import Object, Origin, Ref
-from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import ABSENT
 from fleetform.model.snapshot import Snapshot
 from fleets import BASE, documents, fleet_of
 from properties.programs import MAPS, NAMES, Nothing, Simple, programs, reach
 from properties.seen import exact
 from properties.strategies import NOW, a_cluster, an_object, examples
-from properties.test_expand import texts
 
 CLUSTERS = ("c0", "c1")
 
@@ -102,34 +98,6 @@ def test_the_order_in_which_names_are_bound_changes_nothing(bindings: list[Bindi
             sorted(other[key][2]),
             *other[key][3:],
         )
-
-
-# ---- Templates against expansion
-
-trees = st.recursive(
-    texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=2), max_leaves=6
-)
-DIALECTS: list[Dialect] = ["native", "fleeet"]
-
-
-@pytest.mark.rule("R3-25")
-@examples(400)
-@given(trees, texts, st.sampled_from([1, True, ["$(A)"], {"x": "$(B.c/d)"}]), st.sampled_from(DIALECTS))
-def test_a_compiled_template_makes_what_expansion_makes(tree: Any, text: str, other: Any, dialect: Dialect) -> None:
-    values = {"A": text, "B.c/d": other}
-    not_bound = Missing("config-missing", "")
-
-    def name_of(name: str) -> Template:
-        return Template(lambda frame: frame.get(name, not_bound))
-
-    template = compile_template(tree, name_of, dialect)
-    made = template.make(values) if template is not None else tree
-    try:
-        expected = expand_tree(tree, values.__getitem__, dialect=dialect)
-    except ExpandError:
-        assert isinstance(made, Missing)
-    else:
-        assert made == expected
 
 
 # ---- Files in any order

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.expand import Dialect, ExpandError, escape, expand, expand_tree, mentions
+from expanding import expand
+from fleetform.engine.expand import Dialect, ExpandError, escape, mentions
 
 DIALECTS: list[Dialect] = ["native", "fleeet"]
 NOTHING: dict[str, Any] = {}
@@ -60,7 +61,7 @@ def test_escaped_text_can_stand_beside_a_mention(before: str, after: str, dialec
 @given(st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=10))
 def test_a_tree_without_dollars_stays(tree: Any) -> None:
     plain = _without_dollars(tree)
-    assert repr(expand_tree(plain, NOTHING.__getitem__)) == repr(plain)
+    assert repr(expand(plain, NOTHING.__getitem__)) == repr(plain)
 
 
 def _without_dollars(tree: Any) -> Any:

@@ -33,6 +33,27 @@ def test_the_options_behind_a_field_are_found(fleet: Runner, field: str, causes:
     assert [(each["path"], each["how"], each["set"]) for each in found["causes"]] == causes
 
 
+def test_values_that_together_take_another_way_through_a_template_are_looked_at_alone(fleet: Runner) -> None:
+    branches = '{{ if eq .Values.mode "plain" }}{{ .Values.host }}{{ else }}{{ .Values.extra }}{{ end }}'
+    change(fleet, "charts/web/templates/all.yaml", "fixed: as-written", f"fixed: {branches}")
+    change(fleet, "web.yaml", "    - {name: host,", "    - {name: extra, value: other}\n    - {name: host,")
+    found = traced(fleet, "Deployment/web:/metadata/annotations/fixed")
+    assert [(each["path"], each["how"]) for each in found["causes"]] == [("host", "passed"), ("mode", "decides")]
+
+
+def test_a_number_in_a_text_is_passed(fleet: Runner) -> None:
+    change(fleet, "charts/web/templates/all.yaml", "fixed: as-written", "fixed: {{ .Values.replicas | quote }}")
+    found = traced(fleet, "Deployment/web:/metadata/annotations/fixed")
+    assert [(each["path"], each["how"]) for each in found["causes"]] == [("replicas", "passed")]
+
+
+def test_a_name_may_hold_a_colon(fleet: Runner) -> None:
+    role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: system:web}\nrules: []\n---\n"
+    template = fleet.folder / "charts/web/templates/all.yaml"
+    template.write_text(f"{template.read_text(encoding='utf-8')}---\n{role}", encoding="utf-8")
+    assert traced(fleet, "ClusterRole/system:web:/rules")["value"] == []
+
+
 def test_a_field_that_the_release_makes_is_told(fleet: Runner) -> None:
     assert traced(fleet, "Deployment/web:/metadata/name")["release"] == ["releaseName"]
     assert traced(fleet, "Deployment/web:/metadata/namespace")["release"] == ["releaseNamespace"]

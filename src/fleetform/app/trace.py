@@ -246,7 +246,8 @@ def _one_by_one(
             untold.append(leaf.steps)
         elif seen is ABSENT or seen != value:
             causes.append(Cause(leaf.steps, _is_passed(leaf, seen), leaf.given))
-    return causes, untold
+    # What stands in the field comes before what decides about it.
+    return sorted(causes, key=lambda each: (not each.passed, text_of(each.steps))), untold
 
 
 def _of_release(renders: Renders, input_: RenderInput, asked: Asked, value: Any) -> tuple[str, ...]:

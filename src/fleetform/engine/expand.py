@@ -8,16 +8,12 @@ empty, there is no mention. What a mention stands for is never expanded again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
 from math import isfinite
 from typing import Any, Literal
 
 from fleetform.engine.hashing import number_text
-from fleetform.model.shape import did_you_mean
 
 Dialect = Literal["native", "fleeet"]
-# Raises KeyError for a name that it does not know; whatever else it raises passes through.
-Lookup = Callable[[str], Any]
 
 # Dollars that count, all that stand together; beginning with one, so that searching skips all other text at once.
 _DOLLARS: dict[Dialect, re.Pattern[str]] = {
@@ -45,29 +41,6 @@ def mentions_in(tree: Any, *, dialect: Dialect = "native") -> list[str]:
         return mentions(tree, dialect=dialect)
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     return [name for child in children for name in mentions_in(child, dialect=dialect)]
-
-
-def expand(text: str, lookup: Lookup, *, known: Collection[str] = (), dialect: Dialect = "native") -> Any:
-    """The text with its mentions replaced; of a text that is one mention and nothing else, the value as it is."""
-    if "$" not in text:
-        return text
-    parts = split_mentions(text, dialect)
-    if len(parts) == 3 and not parts[0] and not parts[2]:
-        return _value_of(parts[1], lookup, known)
-    for index in range(1, len(parts), 2):
-        parts[index] = as_text(_value_of(parts[index], lookup, known), parts[index])
-    return "".join(parts)
-
-
-def expand_tree(tree: Any, lookup: Lookup, *, known: Collection[str] = (), dialect: Dialect = "native") -> Any:
-    """A tree with every text in it expanded; keys are not."""
-    if isinstance(tree, str):
-        return expand(tree, lookup, known=known, dialect=dialect)
-    if isinstance(tree, dict):
-        return {key: expand_tree(each, lookup, known=known, dialect=dialect) for key, each in tree.items()}
-    if isinstance(tree, list):
-        return [expand_tree(each, lookup, known=known, dialect=dialect) for each in tree]
-    return tree
 
 
 def escape(text: str, *, dialect: Dialect = "native") -> str:
@@ -100,14 +73,6 @@ def split_mentions(text: str, dialect: Dialect) -> list[str]:
             position = end
     parts.append(before + text[position:])
     return parts
-
-
-def _value_of(name: str, lookup: Lookup, known: Collection[str]) -> Any:
-    try:
-        return lookup(name)
-    except KeyError:
-        hint = did_you_mean(name, known, otherwise="write $$( for the text $(")
-        raise ExpandError(f"$({name}) is not bound", name, hint) from None
 
 
 def as_text(value: Any, name: str) -> str:
