@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tools.flux_schemas import Schemas, folder
 
+from expanding import expand
 from fleetform.dialects.flux import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
-from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage
+from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage, sync_tree
 from fleetform.dialects.flux_parts import FluxError, PlainSecretError
 from fleetform.engine.envsubst import is_opted_out
-from fleetform.engine.expand import expand
 from fleetform.formats.yaml_in import read_one
 from fleetform.formats.yaml_out import write_yaml
 from fleetform.model.kinds.base import SecretKey
@@ -253,6 +253,23 @@ def test_a_name_that_is_too_long_is_cut_and_told_apart(schemas: Schemas) -> None
 
 
 @pytest.mark.parametrize(
+    "text", ["a" * 64, "a" * 53 + "-." + "b" * 20, "c." * 100 + "d", "group/name", "-a", "a_", "ü" * 70]
+)
+def test_a_label_that_kubernetes_refuses_is_cut_and_told_apart(text: str, schemas: Schemas) -> None:
+    for emitted in flux_objects(KUSTOMIZATION, {}, {}, PULL._replace(labels={"one": text, "other": text + "x"})):
+        labels = emitted["metadata"]["labels"]
+        assert re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", labels["one"])
+        assert labels["one"] != labels["other"]
+        assert schemas.problems(emitted) == []
+
+
+@pytest.mark.parametrize("text", ["", "a", "a" * 63, "A_b.c-9"])
+def test_a_label_that_kubernetes_takes_stays_as_it_is(text: str) -> None:
+    source, _ = flux_objects(KUSTOMIZATION, {}, {}, PULL._replace(labels={"one": text}))
+    assert source["metadata"]["labels"]["one"] == text
+
+
+@pytest.mark.parametrize(
     ("source", "target", "message"),
     [
         (CHART, PULL._replace(release_name="r" * 54), "53 characters"),
@@ -459,6 +476,34 @@ def test_a_secret_variable_of_another_name_than_its_key_is_refused() -> None:
     assert refused.value.hint == "give the Secret login a key DB_PASSWORD, and refer to that"
 
 
+def with_keys(variables: Manifest, **keys: list[str]) -> Manifest:
+    """The postBuild of a Kustomization where it is known which keys Secrets have."""
+    emitted = flux_objects(KUSTOMIZATION, {}, variables, PULL, lambda name: keys.get(name, []))
+    found: Manifest = emitted[1]["spec"]["postBuild"]
+    return found
+
+
+def test_a_variable_that_two_secrets_have_is_refused() -> None:
+    token = Secret(SecretKey("api", "TOKEN"))
+    both = {"password": PASSWORD, "TOKEN": token}
+    for keys in ({"login": ["password", "TOKEN"]}, {"api": ["TOKEN", "password"]}):
+        [holder] = keys
+        with pytest.raises(FluxError, match=r"is a key of .*: Flux reads both whole") as refused:
+            with_keys(both, **keys)
+        assert refused.value.hint == f"take it out of {holder}, or keep both in one Secret"
+    names = [{"kind": "Secret", "name": name} for name in ("api", "login")]
+    assert with_keys(both, login=["password", "OTHER"], api=["TOKEN", "OTHER"])["substituteFrom"] == names
+    # Nothing is read of a Secret that is not named, and what the Kustomization says itself wins.
+    assert with_keys({"password": PASSWORD}, login=["password", "HOST"], api=["password"])
+    assert with_keys({"password": PASSWORD, "HOST": "db"}, login=["password", "HOST"])["substitute"] == {"HOST": "db"}
+
+
+def test_a_secret_with_a_key_that_cannot_be_a_variable_is_refused() -> None:
+    with pytest.raises(FluxError, match=r"login has a key tls\.crt") as refused:
+        with_keys({"password": PASSWORD}, login=["password", "tls.crt"])
+    assert refused.value.hint == "keep tls.crt in another Secret"
+
+
 @pytest.mark.rule("S40", "B18")
 def test_a_plain_secret_variable_is_refused_by_its_name() -> None:
     with pytest.raises(PlainSecretError, match="DB_PASSWORD") as refused:
@@ -475,7 +520,8 @@ SYNC = AssemblageSync("web", GIT, {"PORT": 3030, "APP": "web"}, (DOWNSTREAM,), {
 @pytest.mark.rule("S38", "R3-9")
 def test_what_travels_is_an_assemblage() -> None:
     bare = AssemblageSync("api", GitSource(GIT.url, GitRevision(commit="132f4e7")), {}, (), {})
-    made = assemblage("eu-1", [SYNC, bare], namespace="fleet", labels={"fleetform.dev/cluster": "eu-1"})
+    syncs = [sync_tree(SYNC), sync_tree(bare)]
+    made = assemblage("eu-1", syncs, namespace="fleet", labels={"fleetform.dev/cluster": "eu-1"})
     assert list(made) == ["apiVersion", "kind", "metadata", "spec"]
     assert (made["apiVersion"], made["kind"]) == ("fleet.squaremo.dev/v1alpha1", "Assemblage")
     assert (made["metadata"]["name"], made["metadata"]["namespace"]) == ("eu-1", "fleet")
@@ -507,14 +553,13 @@ def test_what_travels_is_an_assemblage() -> None:
             },
         ]
     }
-    assert made == assemblage("eu-1", [bare, SYNC], namespace="fleet", labels={"fleetform.dev/cluster": "eu-1"})
+    assert made == assemblage("eu-1", syncs[::-1], namespace="fleet", labels={"fleetform.dev/cluster": "eu-1"})
 
 
 @pytest.mark.rule("S38")
 @pytest.mark.parametrize("data", ["$(IP)", "$$(IP)", "a$$b", "$", "costs $5", "$$$(A)", "${A}", "$(", "plain"])
 def test_data_that_looks_like_a_mention_arrives_as_data(data: str) -> None:
-    made = assemblage("eu-1", [SYNC._replace(bound={"DATA": data}, downstream=())])
-    [binding] = made["spec"]["syncs"][0]["bindings"]
+    [binding] = sync_tree(SYNC._replace(bound={"DATA": data}, downstream=()))["bindings"]
     assert expand(binding["value"], {"IP": "10.0.0.1", "A": "a"}.__getitem__, dialect="fleeet") == data
 
 
@@ -523,13 +568,13 @@ def test_data_that_looks_like_a_mention_arrives_as_data(data: str) -> None:
 def test_no_secret_travels_in_an_assemblage(secret: Secret) -> None:
     for sync in (SYNC._replace(bound={"DB_PASSWORD": secret}), SYNC._replace(substitute={"DB_PASSWORD": secret})):
         with pytest.raises(PlainSecretError, match="DB_PASSWORD") as refused:
-            assemblage("eu-1", [sync])
+            sync_tree(sync)
         assert "hunter2" not in refused.value.message + refused.value.hint
 
 
 def test_fleeet_knows_no_branches() -> None:
     with pytest.raises(FluxError, match="neither tag nor revision"):
-        assemblage("eu-1", [SYNC._replace(git=GitSource(GIT.url, GitRevision(branch="main")))])
+        sync_tree(SYNC._replace(git=GitSource(GIT.url, GitRevision(branch="main"))))
 
 
 # ---- The check itself

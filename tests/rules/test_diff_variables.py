@@ -23,7 +23,7 @@ DOWNSTREAM = "  bindings: [{name: NODE, objectFieldRef: {kind: Service, name: it
 
 def substituting(variables: str, bindings: str = "[]", more: str = "", **files: str) -> Fleet:
     """A fleet whose preset names these variables."""
-    return bound_fleet("[]", bindings, f"  substitute: {variables}\n{more}", **files)
+    return bound_fleet("[]", bindings, f"  substitute: {variables}\n{more}", None, **files)
 
 
 def changes(before: Fleet, after: Fleet) -> list[dict[str, Any]]:

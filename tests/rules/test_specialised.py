@@ -166,7 +166,7 @@ spec:
   controlPlaneBindings: [{name: A, value: "$$ and $$(B)"}]
   sync:
     source: {git: {url: https://git.example.com/it, version: {tag: v1.0.0}}}
-    bindings: [{name: N, objectFieldRef: {kind: Node, name: first, fieldPath: /x}}]
+    bindings: [{name: NODE, objectFieldRef: {kind: Node, name: first, fieldPath: /x}}]
 """
     clusters = CLUSTERS.replace("namespace: acme", "namespace: default")
     fleet = fleet_of({"module.yaml": module, "clusters.yaml": clusters})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
@@ -25,6 +25,18 @@ class OptionChange(NamedTuple):
     unknown: bool = False
 
 
+class VariableChange(NamedTuple):
+    """One variable that an owner names and that differs; unknown says that it may."""
+
+    name: str
+    before: Any
+    after: Any
+    unknown: bool = False
+
+
+_Change = TypeVar("_Change", OptionChange, VariableChange)
+
+
 class PluginChange(NamedTuple):
     """One plugin that differs, or may."""
 
@@ -33,6 +45,7 @@ class PluginChange(NamedTuple):
     action: str
     options: tuple[OptionChange, ...]
     also: tuple[str, ...] = ()
+    variables: tuple[VariableChange, ...] = ()
 
     @property
     def either(self) -> PluginDecision:
@@ -56,14 +69,17 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
             unknown += 1
             continue
         if one is None or other is None:
-            changes.append(_one_sided(one, other))
+            changes.append(_one_sided(after, one, other))
             continue
-        options = tuple(_option_changes(before, after, one, other))
-        unknown += any(option.unknown for option in options)
-        certain = tuple(option for option in options if not option.unknown)
-        also = tuple(_other_differences(before.inputs.parts(one), after.inputs.parts(other), one, other))
-        if certain or also or one.version != other.version or one.name != other.name:
-            changes.append(PluginChange(one, other, _action(one, other), certain, also))
+        left, right = before.inputs.parts(one), after.inputs.parts(other)
+        same = _Same(before, after, one.organization)
+        options = tuple(_option_changes(same, one, other))
+        variables = tuple(_variable_changes(same, _variables(left), _variables(right)))
+        unknown += any(each.unknown for each in options) or any(each.unknown for each in variables)
+        also = tuple(_other_differences(left, right, one, other))
+        change = PluginChange(one, other, _action(one, other), _certain(options), also, _certain(variables))
+        if change.options or change.variables or also or one.version != other.version or one.name != other.name:
+            changes.append(change)
     return sorted(changes, key=lambda change: change.either.key), unknown
 
 
@@ -75,6 +91,8 @@ def _is_undecided(plugin: PluginDecision | None) -> bool:
     return plugin is None or plugin.target.revision is None
 
 
+# What a change says by itself.
+_ELSEWHERE = {"revision", "substitute"}
 _ALSO = {
     "transforms": "transforms",
     "patches": "patches",
@@ -85,9 +103,9 @@ def _other_differences(
     left: dict[str, Any], right: dict[str, Any], one: PluginDecision, other: PluginDecision
 ) -> Iterator[str]:
     """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
-    yield from (
-        name for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name) and name != "revision"
-    )
+    for name in sorted((left.keys() | right.keys()) - _ELSEWHERE):
+        if _beside_variables(left, name) != _beside_variables(right, name):
+            yield name
     if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
         yield "configs"
     for name, written in _ALSO.items():
@@ -119,12 +137,14 @@ def _pairs(
         yield plugin, None
 
 
-def _one_sided(one: PluginDecision | None, other: PluginDecision | None) -> PluginChange:
+def _one_sided(after: Fleet, one: PluginDecision | None, other: PluginDecision | None) -> PluginChange:
     if other is not None:
         options = tuple(
             OptionChange(each.name, None, each) for each in other.options.values() if each.value is not ABSENT
         )
-        return PluginChange(None, other, "install", options)
+        named = _variables(after.inputs.parts(other))
+        variables = tuple(VariableChange(name, ABSENT, each) for name, each in sorted(named.items()))
+        return PluginChange(None, other, "install", options, (), variables)
     assert one is not None
     policy = getattr(one.target.owner.spec, "deletion_policy", None)
     return PluginChange(one, None, "retain" if policy == "Retain" else "delete", ())
@@ -146,37 +166,85 @@ def _action(one: PluginDecision, other: PluginDecision) -> str:
     return "reconfigure"
 
 
-def _option_changes(before: Fleet, after: Fleet, one: PluginDecision, other: PluginDecision) -> Iterator[OptionChange]:
+def _certain(changes: tuple[_Change, ...]) -> tuple[_Change, ...]:
+    return tuple(each for each in changes if not each.unknown)
+
+
+def _option_changes(same: _Same, one: PluginDecision, other: PluginDecision) -> Iterator[OptionChange]:
     old, new = one.options, other.options
     for name in [*new, *(name for name in old if name not in new)]:
         left, right = old.get(name), new.get(name)
         if left is right:
             continue
-        left_value = left.value if left is not None else ABSENT
-        right_value = right.value if right is not None else ABSENT
-        if has_secret(left_value) or has_secret(right_value):
-            same = _same_secret(before, after, one.organization, left_value, right_value)
-            if same is not True:
-                yield OptionChange(name, left, right, unknown=same is None)
-        elif left_value is ABSENT or right_value is ABSENT:
-            if left_value is not right_value:
-                yield OptionChange(name, left, right)
-        elif not same_value(left_value, right_value):
-            yield OptionChange(name, left, right)
+        alike = same(left.value if left is not None else ABSENT, right.value if right is not None else ABSENT)
+        if alike is not True:
+            yield OptionChange(name, left, right, unknown=alike is None)
 
 
-def _same_secret(before: Fleet, after: Fleet, organization: str, one: Any, other: Any) -> bool | None:
-    """Whether two secrets are the same; None where their content is in neither input to compare (B30)."""
-    if not isinstance(one, Secret) or not isinstance(other, Secret):
+# ---- Variables
+
+
+def _variables(parts: dict[str, Any]) -> dict[str, Any]:
+    """The variables that an owner names; those made of values of the cluster as they are written (B16)."""
+    downstream = parts["downstream"] or {}
+    return {**parts["substitute"], **downstream.get("variables", {})}
+
+
+def _beside_variables(parts: dict[str, Any], name: str) -> Any:
+    """A part without the variables that are in it, which are not to be told twice."""
+    part = parts.get(name)
+    if name != "downstream" or part is None:
+        return part
+    return {key: each for key, each in part.items() if key != "variables"}
+
+
+def _variable_changes(same: _Same, old: dict[str, Any], new: dict[str, Any]) -> Iterator[VariableChange]:
+    for name in sorted(old.keys() | new.keys()):
+        left, right = old.get(name, ABSENT), new.get(name, ABSENT)
+        alike = same(left, right)
+        if alike is not True:
+            yield VariableChange(name, left, right, unknown=alike is None)
+
+
+# ---- Values
+
+
+class _Same(NamedTuple):
+    """Whether two values of two fleets are the same; None where nobody can tell (B30)."""
+
+    before: Fleet
+    after: Fleet
+    organization: str
+
+    def __call__(self, one: Any, other: Any) -> bool | None:
+        if has_secret(one) or has_secret(other):
+            return self._with_secrets(one, other)
+        if one is ABSENT or other is ABSENT:
+            return one is other
+        return same_value(one, other)
+
+    def _with_secrets(self, one: Any, other: Any) -> bool | None:
+        if isinstance(one, Secret) and isinstance(other, Secret):
+            return self._secrets(one, other)
+        if isinstance(one, dict) and isinstance(other, dict):
+            return one.keys() == other.keys() and self._all(one.values(), [other[key] for key in one])
+        if isinstance(one, list) and isinstance(other, list):
+            return len(one) == len(other) and self._all(one, other)
         return False
-    if one.ref is None or other.ref is None:
-        return one.ref is None and other.ref is None and same_value(one.plain, other.plain)
-    if one.ref != other.ref:
-        return False
-    left, right = _content(before, organization, one.ref), _content(after, organization, other.ref)
-    if left is None or right is None:
-        return None
-    return bool(left == right)
+
+    def _all(self, ones: Iterable[Any], others: Iterable[Any]) -> bool | None:
+        found = [self(one, other) for one, other in zip(ones, others, strict=True)]
+        if False in found:
+            return False
+        return None if None in found else True
+
+    def _secrets(self, one: Secret, other: Secret) -> bool | None:
+        if one.ref != other.ref:
+            return False
+        if one.ref is None or (one.plain is not None and other.plain is not None):
+            return same_value(one.plain, other.plain)
+        left, right = (_content(each, self.organization, one.ref) for each in (self.before, self.after))
+        return None if left is None or right is None else bool(left == right)
 
 
 def _content(fleet: Fleet, organization: str, key: SecretKey) -> Any:

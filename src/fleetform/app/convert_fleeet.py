@@ -1,4 +1,4 @@
-"""What converting Fleeet's manifests means beside their shape: dollars, and modules that select nothing."""
+"""What converting Fleeet's manifests means beside their shape: dollars, selectors of nothing, and what is lost."""
 
 from __future__ import annotations
 
@@ -24,13 +24,35 @@ def of_fleeet(object_: Object[Any], tree: Tree) -> Tree:
 
 
 def fleeet_losses(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Native plugins do not travel: what the cluster has to resolve is waited for."""
+    """What means something else in native files, object by object."""
     for object_ in (*fleet.snapshot.presets.values(), *fleet.snapshot.plugins.values()):
-        if object_.dialect == "fleeet" and object_.spec.bindings:
-            message = "names that are resolved on the cluster do not travel there in an Assemblage any more"
-            hint = "they are read from the cluster, and the plugin waits until they were"
-            at = object_.at("spec", "bindings")
-            yield Diagnostic("foreign-note", message, hint, "info", object_.ref, at)
+        if object_.dialect == "fleeet":
+            yield from _travelling(object_)
+            yield from _out_of_reach(object_)
+
+
+def _travelling(object_: Object[Any]) -> Iterator[Diagnostic]:
+    """Native plugins do not travel: what the cluster has to resolve is waited for."""
+    if object_.spec.bindings:
+        message = "names that are resolved on the cluster do not travel there in an Assemblage any more"
+        hint = "they are read from the cluster, and the plugin waits until they were"
+        yield _lost(object_, message, hint, "bindings")
+
+
+def _out_of_reach(object_: Object[Any]) -> Iterator[Diagnostic]:
+    """A module looks for objects in its own namespace first; a native preset knows its organization only."""
+    namespace, organization = object_.metadata.namespace or "default", object_.ref.organization
+    if namespace == organization or object_.ref.kind != "PluginPreset":
+        return
+    refs = [each.object_field_ref for each in object_.spec.control_plane_bindings or ()]
+    # Clusters belong to the organization whatever their namespace.
+    if any(each is not None and each.kind != "Cluster" and each.namespace != organization for each in refs):
+        message = f"objects in {namespace}, where its bindings look first, are out of reach of native manifests"
+        yield _lost(object_, message, f"move those that it reads to {organization}", "controlPlaneBindings")
+
+
+def _lost(object_: Object[Any], message: str, hint: str, field: str) -> Diagnostic:
+    return Diagnostic("foreign-note", message, hint, "info", object_.ref, object_.at("spec", field))
 
 
 def _respelt(tree: Any) -> Any:

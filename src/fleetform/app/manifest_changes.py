@@ -8,7 +8,7 @@ from typing import Any
 from fleetform.app.compare import PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.render import PluginRender, render
-from fleetform.engine.names import api_group
+from fleetform.engine.names import api_group, object_label, object_name
 from fleetform.engine.patches import patch_between
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -40,7 +40,7 @@ class ManifestChanges:
             else:
                 patch = list(patch_between(one, other))
             if patch:
-                found.append({"object": "/".join(each for each in identity[1:] if each), "patch": patch})
+                found.append({"object": object_label(new.get(identity) or old[identity]), "patch": patch})
         return found
 
     def _side(
@@ -74,5 +74,5 @@ def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: R
 
 def identity_of(tree: dict[str, Any]) -> Identity:
     metadata = tree.get("metadata") or {}
-    name = metadata.get("name") or metadata.get("generateName")
-    return api_group(str(tree.get("apiVersion"))), str(tree.get("kind")), metadata.get("namespace") or "", str(name)
+    namespace = str(metadata.get("namespace") or "")
+    return api_group(str(tree.get("apiVersion"))), str(tree.get("kind")), namespace, object_name(tree)

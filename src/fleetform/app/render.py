@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.through_flux import delivery_of, objects_for_flux, travels
-from fleetform.app.views import diagnostics_view, gate_view
-from fleetform.engine.inputs import values_tree
+from fleetform.app.through_flux import ThroughFlux, travels
+from fleetform.app.views import diagnostics_view, gate_view, masked, speaker_view
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
@@ -46,10 +45,11 @@ def render(
     """
     answers: dict[int, PluginRender] = {}
     waiting: list[tuple[int, PluginDecision, RenderInput]] = []
+    through_flux = ThroughFlux(fleet)
     for index, plugin in enumerate(plugins):
         gates = (*plugin.gates, *plugin.waits)
         stopping = tuple(each for each in gates if not despite_gates or each.gate in _INCOMPLETE)
-        found = _without_renderer(fleet, plugin, stopping, to_folder)
+        found = _without_renderer(fleet, through_flux, plugin, stopping, to_folder)
         if isinstance(found, PluginRender):
             answers[index] = found
         else:
@@ -61,15 +61,15 @@ def render(
 
 
 def _without_renderer(
-    fleet: Fleet, plugin: PluginDecision, blocked: tuple[Gate, ...], to_folder: bool
+    fleet: Fleet, through_flux: ThroughFlux, plugin: PluginDecision, blocked: tuple[Gate, ...], to_folder: bool
 ) -> PluginRender | RenderInput:
     """What can be told at once, or what is to be rendered."""
-    delivery = delivery_of(fleet, plugin)
+    delivery = fleet.inputs.delivery(plugin)
     flux = delivery.flux if delivery is not None else None
     if blocked and not (flux is not None and travels(plugin)):
         return PluginRender(plugin, blocked=blocked)
     if flux is not None:
-        objects = objects_for_flux(fleet, plugin, flux)
+        objects = through_flux.objects(plugin, flux)
         return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
     return _input(fleet, plugin, to_folder)
 
@@ -122,7 +122,7 @@ def _item_view(fleet: Fleet, each: PluginRender) -> dict[str, Any]:
         "organization": plugin.organization,
         "definition": plugin.target.definition,
         "version": plugin.version,
-        "inputHash": fleet.inputs.hash(plugin, values_tree(plugin.options)),
+        "inputHash": fleet.inputs.hash(plugin),
         "renderKey": each.key,
         "objects": list(each.objects),
         "transforms": {"kept": [], "ignored": [], "whiteouts": []},
@@ -133,8 +133,6 @@ def _item_view(fleet: Fleet, each: PluginRender) -> dict[str, Any]:
 
 def values_said(fleet: Fleet, plugin: PluginDecision) -> list[dict[str, Any]]:
     """Who gave a plugin its values, beside the defaults: what a chart fails on was set by somebody."""
-    from fleetform.app.views import masked, speaker_view
-
     return [
         {
             "path": each.name,

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.dialects.flux import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
-from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage
+from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage, sync_tree
 from fleetform.dialects.flux_parts import FluxError, PlainSecretError
+from fleetform.dialects.flux_values import KeysOf
 from fleetform.engine.inputs import values_tree
 from fleetform.engine.programs import written_bindings
-from fleetform.model.kinds.base import Delivery, FluxDelivery
+from fleetform.model.kinds.base import FluxDelivery
+from fleetform.model.kinds.definition import Source
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Gate, PluginDecision
 
 _LABELS = {"plugin": "fleetform.dev/plugin", "cluster": "fleetform.dev/cluster", "org": "fleetform.dev/organization"}
 
+# Where an Assemblage is: a cluster, and a namespace there.
+_Destination = tuple[Ref, str | None]
 
-def delivery_of(fleet: Fleet, plugin: PluginDecision) -> Delivery | None:
-    """How a plugin is delivered: as its owner says, else its organization."""
-    written: Delivery | None = plugin.target.owner.spec.delivery
-    if written is not None:
-        return written
-    name = plugin.organization
-    organization = fleet.snapshot.organizations.get(Ref("Organization", name, name))
-    return organization.spec.default_delivery if organization is not None else None
+
+class _Place(NamedTuple):
+    """Where a plugin's objects are and of which kind: only there can one of Flux's objects wait for another."""
+
+    hub: bool
+    namespace: str
+    chart: bool
+
+
+class _Fault(NamedTuple):
+    """Why there is no Assemblage, and whose fault that is."""
+
+    plugin: PluginDecision
+    error: FluxError
 
 
 def travels(plugin: PluginDecision) -> bool:
@@ -36,42 +48,155 @@ def _is_pending(plugin: PluginDecision) -> bool:
     return bool(plugin.missing) and all(each.gate == "downstream" for each in plugin.missing)
 
 
-def objects_for_flux(fleet: Fleet, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]] | Gate:
-    """The objects, or what keeps them from being written."""
-    try:
+class ThroughFlux:
+    """What Flux gets for the plugins of one fleet; what they share is looked up once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._assemblages: dict[_Destination, dict[str, Any] | _Fault] = {}
+
+    def objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]] | Gate:
+        """The objects, or what keeps them from being written."""
         if travels(plugin):
-            return [_assemblage(fleet, plugin)]
-        return _objects(fleet, plugin, flux)
-    except PlainSecretError as error:
-        return Gate("plain-secret", error.message, error.hint)
-    except FluxError as error:
-        return Gate("render-failed", error.message, error.hint)
+            made = self._assemblage(plugin)
+            return _gate(made, plugin) if isinstance(made, _Fault) else [made]
+        try:
+            return self._objects(plugin, flux)
+        except FluxError as error:
+            return _gate(_Fault(plugin, error), plugin)
+
+    def _objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]]:
+        source = _source_of(plugin)
+        if source is None:
+            raise FluxError("the definition names nothing to render", "add source: helm or kustomize")
+        place = _place(plugin, flux, source)
+        target = FluxTarget(
+            name=plugin.name,
+            release_name=plugin.target.release_name,
+            release_namespace=_release_namespace(plugin, place.chart),
+            namespace=place.namespace,
+            kubeconfig=_kubeconfig(plugin) if place.hub else None,
+            suspend=plugin.target.owner.spec.suspend,
+            labels={_LABELS["plugin"]: plugin.name, **_labels(plugin)},
+            depends_on=self._waited_for(plugin, place),
+        )
+        inputs = self._fleet.inputs
+        return flux_objects(
+            source, values_tree(plugin.options), inputs.variables(plugin), target, self._keys_of_secrets(plugin)
+        )
+
+    def _keys_of_secrets(self, plugin: PluginDecision) -> KeysOf:
+        """The keys of Secrets of the input, as this plugin reads them: a module's may lie in its own namespace."""
+
+        def keys_of(name: str) -> list[str]:
+            bound = [each.source for each in self._fleet.inputs.bound(plugin) if each.source is not None]
+            read = next((each for each in bound if each.ref.kind == "Secret" and each.ref.name == name), None)
+            found = read or self._fleet.snapshot.others.get(Ref("Secret.v1", plugin.organization, name))
+            fields = [found.content.get(each) for each in ("data", "stringData")] if found is not None else []
+            return [str(key) for each in fields if isinstance(each, dict) for key in each]
+
+        return keys_of
+
+    # ---- Order
+
+    def _waited_for(self, plugin: PluginDecision, place: _Place) -> tuple[str, ...]:
+        """The plugins on its cluster that must be healthy first, as far as Flux can wait for them."""
+        found = [
+            each.name
+            for each in self._needed(plugin)
+            if each.target.definition != plugin.target.definition and self._place_of(each) == place
+        ]
+        return tuple(sorted(set(found)))
+
+    def _needed(self, plugin: PluginDecision) -> Iterator[PluginDecision]:
+        """Those of the definitions that its own depends on, and those whose outputs it reads."""
+        revision = plugin.target.revision
+        for each in (revision.object.spec.depends_on or ()) if revision is not None else ():
+            yield from self._by_definition.get((plugin.cluster.ref, each.name), ())
+        organization, cluster, _ = plugin.key
+        for _, name in self._fleet.inputs.producers(plugin):
+            there = self._fleet.decisions.plugins.get((organization, cluster, name)) if name is not None else None
+            if there is not None:
+                yield there
+
+    def _place_of(self, plugin: PluginDecision) -> _Place | None:
+        """None where it has no objects of Flux."""
+        delivery, source = self._fleet.inputs.delivery(plugin), _source_of(plugin)
+        if delivery is None or delivery.flux is None or source is None or travels(plugin):
+            return None
+        return _place(plugin, delivery.flux, source)
+
+    @cached_property
+    def _by_definition(self) -> dict[tuple[Ref, str], list[PluginDecision]]:
+        found: dict[tuple[Ref, str], list[PluginDecision]] = {}
+        for each in self._fleet.decisions.plugins.values():
+            found.setdefault((each.cluster.ref, each.target.definition), []).append(each)
+        return found
+
+    # ---- Assemblages
+
+    def _assemblage(self, plugin: PluginDecision) -> dict[str, Any] | _Fault:
+        """A cluster has one Assemblage in a namespace, with all that travels there: two of a name would be one object.
+
+        One that cannot travel holds up all of them: without its sync it would be removed from the cluster.
+        """
+        where = _destination(plugin)
+        if where not in self._assemblages:
+            self._assemblages[where] = self._assembled(plugin)
+        return self._assemblages[where]
+
+    def _assembled(self, plugin: PluginDecision) -> dict[str, Any] | _Fault:
+        cluster, namespace = where = _destination(plugin)
+        syncs = []
+        for each in self._travelling.get(where, [plugin]):
+            try:
+                syncs.append(sync_tree(_sync(self._fleet, each)))
+            except FluxError as error:
+                return _Fault(each, error)
+        return assemblage(cluster.name, syncs, namespace=namespace, labels=_labels(plugin))
+
+    @cached_property
+    def _travelling(self) -> dict[_Destination, list[PluginDecision]]:
+        found: dict[_Destination, list[PluginDecision]] = {}
+        for each in self._fleet.decisions.plugins.values():
+            if travels(each):
+                found.setdefault(_destination(each), []).append(each)
+        return found
 
 
-def _objects(fleet: Fleet, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]]:
+def _destination(plugin: PluginDecision) -> _Destination:
+    return plugin.cluster.ref, plugin.target.owner.metadata.namespace
+
+
+def _gate(fault: _Fault, plugin: PluginDecision) -> Gate:
+    """What keeps a plugin back, where it is to be mended; it may be a fault of one that travels beside it."""
+    error, owner = fault.error, fault.plugin.target.owner
+    code = "plain-secret" if isinstance(error, PlainSecretError) else "render-failed"
+    if owner is plugin.target.owner:
+        return Gate(code, error.message, error.hint)
+    # Named as its owner is: of one fault on many clusters people are told once.
+    message = f"{owner.ref.name}, which travels in the same Assemblage, holds it up: {error.message}"
+    return Gate(code, message, error.hint, ref=owner.ref, at=owner.at("spec"))
+
+
+def _source_of(plugin: PluginDecision) -> Source | None:
     revision = plugin.target.revision
-    source = revision.object.spec.source if revision is not None else None
-    if source is None:
-        raise FluxError("the definition names nothing to render", "add source: helm or kustomize")
+    source: Source | None = revision.object.spec.source if revision is not None else None
+    return source
+
+
+def _place(plugin: PluginDecision, flux: FluxDelivery, source: Source) -> _Place:
     hub = flux.mode == "Hub"
-    target = FluxTarget(
-        name=plugin.name,
-        release_name=plugin.target.release_name,
-        release_namespace=_namespace(plugin, source.helm is not None),
-        # On a hub Secrets are looked for beside Flux's objects, and organizations must not meet there.
-        namespace=flux.namespace or (plugin.organization if hub else "flux-system"),
-        kubeconfig=_kubeconfig(plugin) if hub else None,
-        suspend=plugin.target.owner.spec.suspend,
-        labels={
-            _LABELS["plugin"]: plugin.name,
-            _LABELS["cluster"]: plugin.cluster.ref.name,
-            _LABELS["org"]: plugin.organization,
-        },
-    )
-    return flux_objects(source, values_tree(plugin.options), fleet.inputs.variables(plugin), target)
+    # On a hub Secrets are looked for beside Flux's objects, and organizations must not meet there.
+    namespace = flux.namespace or (plugin.organization if hub else "flux-system")
+    return _Place(hub, namespace, source.helm is not None)
 
 
-def _namespace(plugin: PluginDecision, chart: bool) -> str | None:
+def _labels(plugin: PluginDecision) -> dict[str, str]:
+    return {_LABELS["cluster"]: plugin.cluster.ref.name, _LABELS["org"]: plugin.organization}
+
+
+def _release_namespace(plugin: PluginDecision, chart: bool) -> str | None:
     """Where a plugin's objects go: kustomize leaves them where they say, unless somebody names another place."""
     spec = plugin.target.owner.spec
     written = getattr(spec, "plugin", spec).release_namespace
@@ -85,22 +210,8 @@ def _kubeconfig(plugin: PluginDecision) -> KubeConfig:
     return KubeConfig(access.kubeconfig.secret.name, access.kubeconfig.secret.key)
 
 
-def _assemblage(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any]:
-    """A cluster has one Assemblage in a namespace, with all that travels there: two of a name would be one object."""
-    namespace = plugin.target.owner.metadata.namespace
-    beside = [
-        each
-        for each in fleet.decisions.plugins.values()
-        if each.cluster is plugin.cluster and travels(each) and each.target.owner.metadata.namespace == namespace
-    ]
-    labels = {_LABELS["cluster"]: plugin.cluster.ref.name, _LABELS["org"]: plugin.organization}
-    syncs = [_sync(fleet, each) for each in beside]
-    return assemblage(plugin.cluster.ref.name, syncs, namespace=namespace, labels=labels)
-
-
 def _sync(fleet: Fleet, plugin: PluginDecision) -> AssemblageSync:
-    revision = plugin.target.revision
-    source = revision.object.spec.source if revision is not None else None
+    source = _source_of(plugin)
     git = source.kustomize.git if source is not None and source.kustomize is not None else None
     if git is None:
         raise FluxError("only kustomizations of git repositories travel with names unresolved", "use source.git")

@@ -13,6 +13,7 @@ View = dict[str, Any]
 MARKDOWN_LIMIT = 60_000
 _SHOWN_OPTIONS = 6
 _SHOWN_FIELDS = 6
+_MARKDOWN_ROWS = 40
 _MARKS: dict[str, str] = {
     "install": "+",
     "delete": "-",
@@ -94,6 +95,7 @@ def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[st
         yield f"      {option_text(option)}"
     if len(options) > len(shown):
         yield f"      and {count(len(options) - len(shown), 'option')} more (-o wide)"
+    yield from (f"      {line}" for line in _variable_lines(change, wide))
     for config in change["configs"]:
         yield f"      config {config_text(config)}"
     yield from (f"      {line}" for line in manifest_lines(change["manifests"], wide))
@@ -102,6 +104,15 @@ def _group_lines(members: list[View], paint: Painter, wide: bool) -> Iterator[st
     for gate in change["blocked"]:
         yield f"      {paint('blocked', fg='red')}: {gate['message']}"
         yield f"        {gate['do']}"
+
+
+def _variable_lines(change: View, wide: bool) -> Iterator[str]:
+    variables = change["variables"] if wide or change["action"] != "install" else []
+    shown = variables if wide else variables[:_SHOWN_OPTIONS]
+    for each in shown:
+        yield f"variable {each['name']} {_value(each['from'])} → {_value(each['to'])}"
+    if len(variables) > len(shown):
+        yield f"and {count(len(variables) - len(shown), 'variable')} more (-o wide)"
 
 
 def manifest_lines(manifests: list[View], wide: bool) -> Iterator[str]:
@@ -135,11 +146,13 @@ def config_text(config: View) -> str:
 
 
 def option_text(option: View) -> str:
-    before = value_text(option["from"], 40) if option["from"] is not None else "unset"
-    after = value_text(option["to"], 40) if option["to"] is not None else "unset"
     cause = option["cause"]
     where = f"   ({place_text(cause.get('place')) or cause['name']})" if cause else ""
-    return f"{option['path']} {before} → {after}{where}"
+    return f"{option['path']} {_value(option['from'])} → {_value(option['to'])}{where}"
+
+
+def _value(value: Any, limit: int = 40) -> str:
+    return value_text(value, limit) if value is not None else "unset"
 
 
 def _override_lines(view: View, all_of_them: bool = False) -> Iterator[str]:
@@ -197,12 +210,13 @@ def _fitted(head: str, blocks: list[str]) -> str:
 def _markdown_group(members: list[View]) -> str:
     change = members[0]
     lines = [f"**{_escape(what_text(change))}** on {_escape(clusters_text(members, 10))}", ""]
-    options = change["options"][:40] if change["action"] != "install" else []
+    options = change["options"][:_MARKDOWN_ROWS] if change["action"] != "install" else []
     if options:
         lines += ["| option | from | to | because of |", "|---|---|---|---|"]
         lines += [_markdown_row(option) for option in options]
         if len(change["options"]) > len(options):
             lines.append(f"\nand {count(len(change['options']) - len(options), 'option')} more")
+    lines += _markdown_variables(change)
     lines += [f"- config {_escape(config_text(each))}" for each in change["configs"]]
     lines += [f"- {_escape(line.strip())}" for line in manifest_lines(change["manifests"][:20], False)]
     if also := [each for each in change["also"] if each not in ("blocked", "configs")]:
@@ -212,10 +226,19 @@ def _markdown_group(members: list[View]) -> str:
 
 
 def _markdown_row(option: View) -> str:
-    values = [value_text(each, 60) if each is not None else "unset" for each in (option["from"], option["to"])]
+    before, after = (_code(_value(option[each], 60)) for each in ("from", "to"))
     cause = option["cause"]
     where = (place_text(cause.get("place")) or cause["name"]) if cause else ""
-    return f"| `{option['path']}` | {_code(values[0])} | {_code(values[1])} | {_escape(where)} |"
+    return f"| `{option['path']}` | {before} | {after} | {_escape(where)} |"
+
+
+def _markdown_variables(change: View) -> Iterator[str]:
+    variables = change["variables"] if change["action"] != "install" else []
+    for each in variables[:_MARKDOWN_ROWS]:
+        before, after = (_code(_value(each[side], 60)) for side in ("from", "to"))
+        yield f"- variable {_code(each['name'])}: {before} → {after}"
+    if len(variables) > _MARKDOWN_ROWS:
+        yield f"- and {count(len(variables) - _MARKDOWN_ROWS, 'variable')} more"
 
 
 def _code(text: str) -> str:

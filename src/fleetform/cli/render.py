@@ -16,6 +16,7 @@ from fleetform.app.views import gate_view
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
+from fleetform.engine.names import object_label
 from fleetform.formats.yaml_out import write_documents
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.wiring import OUTPUT_MARK, open_renderers, write_file
@@ -84,17 +85,10 @@ def _exit_code(rendered: Sequence[PluginRender]) -> int:
 
 def _names(rendered: Sequence[PluginRender]) -> list[str]:
     return [
-        f"{each.plugin.cluster.ref.name}/{each.plugin.name} {tree.get('kind')}/{_name(tree)}"
+        f"{each.plugin.cluster.ref.name}/{each.plugin.name} {object_label(tree)}"
         for each in rendered
         for tree in each.objects
     ]
-
-
-def _name(tree: dict[str, Any]) -> str:
-    metadata = tree.get("metadata") or {}
-    namespace = metadata.get("namespace")
-    name = metadata.get("name") or metadata.get("generateName")
-    return f"{namespace}/{name}" if namespace else f"{name}"
 
 
 def _print_objects(rendered: Sequence[PluginRender]) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from posixpath import normpath
 from typing import Any, NamedTuple
 
-from fleetform.dialects.flux_parts import FluxError, git_address, manifest, object_name, refuse_login
-from fleetform.dialects.flux_values import helm_values, post_build
-from fleetform.engine.names import LONGEST
+from fleetform.dialects.flux_parts import FluxError, git_address, manifest, refuse_login
+from fleetform.dialects.flux_values import KeysOf, helm_values, post_build, unknown_keys
+from fleetform.engine.names import LONGEST, cut_name
 from fleetform.model.kinds.definition import GitSource, HelmSource, KustomizeSource, Source
 
 SOURCE_API = "source.toolkit.fluxcd.io/v1"
@@ -63,12 +63,16 @@ def flux_objects(
     values: Mapping[str, Any],
     variables: Mapping[str, Any],
     target: FluxTarget,
+    keys_of: KeysOf = unknown_keys,
 ) -> list[dict[str, Any]]:
-    """The source and what installs from it: a chart with its values, or a kustomization with its variables."""
+    """The source and what installs from it: a chart with its values, or a kustomization with its variables.
+
+    keys_of tells the keys of Secrets, where somebody knows them: what Flux would take from the wrong one is refused.
+    """
     if source.helm is not None:
         return _helm(source.helm, values, target)
     if source.kustomize is not None:
-        return _kustomize(_git_of(source.kustomize), variables, target)
+        return _kustomize(_git_of(source.kustomize), variables, target, keys_of)
     if source.manifests is not None:
         raise _local("the manifests", source.manifests.path)
     raise FluxError("there is no source that Flux could fetch", "add source: helm or kustomize")
@@ -144,7 +148,9 @@ def _git_of(kustomize: KustomizeSource) -> GitSource:
     raise _local("the kustomization", kustomize.path or ".")
 
 
-def _kustomize(git: GitSource, variables: Mapping[str, Any], target: FluxTarget) -> list[dict[str, Any]]:
+def _kustomize(
+    git: GitSource, variables: Mapping[str, Any], target: FluxTarget, keys_of: KeysOf
+) -> list[dict[str, Any]]:
     repository = _source("GitRepository", {"url": git_address(git), "ref": _git_ref(git)}, target)
     spec: dict[str, Any] = {
         **_installing(target),
@@ -157,7 +163,7 @@ def _kustomize(git: GitSource, variables: Mapping[str, Any], target: FluxTarget)
     if target.release_namespace is not None:
         spec["targetNamespace"] = _namespace(target.release_namespace)
     if variables:
-        spec["postBuild"] = post_build(variables)
+        spec["postBuild"] = post_build(variables, keys_of)
     return [repository, _object(KUSTOMIZE_API, "Kustomization", spec, target)]
 
 
@@ -186,7 +192,8 @@ def _source(kind: str, spec: dict[str, Any], target: FluxTarget) -> dict[str, An
 
 
 def _object(api_version: str, kind: str, spec: dict[str, Any], target: FluxTarget) -> dict[str, Any]:
-    return manifest(api_version, kind, object_name(target.name), target.namespace, target.labels, spec)
+    # Flux puts the name into labels of all that it installs.
+    return manifest(api_version, kind, cut_name(target.name), target.namespace, target.labels, spec)
 
 
 def _ref_to(source: dict[str, Any]) -> dict[str, str]:
@@ -199,7 +206,7 @@ def _installing(target: FluxTarget) -> dict[str, Any]:
     if target.suspend:
         spec["suspend"] = True
     if target.depends_on:
-        spec["dependsOn"] = [{"name": object_name(name)} for name in sorted(target.depends_on)]
+        spec["dependsOn"] = [{"name": cut_name(name)} for name in sorted(target.depends_on)]
     if target.kubeconfig is not None:
         secret, key = target.kubeconfig
         spec["kubeConfig"] = {"secretRef": {"name": secret} if key is None else {"name": secret, "key": key}}

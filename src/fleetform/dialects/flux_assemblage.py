@@ -35,14 +35,19 @@ class AssemblageSync(NamedTuple):
 
 
 def assemblage(
-    name: str, syncs: Iterable[AssemblageSync], *, namespace: str | None = None, labels: Mapping[str, str] | None = None
+    name: str,
+    syncs: Iterable[dict[str, Any]],
+    *,
+    namespace: str | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The Assemblage of a cluster; syncs go by their names, so that none of them moves when another goes."""
-    spec = {"syncs": [_sync(each) for each in sorted(syncs, key=lambda each: each.name)]}
+    spec = {"syncs": sorted(syncs, key=lambda each: str(each["name"]))}
     return manifest(FLEEET_API, "Assemblage", name, namespace, labels or {}, spec)
 
 
-def _sync(sync: AssemblageSync) -> dict[str, Any]:
+def sync_tree(sync: AssemblageSync) -> dict[str, Any]:
+    """A sync as an Assemblage has it."""
     literals = [{"name": name, "value": _literal(value, name)} for name, value in sorted(sync.bound.items())]
     bindings = [*literals, *(_as_written(each) for each in sync.downstream)]
     kustomize: dict[str, Any] = {"path": sync.git.path or "."}

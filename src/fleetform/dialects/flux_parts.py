@@ -1,4 +1,4 @@
-"""What Flux's objects have in common: their head, their names, and why something cannot be one of them."""
+"""What Flux's objects have in common: their head, addresses, and why something cannot be one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fleetform.engine.envsubst import OPT_OUT
 from fleetform.engine.lint.catalogs import holds_login
-from fleetform.engine.names import LONGEST, generated_name
+from fleetform.engine.names import label_value
 from fleetform.model.kinds.definition import GitSource
 
 _GIT_SCHEMES = ("https://", "http://", "ssh://")
@@ -35,17 +35,10 @@ def manifest(
     metadata: dict[str, Any] = {"name": name}
     if namespace is not None:
         metadata["namespace"] = namespace
-    metadata["labels"] = dict(sorted({**labels, "app.kubernetes.io/managed-by": "fleetform"}.items()))
+    ours = {key: label_value(each) for key, each in labels.items()}
+    metadata["labels"] = dict(sorted({**ours, "app.kubernetes.io/managed-by": "fleetform"}.items()))
     metadata["annotations"] = {OPT_OUT: "disabled"}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def object_name(name: str) -> str:
-    """A name that Flux can also put into labels of all that it installs; a long one is cut as names of plugins are."""
-    if len(name) <= LONGEST:
-        return name
-    before, _, after = name.partition("-")
-    return generated_name(before, after)
 
 
 def git_address(git: GitSource) -> str:

@@ -7,7 +7,7 @@ in the object and one that a reference gives the same path, the one in the objec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from fleetform.dialects.flux_parts import FluxError, PlainSecretError
@@ -21,6 +21,13 @@ from fleetform.model.results.decisions import Secret, Steps
 _TARGET_PATH = re.compile(r"([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+")
 _LONGEST_PATH = 250
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")
+
+# The keys of a Secret, by its name, as far as they are known; none where they are not.
+KeysOf = Callable[[str], Collection[str]]
+
+
+def unknown_keys(_: str) -> Collection[str]:
+    return ()
 
 
 class HelmValues(NamedTuple):
@@ -73,22 +80,39 @@ def _value_from(secret: Secret, steps: Steps) -> dict[str, Any]:
     return {"kind": "Secret", "name": ref.name, "valuesKey": ref.key, "targetPath": path, "literal": True}
 
 
-def post_build(variables: Mapping[str, Any]) -> dict[str, Any]:
+def post_build(variables: Mapping[str, Any], keys_of: KeysOf = unknown_keys) -> dict[str, Any]:
     """A Kustomization's postBuild: values as texts, and the Secrets that have a variable's name as a key."""
     substitute: dict[str, str] = {}
-    secrets: set[str] = set()
+    secrets: dict[str, str] = {}
     for name, value in sorted(variables.items()):
         if not is_name_of_variable(name):
             hint = "a name has letters, digits and _, and does not begin with a digit"
             raise FluxError(f"{name!r} cannot be the name of a variable", hint)
         if isinstance(value, Secret):
-            secrets.add(_secret_with(value, name))
+            secrets[name] = _secret_with(value, name)
         else:
             substitute[name] = variable_text(value, name)
     found: dict[str, Any] = {"substitute": substitute} if substitute else {}
     if secrets:
-        found["substituteFrom"] = [{"kind": "Secret", "name": name} for name in sorted(secrets)]
+        _check_keys(secrets, keys_of)
+        found["substituteFrom"] = [{"kind": "Secret", "name": name} for name in sorted(set(secrets.values()))]
     return found
+
+
+def _check_keys(secrets: Mapping[str, str], keys_of: KeysOf) -> None:
+    """Flux makes a variable of every key of a Secret, of a later one over an earlier one: what can go wrong must not.
+
+    secrets has the Secret of each variable.
+    """
+    names = sorted(set(secrets.values()))
+    for secret in names:
+        for key in sorted(keys_of(secret)):
+            if not is_name_of_variable(key):
+                message = f"the Secret {secret} has a key {key}, which cannot be a variable: Flux would refuse it"
+                raise FluxError(message, f"keep {key} in another Secret")
+            if secrets.get(key, secret) != secret:
+                message = f"the variable {key} is a key of {secrets[key]} and of {secret}: Flux reads both whole"
+                raise FluxError(message, f"take it out of {secret}, or keep both in one Secret")
 
 
 def _secret_with(secret: Secret, variable: str) -> str:

@@ -25,7 +25,7 @@ def cut_name(name: str, longest: int = LONGEST) -> str:
 
 def label_value(text: str) -> str:
     """A text as the value of a label: one that Kubernetes refuses is cut, and told apart by a hash."""
-    if re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", text) and len(text) <= _LONGEST_LABEL:
+    if re.fullmatch(r"([A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?)?", text) and len(text) <= _LONGEST_LABEL:
         return text
     allowed = re.sub(r"[^-_.A-Za-z0-9]", "-", text).lstrip("-_.") or "x"
     return _with_hash(allowed[: _LONGEST_LABEL - _HASH].rstrip("-_."), text)
