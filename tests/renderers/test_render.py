@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fleetform.catalogs.artifacts import folder_files
 from fleetform.model.results.rendering import Rendered, RenderFailure
 from kit import CONFIG, TEMPLATE, Place, chart_files, input_of
 
@@ -169,7 +172,7 @@ def test_the_cache_is_its_users_alone_and_what_is_damaged_is_made_anew(place: Pl
     input_ = input_of("helm", place.chart())
     expected = place.objects(input_)
     kept = [each for each in place.cache.rglob("*") if each.is_file()]
-    assert len(kept) == 2
+    assert sorted(each.relative_to(place.cache).parts[1] for each in kept) == ["objects", "steady", "tidied"]
     assert {oct(each.stat().st_mode & 0o777) for each in kept} == {"0o600"}
     assert oct((place.cache / "renders-1").stat().st_mode & 0o777) == "0o700"
     (objects,) = (each for each in kept if "objects" in each.parts)
@@ -207,11 +210,47 @@ def test_another_version_of_the_tool_renders_anew(
 def test_sources_are_looked_at_once(place: Place) -> None:
     chart, renderers = place.chart(), place.renderers()
     before = renderers.digest(chart)
+    (first,) = renderers.render([input_of("helm", chart)])
     place.write({"values.yaml": "replicas: 7\n"}, "charts/web")
     assert renderers.digest(chart) == before
     (found,) = renderers.render([input_of("helm", chart)])
+    assert isinstance(first, Rendered)
     assert isinstance(found, Rendered)
-    assert found.objects[0]["data"] == {"replicas": "1"}
+    assert found.objects == first.objects
+    # What is not known yet would be rendered from other files than the rest.
+    (other,) = renderers.render([input_of("helm", chart, release_name="other")])
+    assert isinstance(other, RenderFailure)
+    assert other.message == "the source of web changed while it was read"
+
+
+class Files(dict[str, bytes]):
+    """Files that can be looked after."""
+
+
+def test_bytes_are_read_once_a_call_and_held_no_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[weakref.ref[Files]] = []
+
+    def read(definition: Any) -> Any:
+        gathered = folder_files(definition)
+        assert gathered is not None
+        files = Files(gathered.files)
+        reads.append(weakref.ref(files))
+        return gathered._replace(files=files)
+
+    monkeypatch.setattr("fleetform.renderers.sources.folder_files", read)
+    renderers = place.renderers()
+    chart, plain = place.chart(), place.manifests({"a.yaml": CONFIG})
+    for number in (1, 2):
+        inputs = [input_of("helm", chart, values={"replicas": number * each}) for each in (10, 20, 30)]
+        inputs += [input_of("manifests", plain, variables={"x": f"{number}-{each}"}) for each in (1, 2)]
+        assert all(isinstance(each, Rendered) for each in renderers.render(inputs))
+        gc.collect()
+        assert [each() for each in reads] == [None] * 2 * number
+    renderers.render(inputs)
+    assert len(reads) == 4
+    assert place.renderers().digest(chart) is not None
+    gc.collect()
+    assert reads[-1]() is None
 
 
 def test_an_interrupt_ends_every_tool(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.artifacts import Artifacts
+from fleetform.catalogs.artifacts import Artifacts, is_of_this_machine
 from fleetform.catalogs.cache import Cache
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered
@@ -318,8 +318,43 @@ def test_a_repository_by_a_path_is_relative_to_the_file(
     assert name_of(place, of_git("../../repository", file="git:main/definitions/web.yaml")) == "my-web-one"
 
 
+FETCHED = "catalog:extensions/web.yaml@abc"
+
+
+@pytest.mark.skipif(http_backend() is None, reason="this git brings no server")
 def test_a_fetched_definition_may_name_a_repository(place: Place, repository: Repository) -> None:
-    assert name_of(place, of_git(repository.url, file="catalog:extensions/web.yaml@abc")) == "my-web-one"
+    with GitServer(repository.folder.parent) as server:
+        assert name_of(place, of_git(f"http://{server.host}/repository/.git", file=FETCHED)) == "my-web-one"
+
+
+@pytest.mark.parametrize("scheme", ["file", "FILE"])
+def test_a_fetched_definition_names_no_repository_of_this_machine(
+    place: Place, repository: Repository, scheme: str
+) -> None:
+    index = "apiVersion: v1\nentries: {web: [{name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}]}\n"
+    place.write({"index.yaml": index}, "charts")
+    (place.folder / "charts" / "web-1.0.0.tgz").write_bytes(archive())
+    charts = f"{place.folder}/charts"
+    # In a definition of one's own these are fine.
+    assert name_of(place, of_git(repository.url)) == "my-web-one"
+    assert keys_of(place, remote(f"file://{charts}")) == ["replicas"]
+    for defined in (
+        of_git(f"{scheme}://{repository.folder}", file=FETCHED),
+        remote(f"{scheme}://{charts}", file=FETCHED),
+    ):
+        failure = place.failure(input_of("helm", defined))
+        assert "is on this machine, and the definition is from a catalog" in failure.message
+        assert not failure.unavailable
+        artifacts = Artifacts(Cache(str(place.cache)))
+        artifacts.look([defined])
+        assert artifacts.digests(defined).found is None
+
+
+def test_files_are_known_however_their_address_is_written() -> None:
+    for address in ("file:///x", "FILE:///x", " file:///x", "fi\tle:///x", "file:/x"):
+        assert is_of_this_machine(address)
+    for address in ("https://example.org/file://x", "oci://example.org/x", "http://[", "ssh://localhost/x"):
+        assert not is_of_this_machine(address)
 
 
 def test_all_of_a_repository(place: Place, tmp_path: Path) -> None:

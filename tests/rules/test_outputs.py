@@ -211,3 +211,65 @@ def test_a_circle_is_told_once_however_many_clusters_it_is_on() -> None:
     clusters = documents(*(a_cluster(f"c{number}") for number in range(9)))
     fleet = fleet_and({"clusters": clusters, **circle("a", "b")})
     assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on c0"]
+
+
+@pytest.mark.rule("B17")
+def test_circles_that_share_a_cluster_are_all_told() -> None:
+    fleet = fleet_and({**circle("a", "b"), **circle("c", "d"), **circle("e")})
+    assert [each.split(" wait")[0] for each in told(fleet, "output-cycle")] == ["a → b → a", "c → d → c", "e → e"]
+
+
+def reader(name: str, definition: str, reads: str, release: str = "") -> str:
+    """A plugin that reads an output of a definition."""
+    text = preset("[]", f"[{{name: X, pluginOutputRef: {{definition: {reads}, output: out}}}}]", "", name, definition)
+    return text.replace("    optionValues", f"    releaseName: {release or name}\n    optionValues")
+
+
+def offering(name: str) -> str:
+    return definition_of(name, "[{name: out, value: it}]")
+
+
+@pytest.mark.rule("B17")
+def test_plugins_of_one_definition_that_read_from_others_form_no_circle() -> None:
+    """Of two plugins of a neither is read, so that b waits for none, and the one that reads b gets what it asks for."""
+    files = {
+        "one": reader("one", "a", "c"),
+        "two": reader("two", "a", "b"),
+        "b": reader("b", "b", "a"),
+        "c": preset("[]", None, name="c"),
+        "definitions": documents(*map(offering, "abc")),
+    }
+    fleet = fleet_and(files)
+    assert not fleet.errors
+    assert [gates_on(fleet, owner=each) for each in ("one", "two", "b")] == [[], [], ["value-type"]]
+
+
+@pytest.mark.rule("B17")
+def test_a_plugin_that_reads_from_a_sibling_of_its_definition_forms_no_circle() -> None:
+    sibling = preset("[]", None, "", "sibling", "a").replace("    option", "    releaseName: sibling\n    option")
+    fleet = fleet_and({"one": reader("one", "a", "a"), "sibling": sibling, "a": offering("a")})
+    assert not fleet.errors
+    (gate,) = plugin_on(fleet, "eu-1", "one").gates
+    assert "there are several plugins of a on the cluster, of one, sibling" in gate.message
+
+
+@pytest.mark.rule("B17")
+def test_a_circle_stands_at_the_bindings_that_make_it() -> None:
+    """The last binding of each leads elsewhere."""
+    reads = "[{{name: A, pluginOutputRef: {{definition: {}, output: out}}}},\n    "
+    reads += "{{name: B, pluginOutputRef: {{definition: free, output: out}}}}]"
+    files = {
+        "a": preset("[]", reads.format("b"), name="a"),
+        "b": preset("[]", reads.format("a"), name="b"),
+        "free": preset("[]", None, name="free"),
+        "definitions": documents(*map(offering, ("a", "b", "free"))),
+    }
+    assert lines_of(fleet_and(files), "output-cycle") == [[9, 9]]
+
+
+@pytest.mark.rule("B17")
+def test_a_circle_that_another_plugin_breaks_on_one_cluster_is_told_where_it_stands() -> None:
+    """On eu-1 there are two plugins of b, so that a reads neither."""
+    other = preset("[]", None, "", "other", "b").replace("    option", "    releaseName: other\n    option")
+    fleet = fleet_and({**circle("a", "b"), "other": other.replace("Selector: {}", "Selector: {clusterNames: [eu-1]}")})
+    assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on eu-2"]

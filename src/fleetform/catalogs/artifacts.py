@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from fleetform.app.folders import is_local, local_sources
 from fleetform.catalogs.cache import Cache, key_of
-from fleetform.catalogs.folders import Folder, digest_of_files, is_from_catalog, located, read_folder
+from fleetform.catalogs.folders import digest_of_files, is_from_catalog, located, read_folder, reader
 from fleetform.catalogs.kustomizations import Gathered, gather
 from fleetform.catalogs.records import ChartBytes
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.git import NoFolderError
 from fleetform.ports import Digests
 
 
@@ -67,7 +67,18 @@ class Artifacts:
 
 def _remote_chart(definition: Object[PluginDefinitionSpec]) -> HelmSource | None:
     helm = definition.spec.source.helm if definition.spec.source is not None else None
-    return helm if helm is not None and helm.version is not None and "://" in helm.repository else None
+    if helm is None or helm.version is None or "://" not in helm.repository:
+        return None
+    # What others publish does not make us look at files of this machine.
+    return None if is_from_catalog(definition) and is_of_this_machine(helm.repository) else helm
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether an address leads to a file, in whatever way that is written."""
+    try:
+        return urlsplit(address).scheme == "file"
+    except ValueError:
+        return False
 
 
 def chart_key(definition: Object[PluginDefinitionSpec], helm: HelmSource) -> str:
@@ -95,12 +106,5 @@ def folder_files(definition: Object[PluginDefinitionSpec]) -> Gathered | None:
         return None
     folder = located(definition, folders[0])
     if definition.spec.source is not None and definition.spec.source.kustomize is not None:
-        return gather(lambda path: _read_beside(folder, path))
-    return Gathered(read_folder(folder))
-
-
-def _read_beside(folder: Folder, path: str) -> dict[str, bytes]:
-    try:
-        return read_folder(folder.beside(path))
-    except NoFolderError:
-        return {}
+        return gather(*reader(folder))._replace(folder=str(folder))
+    return Gathered(read_folder(folder), folder=str(folder))

@@ -12,6 +12,7 @@ from fleetform.model.results.decisions import (
     OptionDecision,
     PluginDecision,
     Shared,
+    Skipped,
     TieBreak,
     how_settled,
 )
@@ -91,6 +92,7 @@ class Effects:
     def __init__(self, decisions: Decisions) -> None:
         self._plugins: dict[Object[Any], list[PluginDecision]] = {}
         self._winners: set[Object[Any]] = set()
+        # Those that say something which is left out on a plugin (S37).
         self._left_out: set[Object[Any]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
@@ -100,14 +102,23 @@ class Effects:
             alike[shared, own] = alike.get((shared, own), 0) + 1
             if shared not in speakers:
                 speakers[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
+                speakers[shared] |= _left_out(shared.skipped)
+                self._left_out |= _left_out(shared.skipped)
             for override in speakers[shared]:
                 self._plugins.setdefault(override, []).append(plugin)
+            if plugin.own_skipped:
+                self._left_out |= _left_out(plugin.own_skipped)
             for decision in plugin.own:
                 self._look_at(decision, 1)
+                if decision.missing is not None:
+                    self._look_at_unbound(decision, shared)
         for (shared, own), plugins in alike.items():
             for settled in shared.options:
                 if settled.above and settled.decision is not None and settled.slot.name not in own:
                     self._look_at(settled.decision, plugins)
+        for shared in speakers:
+            for decision in shared.unbound:
+                self._look_at_unbound(decision, shared)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
         for item in (*winning_items(decision), decision.at_fault):
@@ -118,6 +129,12 @@ class Effects:
             if winner is not None and loser is not None:
                 self._ties[winner, loser] = self._ties.get((winner, loser), 0) + plugins
 
+    def _look_at_unbound(self, decision: OptionDecision, shared: Shared) -> None:
+        """What mentions a name without a value inside an option stands nowhere in its decision, and is not hidden."""
+        above = next((each.above for each in shared.options if each.slot.name == decision.name), ())
+        hidden = hidden_items(decision)
+        self._winners |= {item.layer.object for item, _ in above if item not in hidden}
+
     def plugins(self, override: Object[Any]) -> list[PluginDecision]:
         """The plugins an override says something about."""
         return self._plugins.get(override, [])
@@ -125,6 +142,19 @@ class Effects:
     def is_shadowed(self, override: Object[Any]) -> bool:
         return override in self._plugins and override not in self._winners
 
+    def silenced(self, override: Object[Any]) -> list[str]:
+        """What became of all that an override without effect says: it was left out, or hidden by others."""
+        if override not in self._left_out:
+            return ["hidden by others"]
+        plugins = self.plugins(override)
+        is_heard = any(applied_overrides((override,), each.options) for each in plugins)
+        return ["left out", "hidden by others"] if is_heard else ["left out"]
+
     def ties(self) -> list[Tie]:
         found = [Tie(winner, loser, plugins) for (winner, loser), plugins in self._ties.items()]
         return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))
+
+
+def _left_out(skipped: Iterable[Skipped]) -> set[Object[Any]]:
+    """The overrides that mention an optional name which stands for nothing."""
+    return {each.item.layer.object for each in skipped if each.reason == "left-out" and each.item.layer.rank}

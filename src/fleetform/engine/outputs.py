@@ -18,6 +18,7 @@ from fleetform.engine.prepare import Cluster, Prepared
 from fleetform.engine.programs import Program
 from fleetform.engine.sources import Source
 from fleetform.engine.version import Choice
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Gate, Revision
 from fleetform.model.shape import did_you_mean
@@ -42,6 +43,7 @@ class Binders:
         self._frames: dict[tuple[Owner, str], Frame | None] = {}
         self._depth = 0
         self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
+        self._without: dict[tuple[str, str], str] = {}
         self._may_read: dict[Owner, bool] = {}
 
     def of(self, owner: Owner) -> Binder | None:
@@ -74,7 +76,7 @@ class Binders:
         producers = self.producers(cluster, definition)
         if not producers:
             message = f"there is no plugin of {definition} on the cluster"
-            return Missing("dependency", message, f"install {definition} there, or give a default")
+            return Missing("dependency", message, self._to_do_without(cluster.ref.organization, definition))
         if len(producers) > 1:
             owners = ", ".join(sorted(owner.object.ref.name for owner, _ in producers))
             message = f"there are several plugins of {definition} on the cluster, of {owners}"
@@ -89,6 +91,18 @@ class Binders:
             has = f"it has {', '.join(sorted(offered)[:6])}" if offered else "it has none"
             return Missing("config-missing", message, did_you_mean(output, sorted(offered), has))
         return self._read(owner, cluster, name, output, offered[output])
+
+    def _to_do_without(self, organization: str, definition: str) -> str:
+        """What to do about a definition that is not on a cluster, or that nobody knows at all."""
+        found = self._without.get((organization, definition))
+        if found is not None:
+            return found
+        homes_of = (organization, PLATFORM_NAMESPACE)
+        known = sorted({name for home, name in self._prepared.revisions if home in homes_of})
+        otherwise = f"install {definition} there, or give a default"
+        found = otherwise if definition in known else did_you_mean(definition, known, otherwise)
+        self._without[organization, definition] = found
+        return found
 
     def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Missing:
         asked, outermost = (owner, output), not self._frames

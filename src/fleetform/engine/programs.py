@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
+from fleetform.engine.circles import in_order
 from fleetform.engine.conversions import Conversion, ConversionError, convert
 from fleetform.engine.expand import Dialect, mentions_in
-from fleetform.engine.given import PLAIN, given, is_given
+from fleetform.engine.given import PLAIN, given, is_given, meant
 from fleetform.engine.sources import (
     OUTPUT,
     Make,
@@ -30,6 +31,7 @@ from fleetform.model.results.bindings import Missing, Section
 from fleetform.model.shape import did_you_mean
 
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
+_BIND_IT = "bind it, or write $$( for the text $("
 # What a default or optional makes up for. What nobody has read yet is not missing, and what is wrong stays wrong.
 _MADE_UP_FOR = ("", "config-missing", "dependency")
 
@@ -199,7 +201,8 @@ class Program:
             found = given(name) if is_given(name, self.dialect) else None
             if found is not None:
                 return found
-            hint = did_you_mean(name, self.names, "bind it, or write $$( for the text $(")
+            near = meant(name, self.dialect)
+            hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
             return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
 
         return name_of
@@ -279,37 +282,3 @@ def mentions_of(binding: Binding, dialect: Dialect) -> list[str]:
 
 
 # ---- Circles
-
-
-def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[str]]:
-    """The circles of a graph, none with a name of another, and all other names, each after those that it leads to.
-
-    One walk finds them: a way that comes back to a name on itself is a circle, and is taken out whole. A circle begins
-    with its least name.
-    """
-    circles: list[list[str]] = []
-    # All that the walk is done with, in that order, and whether it is free of circles.
-    done: dict[str, bool] = {}
-    for start in sorted(graph):
-        # The names on the way, and where each still leads to.
-        way: dict[str, Iterator[str]] = {} if start in done else {start: iter(graph[start])}
-        while way:
-            following = next(way[next(reversed(way))], None)
-            if following is None:
-                done[way.popitem()[0]] = True
-            elif following in way:
-                circles.append(_taken_out(way, following))
-                done.update(dict.fromkeys(circles[-1], False))
-            elif following not in done:
-                way[following] = iter(graph[following])
-    return sorted(circles), [name for name, is_free in done.items() if is_free]
-
-
-def _taken_out(way: dict[str, Any], first: str) -> list[str]:
-    """The end of a way, from a name on, beginning with its least one."""
-    circle = [way.popitem()[0]]
-    while circle[-1] != first:
-        circle.append(way.popitem()[0])
-    circle.reverse()
-    least = circle.index(min(circle))
-    return circle[least:] + circle[:least]

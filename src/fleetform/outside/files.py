@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Collection, Iterator, Sequence
 
 # Lies in a folder that rendered objects were written to, so that nobody reads them as a fleet.
 OUTPUT_MARK = ".fleetform-output"
@@ -18,6 +19,43 @@ class LocalFiles:
             raise FileNotFoundError(f"{name} is not a file of this machine")
         with open(name, encoding="utf-8", newline="") as file:
             return file.read()
+
+
+class LocalTree:
+    """What stands where on this machine, by absolute paths; ignored are places that count as not there."""
+
+    def __init__(self, ignored: Collection[str] = ()) -> None:
+        self._ignored = ignored
+
+    def real(self, place: str) -> str | None:
+        """Where a place is when all links are followed; None where that is nowhere."""
+        try:
+            found = os.path.realpath(place, strict=True)
+        except OSError:
+            return None
+        return None if found in self._ignored else found
+
+    def link(self, place: str) -> str | None:
+        """What the link at a place says; None where there is none."""
+        return os.readlink(place) if os.path.islink(place) else None
+
+    def is_file(self, place: str) -> bool:
+        return os.path.isfile(place)
+
+    def is_submodule(self, place: str) -> bool:
+        """Those of others that were brought here are folders as any."""
+        return False
+
+    def names(self, place: str) -> list[str]:
+        """The names in a folder; none where it is no folder."""
+        if not os.path.isdir(place):
+            return []
+        return sorted(name for name in os.listdir(place) if os.path.join(place, name) not in self._ignored)
+
+    def read(self, places: Sequence[str]) -> Iterator[bytes]:
+        for place in places:
+            with open(place, "rb") as file:
+                yield file.read()
 
 
 def write_file(path: str, text: str) -> None:
@@ -42,6 +80,9 @@ def _replace(path: str, content: bytes, mode: int) -> None:
             file.write(content)
         os.chmod(temporary, mode)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError):
+            # Whoever reads this knows the target, and nothing of what stood beside it.
+            error.filename, error.filename2 = path, None
         raise

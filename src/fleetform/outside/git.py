@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from fleetform.outside.errors import OutsideError
+
+# As many as the systems follow that people work on.
+_MOST_LINKS = 40
 
 
 class GitError(OutsideError):
@@ -16,29 +21,147 @@ class NoFolderError(GitError):
     """A revision has no such folder."""
 
 
+class SubmoduleError(GitError):
+    """What is asked for lies in another repository, of which this one only knows a commit."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is a submodule, which is not fetched", "commit its files to the repository itself")
+
+
+class Entry(NamedTuple):
+    """What stands at a path of a commit, by git's mode: a file, a link or a submodule; and the name of its object."""
+
+    path: str
+    mode: str
+    object: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith("100")
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == "120000"
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == "160000"
+
+
 def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Path (below the folder) and bytes of every regular file at a commit whose name ends as wanted, by path."""
-    commit = run_git(
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        f"{ref}^{{commit}}",
-        failing=f"there is no git revision {ref}",
-    )
-    tree = commit.decode().strip()
-    where = _folder_in_repository(folder)
-    listed = run_git(
-        "ls-tree", "-r", "-z", "--full-tree", tree, *(["--", where] if where else []), failing=f"{ref} has no {folder}"
-    )
-    entries = [entry.split("\t", 1) for entry in listed.decode("utf-8", "surrogateescape").split("\0") if entry]
-    blobs = [(path, meta.split()[2]) for meta, path in entries if meta.startswith("100") and path.endswith(wanted)]
+    commit, where = _commit_of(ref), folder_in_repository(folder)
+    entries = _entries_at(commit, where, f"{ref} has no {folder}")
+    blobs = [(each.path, each.object) for each in entries if each.is_file and each.path.endswith(wanted)]
     if folder and not entries:
-        raise NoFolderError(f"{ref} has no folder {folder}", "check the folder's name")
+        raise no_folder(ref, folder)
     cut = len(where) + 1 if where else 0
     contents = read_blobs([blob for _, blob in blobs])
     for (path, _), content in zip(blobs, contents, strict=True):
         yield path[cut:] or path.rsplit("/", 1)[-1], content
+
+
+def tree_at(ref: str, where: str) -> GitTree:
+    """The tree of a commit of the repository that we stand in, as far as a folder of it needs."""
+    commit = _commit_of(ref)
+    return GitTree(lambda folder: _entries_at(commit, folder, f"{ref} has no {folder}"), read_blobs, where)
+
+
+def no_folder(ref: str, folder: str) -> NoFolderError:
+    return NoFolderError(f"{ref} has no folder {folder}", "check the folder's name")
+
+
+def _commit_of(ref: str) -> str:
+    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    return run_git(*asked, failing=f"there is no git revision {ref}").decode().strip()
+
+
+def _entries_at(commit: str, where: str, failing: str) -> list[Entry]:
+    # Folders are names, not patterns.
+    asked = ("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", where] if where else []))
+    return entries_of(run_git(*asked, failing=failing))
+
+
+def entries_of(listed: bytes) -> list[Entry]:
+    """What `git ls-tree -z` lists."""
+    lines = [each.split("\t", 1) for each in listed.decode("utf-8", "surrogateescape").split("\0") if each]
+    return [Entry(path, meta.split()[0], meta.split()[2]) for meta, path in lines]
+
+
+class GitTree:
+    """What stands where in a commit, by paths from the root of its repository; the root is "".
+
+    Listed is the folder that is asked for, and all of the commit where links may lead on.
+    """
+
+    def __init__(
+        self, listed: Callable[[str], list[Entry]], read: Callable[[list[str]], Iterator[bytes]], folder: str
+    ) -> None:
+        entries = listed(folder)
+        if folder and (any(each.is_link for each in entries) or not any(each.path != folder for each in entries)):
+            entries = listed("")
+        self._read = read
+        self._entries = {each.path: each for each in entries}
+        links = [each for each in entries if each.is_link]
+        texts = read([each.object for each in links])
+        self._links = {each.path: os.fsdecode(text) for each, text in zip(links, texts, strict=True)}
+        self._names: dict[str, dict[str, None]] = {"": {}}
+        for path in self._entries:
+            self._add(path)
+
+    def _add(self, path: str) -> None:
+        while path:
+            folder, _, name = path.rpartition("/")
+            known = folder in self._names
+            self._names.setdefault(folder, {})[name] = None
+            if known:
+                return
+            path = folder
+
+    def real(self, place: str) -> str | None:
+        """Where a place is when all links are followed; None where that is nowhere, or not in this repository."""
+        todo, found, followed = place.split("/")[::-1], "", 0
+        while todo:
+            step = todo.pop()
+            if step == ".." and not found:
+                return None
+            above, found = found, _stepped(found, step)
+            target = self.link(found)
+            if target is not None:
+                followed += 1
+                if target.startswith("/") or followed > _MOST_LINKS:
+                    return None
+                todo += target.split("/")[::-1]
+                found = above
+            elif self.is_submodule(found) and todo:
+                raise SubmoduleError(found)
+        return found if found in self._entries or found in self._names else None
+
+    def link(self, place: str) -> str | None:
+        """What the link at a place says; None where there is none."""
+        return self._links.get(place)
+
+    def is_file(self, place: str) -> bool:
+        return place in self._entries and self._entries[place].is_file
+
+    def is_submodule(self, place: str) -> bool:
+        return place in self._entries and self._entries[place].is_submodule
+
+    def names(self, place: str) -> list[str]:
+        """The names in a folder; none where it is no folder."""
+        return sorted(self._names.get(place, ()))
+
+    def read(self, places: Sequence[str]) -> Iterator[bytes]:
+        """The bytes of files; many links to one file are one reading."""
+        wanted = list(dict.fromkeys(self._entries[place].object for place in places))
+        found = dict(zip(wanted, self._read(wanted), strict=True))
+        yield from (found[self._entries[place].object] for place in places)
+
+
+def _stepped(place: str, step: str) -> str:
+    if step in ("", "."):
+        return place
+    return place.rpartition("/")[0] if step == ".." else f"{place}/{step}" if place else step
 
 
 def ignored_below(folder: str) -> set[str]:
@@ -59,7 +182,7 @@ def is_revision(ref: str) -> bool:
     return True
 
 
-def _folder_in_repository(folder: str) -> str:
+def folder_in_repository(folder: str) -> str:
     """The folder's path from the repository's root; the one we stand in counts, as it does for git itself."""
     prefix = run_git("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
     steps = [step for step in f"{prefix}{folder}".split("/") if step not in ("", ".")]

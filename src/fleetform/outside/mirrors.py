@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from fleetform.formats.addresses import shown, without_logins
 from fleetform.outside.credentials import Credentials
-from fleetform.outside.git import GitError, read_blobs, run_git
+from fleetform.outside.git import Entry, GitError, GitTree, entries_of, read_blobs, run_git
 
 _PATIENCE = 600.0
 _SCHEMES = ("https", "http", "ssh", "git", "file")
@@ -146,12 +146,22 @@ class Mirror:
 
     def files(self, commit: Commit, folder: str) -> list[Change]:
         """Every file of a folder at a commit, by path."""
-        out = self._git(
+        entries = [each.split("\t", 1) for each in _decoded(self._listed(commit, folder)).split("\0") if each]
+        return [Change(commit, path, meta.split()[2]) for meta, path in entries if meta.startswith("100")]
+
+    def tree(self, commit: Commit, folder: str) -> GitTree:
+        """The tree of a commit, as far as a folder of it needs."""
+
+        def listed(folder: str) -> list[Entry]:
+            return entries_of(self._listed(commit, folder))
+
+        return GitTree(listed, self.contents, folder)
+
+    def _listed(self, commit: Commit, folder: str) -> bytes:
+        return self._git(
             *("ls-tree", "-r", "-z", "--full-tree", commit.name, *(["--", folder] if folder else [])),
             failing=f"{self._shown} cannot be read at {commit.name}",
         )
-        entries = [each.split("\t", 1) for each in _decoded(out).split("\0") if each]
-        return [Change(commit, path, meta.split()[2]) for meta, path in entries if meta.startswith("100")]
 
     def contents(self, blobs: list[str]) -> Iterator[bytes]:
         return read_blobs(blobs, self._folder, _plain())

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from threading import Lock
 from typing import IO, Any, NamedTuple
 
@@ -25,6 +26,7 @@ _OUT_OF_MEMORY = re.compile(
     re.MULTILINE,
 )
 _CHUNK = 1 << 16
+_PATIENCE = 5.0
 
 
 class Limits(NamedTuple):
@@ -79,10 +81,17 @@ class Programs:
         self._running: set[int] = set()
         self._stopped = False
 
-    def run(self, command: Sequence[str], stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
+    def run(
+        self,
+        command: Sequence[str],
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        offline: bool = False,
+    ) -> Finished:
         """What a program answers; it and all that it starts are gone afterwards.
 
-        environment is laid over the few names that every program gets.
+        environment is laid over the few names that every program gets. offline takes the network away where this
+        system can do that; where it cannot, nothing is said.
         """
         name = os.path.basename(command[0])
         program = shutil.which(command[0])
@@ -90,7 +99,8 @@ class Programs:
             raise NotFoundError(f"there is no program {command[0]}", "check the path, and that it may be executed")
         with tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True) as scratch:
             around = {**_environment(scratch), **(environment or {})}
-            with self._started([os.path.abspath(program), *command[1:]], scratch, around) as process:
+            whole = [*(cut_off() if offline else ()), os.path.abspath(program), *command[1:]]
+            with self._started(whole, scratch, around) as process:
                 code, stdout, stderr = _Talk(name, process, stdin, self._limits).finish()
         if self._stopped:
             raise StoppedError(f"{name} was stopped", "run it again")
@@ -136,6 +146,20 @@ class Programs:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
+
+
+@cache
+def cut_off() -> tuple[str, ...]:
+    """The command that runs another one without network, not even this machine's own; empty where none does."""
+    program, nothing = shutil.which("unshare"), shutil.which("true")
+    if program is None or nothing is None:
+        return ()
+    command = (os.path.abspath(program), "--map-root-user", "--net", "--")
+    try:
+        tried = subprocess.run([*command, nothing], capture_output=True, check=False, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return command if tried.returncode == 0 else ()
 
 
 def _environment(scratch: str) -> dict[str, str]:

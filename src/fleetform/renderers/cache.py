@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +14,9 @@ from fleetform.outside.files import write_private
 
 # Another shape of what is kept, or another way to read what tools print, is another place.
 _FORMAT = "1"
+_DAY = 24 * 60 * 60.0
+_UNUSED = 30 * _DAY
+_STAMP = "tidied"
 
 Objects = tuple[dict[str, Any], ...]
 
@@ -29,6 +33,7 @@ class RenderCache:
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, f"renders-{_FORMAT}")
+        self._is_tidy = False
 
     def objects(self, key: str) -> Objects | None:
         """What a key rendered to."""
@@ -59,12 +64,33 @@ class RenderCache:
     def keep_version(self, identity: str, version: str) -> None:
         self._write("tools", identity, version.encode())
 
+    def tidy(self) -> None:
+        """Remove what nobody used for a month, once a day.
+
+        Others may do the same at the same time, or read and write: at worst something is made anew.
+        """
+        stamp = os.path.join(self._folder, _STAMP)
+        if self._is_tidy or not os.path.isdir(self._folder) or not _is_older(stamp, _DAY):
+            return
+        self._is_tidy = True
+        with suppress(OSError):
+            # Before the work, so that few begin it at once.
+            write_private(stamp, b"")
+            for folder, _, names in os.walk(self._folder):
+                for name in names:
+                    _remove_unused(os.path.join(folder, name))
+
     def _read(self, room: str, name: str) -> bytes | None:
+        path = self._path(room, name)
         try:
-            with open(self._path(room, name), "rb") as file:
-                return file.read()
+            with open(path, "rb") as file:
+                content = file.read()
         except OSError:
             return None
+        if _is_older(path, _DAY):
+            with suppress(OSError):
+                os.utime(path)
+        return content
 
     def _write(self, room: str, name: str, content: bytes) -> None:
         with suppress(OSError):
@@ -75,3 +101,17 @@ class RenderCache:
         hashed = key_of(name)
         # Folders of many thousands of files are slow.
         return os.path.join(self._folder, room, hashed[:2], hashed)
+
+
+def _is_older(path: str, seconds: float) -> bool:
+    """Whether a file was last used longer ago than that; one that is not there was, and one of the far future."""
+    try:
+        return not -_DAY <= time.time() - os.stat(path).st_mtime < seconds
+    except OSError:
+        return True
+
+
+def _remove_unused(path: str) -> None:
+    with suppress(OSError):
+        if time.time() - os.stat(path).st_mtime > _UNUSED:
+            os.unlink(path)

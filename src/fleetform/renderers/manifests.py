@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from fleetform.catalogs.kustomizations import NAMES
@@ -10,14 +11,15 @@ from fleetform.renderers.failures import RenderError
 from fleetform.renderers.objects import DocumentError, Tree, objects_in
 
 
-def read_manifests(files: Mapping[str, bytes]) -> list[Tree]:
-    """The objects of files, by their paths."""
+def read_manifests(files: Mapping[str, bytes], folder: str) -> list[Tree]:
+    """The objects of files, by their paths in a folder, which messages call so."""
     objects: list[Tree] = []
     for path in sorted(files, key=lambda path: path.split("/")):
+        name = os.path.join(folder, path)
         if path in NAMES:
-            raise RenderError(f"{path}: the folder holds a kustomization", "use source.kustomize for it")
+            raise RenderError(f"{name}: the folder holds a kustomization", "use source.kustomize for it")
         if path.endswith(ENDINGS):
-            objects += _read_file(path, files[path])
+            objects += _read_file(name, files[path])
     return objects
 
 

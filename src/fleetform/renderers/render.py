@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -52,7 +54,8 @@ class _Job(NamedTuple):
 class Renderers:
     """Renders, and remembers what came of it. Sources are looked at once: another look is another Renderers.
 
-    fetching asks repositories anew; else they are asked only for what the cache does not hold.
+    fetching asks repositories anew; else they are asked only for what the cache does not hold. Bytes of folders are
+    held until a call ends; a later call that needs them reads them again, and they must be the same.
     """
 
     def __init__(
@@ -67,17 +70,28 @@ class Renderers:
         self._sources_cache, self._cache = Cache(cache_folder), RenderCache(cache_folder)
         self._programs = Programs(limits)
         self._tools = Tools(self._programs, self._cache)
-        # The definition is kept beside, so that no other one gets its identity.
+        # The definition is kept beside, so that no other one gets its identity. Sources are kept without their files.
         self._brought: dict[int, tuple[Definition, Source | RenderFailure]] = {}
+        self._held: dict[str, Mapping[str, bytes]] = {}
+        self._lock = Lock()
 
     def digest(self, definition: Definition) -> str | None:
         """The digest of what a definition renders, which is brought here if need be; None where it cannot be had."""
         self._bring([definition])
+        self._held.clear()
         source = self._brought[id(definition)][1]
         return source.digest if isinstance(source, Source) else None
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         """One answer for each input, in their order. Inputs that are the same share one, which nobody may change."""
+        try:
+            answers = self._rendered(inputs)
+        finally:
+            self._held.clear()
+        self._cache.tidy()
+        return answers
+
+    def _rendered(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         self._bring([each.definition for each in inputs])
         jobs = [self._job(each) for each in inputs]
         distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
@@ -104,7 +118,26 @@ class Renderers:
                     return failed_source(error, definition).failure
 
             for definition, source in zip(missing, self._in_parallel(bring, missing), strict=True):
-                self._brought[id(definition)] = (definition, source)
+                self._brought[id(definition)] = (definition, self._without_files(source))
+
+    def _without_files(self, source: Source | RenderFailure) -> Source | RenderFailure:
+        if isinstance(source, RenderFailure):
+            return source
+        self._held[source.digest] = source.files
+        return source._replace(files={})
+
+    def _files(self, job: _Job) -> Mapping[str, bytes]:
+        """The files of a job's source, read again if it was brought in a call before."""
+        with self._lock:
+            if job.source.digest not in self._held:
+                definition = job.input.definition
+                with Web() as web:
+                    # Whatever had to be fetched was.
+                    source = Sources(self._sources_cache, False, web).bring(definition)
+                if source.digest != job.source.digest:
+                    raise RenderError(f"the source of {definition.ref.name} changed while it was read", "run it again")
+                self._held[source.digest] = source.files
+            return self._held[job.source.digest]
 
     def _job(self, input_: RenderInput) -> _Job | RenderFailure:
         source = self._brought[id(input_.definition)][1]
@@ -170,14 +203,14 @@ class Renderers:
         input_, source = job.input, job.source
         if input_.renderer == "helm":
             assert job.tool is not None
-            chart = source.archive or scratch.export(source).folder
+            chart = source.archive or scratch.export(source, partial(self._files, job)).folder
             names = (input_.release_name, input_.release_namespace)
             return render_chart(self._programs, job.tool, chart, input_.values, *names)
         if input_.renderer == "kustomize":
             assert job.tool is not None
-            objects = render_kustomization(self._programs, job.tool, *scratch.export(source))
+            objects = render_kustomization(self._programs, job.tool, *scratch.export(source, partial(self._files, job)))
         else:
-            objects = read_manifests(source.files)
+            objects = read_manifests(self._files(job), source.folder)
         return substitute_objects(objects, input_.variables, input_.strict, input_.declared_only)
 
     def _in_parallel(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:

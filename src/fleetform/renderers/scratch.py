@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple, Self
 
@@ -35,11 +35,12 @@ class Scratch:
     def __exit__(self, *_: object) -> None:
         self._whole.cleanup()
 
-    def export(self, source: Source) -> Exported:
+    def export(self, source: Source, files: Callable[[], Mapping[str, bytes]]) -> Exported:
+        """A source as a folder; files are asked for once."""
         with self._lock:
             if source.digest not in self._exported:
                 root = os.path.join(self._whole.name, str(len(self._exported)))
-                self._exported[source.digest] = Exported(root, _write(source.files, root))
+                self._exported[source.digest] = Exported(root, _write(files(), root))
             return self._exported[source.digest]
 
 

@@ -8,9 +8,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.folders import is_local, local_sources
-from fleetform.catalogs.artifacts import Artifacts, chart_key, chart_name, folder_files
+from fleetform.catalogs.artifacts import Artifacts, chart_key, chart_name, folder_files, is_of_this_machine
 from fleetform.catalogs.cache import Cache, key_of
-from fleetform.catalogs.folders import digest_of_files, is_counted, is_from_catalog
+from fleetform.catalogs.folders import Contents, digest_of_files, is_from_catalog, read_tree
 from fleetform.catalogs.kustomizations import Gathered, gather, has_kustomization
 from fleetform.formats.addresses import shown
 from fleetform.load.sources import git_folder
@@ -32,11 +32,15 @@ _ONE_OF = "give it source.helm, source.kustomize or source.manifests"
 
 
 class Source(NamedTuple):
-    """What is rendered: the files of a folder by their paths in it, or the path of a chart's archive."""
+    """What is rendered: the files of a folder by their paths in it, or the path of a chart's archive.
+
+    folder is what people call the folder.
+    """
 
     digest: str
     files: dict[str, bytes]
     archive: str | None = None
+    folder: str = ""
 
 
 class Sources:
@@ -65,6 +69,7 @@ class Sources:
     # ---- Charts
 
     def _chart(self, definition: Definition, helm: HelmSource) -> Source:
+        _check_elsewhere(definition, helm.repository, "source.helm.repository")
         key, name = chart_key(definition, helm), chart_name(helm)
         kept = self._kept(key, name)
         if kept is not None and not self._fetching:
@@ -117,7 +122,7 @@ class Sources:
         mirror = Mirror(self._cache.mirror(key), address)
         with self._cache.locked(key):
             commit = self._commit(mirror, git.ref)
-            gathered = gather(partial(_read_commit, mirror, commit, _steps(git.path or "")))
+            gathered = gather(partial(_read_commit, mirror, commit), _steps(git.path or ""))
         where = f"{shown(address)} at {commit.name[:12]}"
         return _checked(gathered, f"{where}, {git.path}" if git.path else where, is_kustomization=True)
 
@@ -152,7 +157,16 @@ def _ref_name(mirror: Mirror, ref: GitRevision | None) -> str:
     return ref_name(mirror, ref)
 
 
+def _check_elsewhere(definition: Definition, address: str, field: str) -> None:
+    """What others publish reads no file of this machine."""
+    if is_from_catalog(definition) and is_of_this_machine(address):
+        named = f"{definition.ref.name} {definition.spec.version}"
+        message = f"{shown(address)}, which {named} names, is on this machine, and the definition is from a catalog"
+        raise RenderError(message, f"give {field} an address that everybody reaches")
+
+
 def _address(definition: Definition, git: GitSource) -> str:
+    _check_elsewhere(definition, git.url, "source.kustomize.git.url")
     if not is_path(git.url):
         return git.url
     if is_from_catalog(definition):
@@ -161,21 +175,15 @@ def _address(definition: Definition, git: GitSource) -> str:
     return git_address(git.url, os.path.dirname(place[1] if place is not None else definition.origin.file))
 
 
-def _read_commit(mirror: Mirror, commit: Commit, folder: str, path: str) -> dict[str, bytes]:
-    """The files below a path from the folder, at a commit; what leads out of the repository holds none."""
-    where = os.path.normpath(os.path.join(folder, path))
-    if where.startswith(("..", "/")):
-        return {}
-    where = _steps(where)
-    cut = len(where) + 1 if where else 0
-    found = {change.path[cut:]: change.blob for change in mirror.files(commit, where) if change.path != where}
-    wanted = {name: blob for name, blob in found.items() if is_counted(name)}
-    return dict(zip(wanted, mirror.contents(list(wanted.values())), strict=True))
+def _read_commit(mirror: Mirror, commit: Commit, folder: str) -> Contents | None:
+    """What a folder holds at a commit."""
+    return read_tree(mirror.tree(commit, folder), folder)
 
 
 def _steps(path: str) -> str:
     """A folder as git names it; all of the repository is no folder."""
-    return "/".join(step for step in path.split("/") if step not in ("", "."))
+    path = os.path.normpath(path.lstrip("/"))
+    return "" if path == "." else path
 
 
 # ---- Folders
@@ -206,10 +214,9 @@ def _checked(gathered: Gathered, where: str, is_kustomization: bool) -> Source:
     if is_kustomization and not has_kustomization(gathered.files):
         message = f"there is no kustomization.yaml in {where}"
         raise RenderError(message, "add one, or use source.manifests for plain manifests")
-    if gathered.missing:
-        hint = "name files below the kustomization, or folders of the same repository: rendering fetches nothing"
-        raise RenderError(f"{gathered.missing[0]}, which is not there", hint)
-    return Source(digest, gathered.files)
+    for problem in gathered.problems:
+        raise RenderError(*problem)
+    return Source(digest, gathered.files, folder=gathered.folder)
 
 
 def _inside_catalog(definition: Definition, path: str, other: str) -> RenderError:

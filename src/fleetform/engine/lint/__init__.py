@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fleetform.engine.lint.configs import lint_defaults
-from fleetform.engine.lint.definitions import lint_definition, lint_revisions
+from fleetform.engine.lint.definitions import lint_definition, lint_dependencies, lint_revisions
 from fleetform.engine.lint.known import Known
 from fleetform.engine.lint.overrides import lint_override
 from fleetform.engine.lint.owners import lint_plugin, lint_preset
@@ -25,6 +25,7 @@ def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
         yield from lint_defaults(definition, known)
     for name in known.defined():
         yield from lint_revisions(known.versions(name))
+    yield from lint_dependencies(snapshot.definitions.values())
     for preset in snapshot.presets.values():
         yield from lint_preset(preset, known)
     for plugin in snapshot.plugins.values():

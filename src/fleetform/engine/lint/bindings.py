@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import UNSET
 
@@ -95,17 +95,18 @@ def _out_of_reach(written: Written, program: Program) -> str | None:
 # ---- What is told of bindings, and what follows from it
 
 
-def wrong_names(program: Program) -> set[str]:
-    """The names whose bindings are said to be wrong where they stand, and those that mention one of them."""
+def wrong_names(program: Program, null_outputs: Collection[tuple[str, str]]) -> set[str]:
+    """The names whose bindings are said to be wrong where they stand, those of outputs that are, and what they make."""
     wrong: set[str] = set()
     for name in (step.name for step in program.steps):
         written = program.written[name]
-        binding = written.binding
+        binding, output = written.binding, written.binding.plugin_output_ref
         if (
             len(_sources(binding)) != 1
             or binding.value is None
             or binding.default is None
             or _out_of_reach(written, program) is not None
+            or (output is not None and (output.definition, output.output) in null_outputs)
             or not wrong.isdisjoint(mentions_of(binding, program.dialect))
         ):
             wrong.add(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from fleetform.engine.expand import mentions_in
@@ -39,13 +40,20 @@ class Consequences:
     def _places_in(self, object_: Object[Any], program: Program) -> list[At]:
         found = self._places.get((program, object_))
         if found is None:
-            found = self._places[program, object_] = list(_places(object_, program))
+            wrong = wrong_names(program, self._null_outputs)
+            found = self._places[program, object_] = list(_places(object_, program, wrong))
         return found
 
+    @cached_property
+    def _null_outputs(self) -> set[tuple[str, str]]:
+        """Outputs that are null in some version, by definition and name."""
+        revisions = [each for versions in self._prepared.revisions.values() for each in versions.values()]
+        specs = [(each.object.ref.name, each.object.spec) for each in revisions]
+        return {(name, each.name) for name, spec in specs for each in spec.outputs or () if each.value is None}
 
-def _places(object_: Object[Any], program: Program) -> Iterator[At]:
+
+def _places(object_: Object[Any], program: Program, wrong: set[str]) -> Iterator[At]:
     """Where an object mentions a name that cannot stand for anything, or one that cannot stand there."""
-    wrong = wrong_names(program)
     if object_ is program.object:
         yield from (object_.at(*program.written[name].path) for name in wrong)
         yield from (object_.at(*path) for path, _ in aggregates_in_text(program))

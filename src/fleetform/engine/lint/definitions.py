@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from msgspec import UNSET
 
 from fleetform.engine.checks import breaks_rules
+from fleetform.engine.circles import in_order
 from fleetform.engine.expressions import ExpressionError, compile_expression, matches
 from fleetform.engine.lifecycle import ANNOUNCED
 from fleetform.engine.lint.catalogs import holds_login
@@ -83,6 +84,22 @@ def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
             )
             report.warn("unsaid-breaking", message, "write changes: {breaking: true} or false", "spec", "version")
         yield from report.found
+
+
+def lint_dependencies(definitions: Iterable[Object[PluginDefinitionSpec]]) -> Iterator[Diagnostic]:
+    """Definitions that wait for each other are installed nowhere; all their versions are looked at together."""
+    waiting: dict[str, dict[str, Object[PluginDefinitionSpec]]] = {}
+    for each in definitions:
+        for named in each.spec.depends_on or []:
+            waiting.setdefault(each.ref.name, {}).setdefault(named.name, each)
+    graph = {name: [other for other in others if other in waiting] for name, others in waiting.items()}
+    for circle in in_order(graph)[0]:
+        following = [*circle[1:], circle[0]]
+        found = [waiting[name][after] for name, after in zip(circle, following, strict=True)]
+        message = f"the definitions {' → '.join([*circle, circle[0]])} wait for each other"
+        related = tuple(each.at("spec", "dependsOn") for each in found[1:])
+        at = found[0].at("spec", "dependsOn")
+        yield Diagnostic("dependency-cycle", message, "break it at one of them", "error", found[0].ref, at, related)
 
 
 def _lint_options(report: Report, options: list[Option]) -> None:

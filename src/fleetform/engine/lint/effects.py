@@ -19,8 +19,9 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
-    yield from _lint_gates(decisions)
-    yield from lint_unbound(decisions)
+    consequences = Consequences(decisions)
+    yield from _lint_gates(decisions, consequences)
+    yield from lint_unbound(decisions, consequences)
     yield from lint_waiting(decisions)
     yield from _lint_names(decisions)
     for claim in decisions.claims:
@@ -44,8 +45,10 @@ def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
             message = f"the override {ref.name} reaches no plugin"
             yield _warn("dead-override", message, "fix its selector or definition names, or delete it", object_)
         elif effects.is_shadowed(object_):
-            message = f"all that the override {ref.name} says is hidden by others on every plugin it reaches"
-            yield _warn("shadowed-override", message, "delete it, or those that hide it", object_)
+            why = effects.silenced(object_)
+            message = f"all that the override {ref.name} says is {' or '.join(why)} on every plugin it reaches"
+            others = "bind the optional names that it mentions" if "left out" in why else "those that hide it"
+            yield _warn("shadowed-override", message, f"delete it, or {others}", object_)
     for tie in effects.ties():
         winner, loser = tie.winner, tie.loser
         names = f"{loser.layer.object.ref.name} and {winner.layer.object.ref.name}"
@@ -91,16 +94,15 @@ def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
 
 
-def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+def _lint_gates(decisions: Decisions, consequences: Consequences) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
-    consequences = Consequences(decisions)
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
         unbound = {each.message for each in wanted.missing}
         for gate in wanted.gates:
             told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
-            if not told and not _is_null(wanted, gate.option) and not consequences.hold(plugin, gate.at):
+            if not told and not consequences.hold(plugin, gate.at):
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]
@@ -117,10 +119,3 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
-
-
-def _is_null(plugin: PluginDecision, option: str) -> bool:
-    """Whether an option was set to null, which is said to be wrong where that is written."""
-    shared = (each.decision for each in plugin.shared.options if each.slot.name == option)
-    decision = next((each for each in plugin.own if each.name == option), None) or next(shared, None)
-    return decision is not None and decision.winner is not None and decision.winner.value is None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fleetform.engine.circles import in_order
 from fleetform.engine.outputs import Binders
 from fleetform.engine.prepare import Prepared
-from fleetform.engine.programs import Program, in_order
+from fleetform.engine.programs import Program
 from fleetform.model.objects import At, Object
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic

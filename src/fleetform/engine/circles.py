@@ -1,0 +1,40 @@
+"""Circles: names that lead to each other, found in one walk; and an order for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+
+def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[str]]:
+    """The circles of a graph, none with a name of another, and all other names, each after those that it leads to.
+
+    One walk finds them: a way that comes back to a name on itself is a circle, and is taken out whole. A circle begins
+    with its least name.
+    """
+    circles: list[list[str]] = []
+    # All that the walk is done with, in that order, and whether it is free of circles.
+    done: dict[str, bool] = {}
+    for start in sorted(graph):
+        # The names on the way, and where each still leads to.
+        way: dict[str, Iterator[str]] = {} if start in done else {start: iter(graph[start])}
+        while way:
+            following = next(way[next(reversed(way))], None)
+            if following is None:
+                done[way.popitem()[0]] = True
+            elif following in way:
+                circles.append(_taken_out(way, following))
+                done.update(dict.fromkeys(circles[-1], False))
+            elif following not in done:
+                way[following] = iter(graph[following])
+    return sorted(circles), [name for name, is_free in done.items() if is_free]
+
+
+def _taken_out(way: dict[str, Any], first: str) -> list[str]:
+    """The end of a way, from a name on, beginning with its least one."""
+    circle = [way.popitem()[0]]
+    while circle[-1] != first:
+        circle.append(way.popitem()[0])
+    circle.reverse()
+    least = circle.index(min(circle))
+    return circle[least:] + circle[:least]
