@@ -283,7 +283,7 @@ def waits_for(runner: Runner, name: str = "app") -> list[str]:
 
 
 def test_flux_waits_for_what_a_definition_depends_on(fleet: Runner, schemas: Schemas) -> None:
-    needs = "  dependsOn: [{name: crds}, {name: dns}, {name: nowhere}, {name: app}]\n"
+    needs = "  dependsOn: [{name: crds}, {name: dns}, {name: nowhere}]\n"
     fleet.write(app=add_on("app", more=needs), crds=add_on("crds"), dns=add_on("dns"), other=add_on("other"))
     assert waits_for(fleet) == ["crds-eu-1", "dns-eu-1"]
     assert waits_for(fleet, "crds") == []

@@ -17,5 +17,13 @@ def test_definitions_that_wait_for_each_other_are_an_error_that_names_them() -> 
     assert len(error.related) == 2
 
 
+def test_definitions_of_two_organizations_do_not_wait_for_each_other() -> None:
+    other = waiting("b", "a").replace("namespace: acme", "namespace: globex")
+    assert fleet_with(a=waiting("a", "b"), b=other).errors == ()
+    platform = waiting("b", "a").replace("namespace: acme", "namespace: fleetform-system")
+    assert [each.code for each in fleet_with(a=waiting("a", "b"), b=platform).errors] == ["dependency-cycle"]
+    assert fleet_with(a=waiting("a", "b"), b=platform, own=definition_of("b")).errors == ()
+
+
 def test_definitions_that_wait_for_others_are_fine() -> None:
     assert fleet_with(a=waiting("a", "b", "c"), b=waiting("b", "c"), c=waiting("c", "nowhere")).errors == ()

@@ -17,6 +17,7 @@ from fleetform.engine.lint.report import Report, exactly_one
 from fleetform.engine.paths import PathError, normal_form, parse_path
 from fleetform.engine.times import parse_time
 from fleetform.engine.versions import VersionError, parse_version
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
 from fleetform.model.objects import At, Object
 from fleetform.model.results.decisions import Revision
@@ -87,19 +88,42 @@ def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
 
 
 def lint_dependencies(definitions: Iterable[Object[PluginDefinitionSpec]]) -> Iterator[Diagnostic]:
-    """Definitions that wait for each other are installed nowhere; all their versions are looked at together."""
+    """Definitions that wait for each other are installed nowhere; all their versions are looked at together.
+
+    An organization sees its own, and the platform's beside them.
+    """
+    by_home: dict[str, list[Object[PluginDefinitionSpec]]] = {}
+    for each in definitions:
+        by_home.setdefault(each.ref.organization, []).append(each)
+    told: set[tuple[Object[PluginDefinitionSpec], ...]] = set()
+    # The platform's own circles are told there, and not once more for everybody who sees them.
+    for home in sorted(by_home, key=lambda name: (name != PLATFORM_NAMESPACE, name)):
+        for found in _circles([*by_home.get(PLATFORM_NAMESPACE, []), *by_home[home]]):
+            if found not in told:
+                told.add(found)
+                yield _waiting(found)
+
+
+def _circles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[Object[PluginDefinitionSpec], ...]]:
+    """Definitions that name each other in a circle, each the one that names the next."""
+    own = {each.ref.name: each.ref.organization for each in definitions}
     waiting: dict[str, dict[str, Object[PluginDefinitionSpec]]] = {}
     for each in definitions:
-        for named in each.spec.depends_on or []:
-            waiting.setdefault(each.ref.name, {}).setdefault(named.name, each)
+        # An organization's own definition hides the platform's.
+        if own[each.ref.name] == each.ref.organization:
+            for named in each.spec.depends_on or []:
+                waiting.setdefault(each.ref.name, {}).setdefault(named.name, each)
     graph = {name: [other for other in others if other in waiting] for name, others in waiting.items()}
     for circle in in_order(graph)[0]:
-        following = [*circle[1:], circle[0]]
-        found = [waiting[name][after] for name, after in zip(circle, following, strict=True)]
-        message = f"the definitions {' → '.join([*circle, circle[0]])} wait for each other"
-        related = tuple(each.at("spec", "dependsOn") for each in found[1:])
-        at = found[0].at("spec", "dependsOn")
-        yield Diagnostic("dependency-cycle", message, "break it at one of them", "error", found[0].ref, at, related)
+        yield tuple(waiting[name][after] for name, after in zip(circle, [*circle[1:], circle[0]], strict=True))
+
+
+def _waiting(found: tuple[Object[PluginDefinitionSpec], ...]) -> Diagnostic:
+    names = [each.ref.name for each in found]
+    message = f"the definitions {' → '.join([*names, names[0]])} wait for each other"
+    related = tuple(each.at("spec", "dependsOn") for each in found[1:])
+    at = found[0].at("spec", "dependsOn")
+    return Diagnostic("dependency-cycle", message, "break it at one of them", "error", found[0].ref, at, related)
 
 
 def _lint_options(report: Report, options: list[Option]) -> None:
