@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import Any
 
 from fleetform.app.render import PluginRender
-from fleetform.engine.names import api_group
+from fleetform.engine.names import api_group, object_name
 from fleetform.formats.yaml_out import write_yaml
 
 # Systems take 255 bytes, of which an ending and a number take some.
@@ -53,8 +53,7 @@ def names_of(objects: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _short(tree: dict[str, Any]) -> str:
-    metadata = tree.get("metadata") or {}
-    return f"{tree.get('kind')}-{metadata.get('name') or metadata.get('generateName')}"
+    return f"{tree.get('kind')}-{object_name(tree)}"
 
 
 def _with_namespace(tree: dict[str, Any]) -> str:

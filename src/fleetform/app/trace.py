@@ -14,6 +14,7 @@ from msgspec import structs
 from fleetform.app.errors import NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
 from fleetform.engine.fields import FieldError, find_in
+from fleetform.engine.names import object_name
 from fleetform.engine.paths import set_in_tree, text_of, with_value
 from fleetform.engine.trees import copied
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
@@ -112,7 +113,7 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
 def _field(rendered: Rendered, asked: Asked) -> Any:
     found = _find(rendered, asked)
     if not found:
-        names = [f"{tree.get('kind')}/{_name(tree)}" for tree in rendered.objects]
+        names = [f"{tree.get('kind')}/{object_name(tree)}" for tree in rendered.objects]
         hint = did_you_mean(asked.object, names, f"there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
         raise NotFoundError(f"nothing that is rendered is {asked.object}", hint)
     try:
@@ -126,14 +127,9 @@ def _find(rendered: Rendered, asked: Asked) -> list[dict[str, Any]]:
         tree
         for tree in rendered.objects
         if str(tree.get("kind")).lower() == asked.kind.lower()
-        and _name(tree) == asked.name
+        and object_name(tree) == asked.name
         and asked.namespace in (None, (tree.get("metadata") or {}).get("namespace"))
     ]
-
-
-def _name(tree: dict[str, Any]) -> str:
-    metadata = tree.get("metadata") or {}
-    return str(metadata.get("name") or metadata.get("generateName"))
 
 
 def _seen(result: Rendered | RenderFailure, asked: Asked) -> Any:
