@@ -67,7 +67,7 @@ def test_a_path_leads_to_a_field_in_any_spelling(path: str, expected: Any) -> No
         ("/list/7", "/list has 3 items"),
         ("list[7]", "/list has 3 items"),
         ("/list/x", "/list has 3 items"),
-        ("/nothing", "it has /data, /list, /false, /zero, /empty, /nothing, …"),
+        ("/nothing", "give it a value"),
         ("/none/x", "it is empty"),
     ],
 )

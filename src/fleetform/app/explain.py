@@ -54,6 +54,7 @@ def find_plugin(fleet: Fleet, scope: Scope, name: str | None, definition: str | 
 
 def _where(scope: Scope) -> str:
     where = f" on {scope.cluster}" if scope.cluster else ""
+    where += " on a cluster that -l selects" if scope.labels else ""
     return f"{where} in {scope.organization}" if scope.organization else where
 
 

@@ -57,7 +57,8 @@ class ManifestChanges:
         for each in (*self._old.values(), *self._new.values()):
             for gate in each.blocked:
                 owner = each.plugin.target.owner
-                message = f"{each.plugin.target.definition} cannot be rendered, so its objects are not compared: "
+                on = each.plugin.cluster.ref.name
+                message = f"{each.plugin.target.definition} on {on} cannot be rendered, and is not compared: "
                 key = (owner, gate.message)
                 at = gate.at or owner.at()
                 found.setdefault(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.through_flux import ThroughFlux, travels
+from fleetform.app.through_flux import ThroughFlux, place_of_secret, travels
 from fleetform.app.views import diagnostics_view, gate_view, masked, speaker_view
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -78,10 +78,8 @@ def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRende
     secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
         message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain"
-        do = "deliver this plugin by server-side apply or through Flux, or give its chart the name of a Secret"
-        option = plugin.options.get(secrets[0])
-        winner = option.winner if option is not None else None
-        ref, at = (winner.layer.object.ref, winner.at) if winner is not None else (None, None)
+        do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
+        ref, at = place_of_secret(plugin, secrets[0])
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
     input_ = fleet.inputs.render_input(plugin)
     if input_ is None:
@@ -96,9 +94,10 @@ def _answer(fleet: Fleet, plugin: PluginDecision, result: Rendered | RenderFailu
         return PluginRender(plugin, result.objects, unsteady=result.unsteady, key=result.key)
     revision = plugin.target.revision
     assert revision is not None
-    gate = Gate(
-        "render-failed", result.message, result.hint, ref=revision.object.ref, at=revision.object.at("spec", "source")
-    )
+    hint = result.hint
+    if not result.unavailable and fleet.inputs.holds_secrets(plugin):
+        hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
+    gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=revision.object.at("spec", "source"))
     return PluginRender(plugin, blocked=(gate,), unavailable=result.unavailable)
 
 

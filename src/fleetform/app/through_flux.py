@@ -12,10 +12,10 @@ from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage, sync_
 from fleetform.dialects.flux_parts import FluxError, PlainSecretError
 from fleetform.dialects.flux_values import KeysOf
 from fleetform.engine.inputs import values_tree
-from fleetform.engine.programs import written_bindings
+from fleetform.engine.programs import substitutions, written_bindings
 from fleetform.model.kinds.base import FluxDelivery
 from fleetform.model.kinds.definition import Source
-from fleetform.model.objects import Ref
+from fleetform.model.objects import At, Ref
 from fleetform.model.results.decisions import Gate, PluginDecision
 
 _LABELS = {"plugin": "fleetform.dev/plugin", "cluster": "fleetform.dev/cluster", "org": "fleetform.dev/organization"}
@@ -59,11 +59,11 @@ class ThroughFlux:
         """The objects, or what keeps them from being written."""
         if travels(plugin):
             made = self._assemblage(plugin)
-            return _gate(made, plugin) if isinstance(made, _Fault) else [made]
+            return self._gate(made, plugin) if isinstance(made, _Fault) else [made]
         try:
             return self._objects(plugin, flux)
         except FluxError as error:
-            return _gate(_Fault(plugin, error), plugin)
+            return self._gate(_Fault(plugin, error), plugin)
 
     def _objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]]:
         source = _source_of(plugin)
@@ -84,6 +84,18 @@ class ThroughFlux:
         return flux_objects(
             source, values_tree(plugin.options), inputs.variables(plugin), target, self._keys_of_secrets(plugin)
         )
+
+    def _gate(self, fault: _Fault, plugin: PluginDecision) -> Gate:
+        """What keeps a plugin back, where it is to be mended; it may be a fault of one that travels beside it."""
+        error, owner = fault.error, fault.plugin.target.owner
+        code = "plain-secret" if isinstance(error, PlainSecretError) else "render-failed"
+        secrets = [each for each in self._fleet.inputs.holds_secrets(fault.plugin) if each in error.message]
+        ref, at = place_of_secret(fault.plugin, secrets[0]) if secrets else _place_of_source(fault.plugin)
+        if owner is plugin.target.owner:
+            return Gate(code, error.message, error.hint, ref=ref, at=at)
+        # Named as its owner is: of one fault on many clusters people are told once.
+        message = f"{owner.ref.name}, which travels in the same Assemblage, holds it up: {error.message}"
+        return Gate(code, message, error.hint, ref=ref, at=at)
 
     def _keys_of_secrets(self, plugin: PluginDecision) -> KeysOf:
         """The keys of Secrets of the input, as this plugin reads them: a module's may lie in its own namespace."""
@@ -168,15 +180,21 @@ def _destination(plugin: PluginDecision) -> _Destination:
     return plugin.cluster.ref, plugin.target.owner.metadata.namespace
 
 
-def _gate(fault: _Fault, plugin: PluginDecision) -> Gate:
-    """What keeps a plugin back, where it is to be mended; it may be a fault of one that travels beside it."""
-    error, owner = fault.error, fault.plugin.target.owner
-    code = "plain-secret" if isinstance(error, PlainSecretError) else "render-failed"
-    if owner is plugin.target.owner:
-        return Gate(code, error.message, error.hint)
-    # Named as its owner is: of one fault on many clusters people are told once.
-    message = f"{owner.ref.name}, which travels in the same Assemblage, holds it up: {error.message}"
-    return Gate(code, message, error.hint, ref=owner.ref, at=owner.at("spec"))
+def place_of_secret(plugin: PluginDecision, name: str) -> tuple[Ref, At]:
+    """Where an option or a variable that holds a secret is written."""
+    option, owner = plugin.options.get(name), plugin.target.owner
+    if option is not None and option.winner is not None:
+        return option.winner.layer.object.ref, option.winner.at
+    path = next((path for each, path, _ in substitutions(owner) if each == name), ("spec",))
+    return owner.ref, owner.at(*path)
+
+
+def _place_of_source(plugin: PluginDecision) -> tuple[Ref, At]:
+    """Where it is written what Flux is to fetch."""
+    revision, owner = plugin.target.revision, plugin.target.owner
+    if revision is None:
+        return owner.ref, owner.at()
+    return revision.object.ref, revision.object.at("spec", "source")
 
 
 def _source_of(plugin: PluginDecision) -> Source | None:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from fleetform.app.errors import NotFoundError, NotRenderedError
+from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
 from fleetform.engine.fields import FieldError, find_in
-from fleetform.engine.names import object_name
+from fleetform.engine.names import api_group, object_label, object_name
 from fleetform.engine.paths import set_in_tree, text_of, with_value
 from fleetform.engine.trees import copied
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
@@ -116,6 +116,10 @@ def _field(rendered: Rendered, asked: Asked) -> Any:
         names = [f"{tree.get('kind')}/{object_name(tree)}" for tree in rendered.objects]
         hint = did_you_mean(asked.object, names, f"there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
         raise NotFoundError(f"nothing that is rendered is {asked.object}", hint)
+    if len(found) > 1:
+        choices = [f"{object_label(tree)} of {tree.get('apiVersion')}" for tree in found]
+        hint = "write KIND/NAMESPACE/NAME, or KIND.GROUP/NAME"
+        raise AmbiguousError(f"{len(found)} objects are {asked.object}", choices, hint)
     try:
         return find_in(found[0], asked.pointer)
     except FieldError as error:
@@ -126,10 +130,16 @@ def _find(rendered: Rendered, asked: Asked) -> list[dict[str, Any]]:
     return [
         tree
         for tree in rendered.objects
-        if str(tree.get("kind")).lower() == asked.kind.lower()
+        if asked.kind.lower() in _kinds(tree)
         and object_name(tree) == asked.name
         and asked.namespace in (None, (tree.get("metadata") or {}).get("namespace"))
     ]
+
+
+def _kinds(tree: dict[str, Any]) -> tuple[str, str]:
+    """What an object's kind may be called: as it is, or with its group."""
+    kind = str(tree.get("kind")).lower()
+    return kind, f"{kind}.{api_group(str(tree.get('apiVersion')))}".lower()
 
 
 def _seen(result: Rendered | RenderFailure, asked: Asked) -> Any:

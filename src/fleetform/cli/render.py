@@ -21,6 +21,9 @@ from fleetform.formats.yaml_out import write_documents
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.wiring import OUTPUT_MARK, open_renderers, write_file
 
+# So many reasons are shown; nobody reads more.
+_SHOWN = 20
+
 
 @click.command(
     epilog="""\b
@@ -59,13 +62,22 @@ def command(
     elif output_dir is None:
         _print_objects(rendered)
     if output_dir is not None:
+        if not output_dir:
+            raise click.UsageError("--output-dir needs a folder.")
         files = [(os.path.join(output_dir, path), text) for path, text in files_of(rendered)]
+        folders = {os.path.dirname(path) for path, _ in files}
+        # Only a plugin's own folder: the one that is given may hold anything, the fleet itself included.
+        new = sorted(each for each in folders if not os.path.exists(each) or os.path.exists(_mark(each)))
         if files:
             write_files(flags, files, dry_run, yes)
-        if files and not dry_run:
-            write_file(os.path.join(output_dir, OUTPUT_MARK), "Written by `fleetform render`: no part of a fleet.\n")
+        for each in new if not dry_run else ():
+            write_file(_mark(each), "Written by `fleetform render`: no part of a fleet.\n")
     _say_problems(flags, fleet, rendered)
     return _exit_code(rendered)
+
+
+def _mark(folder: str) -> str:
+    return os.path.join(folder, OUTPUT_MARK)
 
 
 def _plugins(flags: Flags, fleet: Fleet, name: str | None) -> Sequence[PluginDecision]:
@@ -102,8 +114,14 @@ def _print_objects(rendered: Sequence[PluginRender]) -> None:
 def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) -> None:
     paint = Painter(flags.color)
     failed = [each for each in rendered if each.blocked]
+    alike: dict[Any, list[PluginRender]] = {}
     for each in failed:
-        _say_blocked(flags, fleet, each, paint)
+        reasons = tuple((gate.gate, gate.message) for gate in each.blocked)
+        alike.setdefault((each.plugin.target.owner, each.plugin.version, reasons), []).append(each)
+    for members in list(alike.values())[:_SHOWN]:
+        _say_blocked(flags, fleet, members, paint)
+    if len(alike) > _SHOWN:
+        flags.say(f"and {count(len(alike) - _SHOWN, 'other reason')}: -o json has them all")
     for finding in unsteady_findings(rendered):
         flags.say(f"warning: {finding.message}\n  {finding.hint}")
     if failed:
@@ -111,12 +129,19 @@ def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) 
         flags.say(f"{done:,} of {count(len(rendered), 'plugin')} rendered, {len(failed):,} not")
     elif not rendered:
         flags.say("no plugin there")
+    for each in rendered:
+        if not each.objects and not each.blocked:
+            flags.say(f"{each.plugin.name} renders to nothing")
 
 
-def _say_blocked(flags: Flags, fleet: Fleet, each: PluginRender, paint: Painter) -> None:
+def _say_blocked(flags: Flags, fleet: Fleet, alike: Sequence[PluginRender], paint: Painter) -> None:
+    """Why plugins are not rendered, once for all that have the same reasons."""
+    each = alike[0]
     plugin = each.plugin
     what = f"{plugin.target.definition} {plugin.version or ''}".rstrip()
-    click.echo(f"{paint('error', fg='red', bold=True)}: {plugin.name} ({what} on {plugin.cluster.ref.name})", err=True)
+    more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+    where = f"{plugin.name} ({what} on {plugin.cluster.ref.name}{more})"
+    click.echo(f"{paint('error', fg='red', bold=True)}: {where}", err=True)
     for gate in each.blocked:
         view = gate_view(gate, plugin, fleet.input.locator)
         head, *rest = gate.message.splitlines() or [""]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from fleetform.dialects.flux_parts import FluxError, git_address, manifest, refuse_login
 from fleetform.dialects.flux_values import KeysOf, helm_values, post_build, unknown_keys
 from fleetform.engine.names import LONGEST, cut_name
+from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.definition import GitSource, HelmSource, KustomizeSource, Source
 
 SOURCE_API = "source.toolkit.fluxcd.io/v1"
@@ -89,6 +90,11 @@ def _helm(helm: HelmSource, values: Mapping[str, Any], target: FluxTarget) -> li
     if helm.version is None:
         message = f"the chart {helm.chart} has no version: Flux would take every new one by itself"
         raise FluxError(message, "write source.helm.version")
+    try:
+        parse_version(helm.version)
+    except VersionError:
+        message = f"{helm.version} of the chart {helm.chart} is a range: Flux would take every new version by itself"
+        raise FluxError(message, "name one version in source.helm.version") from None
     if address.startswith("oci://"):
         return _chart_in_registry(f"{address}/{helm.chart}", helm.version, values, target)
     return _chart_in_repository(helm, helm.version, values, target)

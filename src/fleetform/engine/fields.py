@@ -27,12 +27,15 @@ _FEW, _HEAD = 100, 4
 _HOLD_VALUES = frozenset({"PluginPreset", "Plugin", "PluginOverride"})
 
 
-class FieldError(ValueError):
-    """What is missing, and what there is instead."""
+_NULL = "give it a value"
 
-    def __init__(self, message: str, hint: str) -> None:
+
+class FieldError(ValueError):
+    """What is missing, and what there is instead; or what is there and wrong, for which no default makes up."""
+
+    def __init__(self, message: str, hint: str, wrong: bool = False) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.wrong = message, hint, wrong
 
 
 class Reference(NamedTuple):
@@ -158,7 +161,7 @@ class Fields:
 def _field(found: Field | FieldError) -> Field:
     if isinstance(found, FieldError):
         # Anew: one that is raised again and again would keep every place that it passed.
-        raise FieldError(found.message, found.hint)
+        raise FieldError(found.message, found.hint, found.wrong)
     return found
 
 
@@ -196,7 +199,8 @@ def read_field(object_: Object[Any], path: str) -> Any:
     try:
         steps, value = _look_up(tree, path)
     except FieldError as error:
-        raise FieldError(f"{object_.ref.kind} {object_.ref.name} has no {path}", error.hint) from None
+        no = "has a null at" if error.hint == _NULL else "has no"
+        raise FieldError(f"{object_.ref.kind} {object_.ref.name} {no} {path}", error.hint) from None
     if object_.content is None and object_.ref.kind in _HOLD_VALUES and steps[:1] != ("metadata",):
         return Secret(None, value)
     return _of_secret(object_.ref.name, steps, value) if secret else value
@@ -210,7 +214,9 @@ def find_in(tree: Any, path: str) -> Any:
 def _look_up(tree: Any, path: str) -> tuple[Steps, Any]:
     steps = _steps_in(tree, path)
     value = get_in(tree, steps) if steps is not None else ABSENT
-    if steps is None or value is ABSENT or value is None:
+    if value is None:
+        raise FieldError(f"{path} is null", _NULL)
+    if steps is None or value is ABSENT:
         raise FieldError(f"there is no {path}", _fields_near(tree, path))
     return steps, value
 
@@ -318,7 +324,7 @@ def _plain_text(what: str, key: str, value: Any) -> str:
     try:
         return decode_base64(value)
     except FieldError as error:
-        raise FieldError(f"{what}, key {key}: {error.message}", error.hint) from None
+        raise FieldError(f"{what}, key {key}: {error.message}", error.hint, wrong=True) from None
 
 
 def decode_base64(value: Any) -> str:

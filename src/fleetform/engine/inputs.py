@@ -302,7 +302,14 @@ class Inputs:
             tuple((*each.identity, each.spec_hash) for each in plugin.configs.effective),
             substitution.strict,
             substitution.only == "Declared",
+            self._unset(plugin) if not by_helm else (),
         )
+
+    def _unset(self, plugin: PluginDecision) -> tuple[str, ...]:
+        """Names of variables that a definition or an owner declares, and that have no value here."""
+        set_ = self.variables(plugin)
+        names = {each.name for each in plugin.options.values()} | set(self.written_substitute(plugin))
+        return tuple(sorted(each for each in names if each not in set_ and is_name_of_variable(each)))
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from fleetform.engine.circles import in_order
 from fleetform.engine.conversions import Conversion, ConversionError, convert
@@ -200,7 +200,7 @@ class Program:
                 return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.optional)
             found = given(name) if is_given(name, self.dialect) else None
             if found is not None:
-                return found
+                return found if name in PLAIN else found._replace(make=_placed(found.make, at))
             near = meant(name, self.dialect)
             hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
             return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
@@ -229,6 +229,16 @@ class Program:
             return _converted(made, how, binding.name, at)
 
         return finished
+
+
+def _placed(make: Make, at: At) -> Make:
+    """What a cluster may lack is told where it is mentioned."""
+
+    def placed(frame: Any) -> Any:
+        value = make(frame)
+        return structs.replace(value, at=at) if value.__class__ is Missing else value
+
+    return placed
 
 
 def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:

@@ -175,7 +175,8 @@ def _texts(name: str, parts: Iterable[Any], frame: Frame, at: At) -> list[Any] |
 
 
 def _nothing(name: str, error: FieldError, at: At) -> Missing:
-    return Missing("config-missing", f"{name} {_NOTHING}: {error.message}", error.hint, at)
+    gate = "value-type" if error.wrong else "config-missing"
+    return Missing(gate, f"{name} {_NOTHING}: {error.message}", error.hint, at)
 
 
 def _source(read: Read) -> Source:

@@ -28,6 +28,9 @@ class Template(NamedTuple):
     optional: bool = False
 
 
+# What may be made of names: an object of Kubernetes has a megabyte and a half at most.
+LONGEST_TEXT, MOST_PARTS = 20_000_000, 500_000
+
 # What a name stands for, as a template of its own.
 NameOf = Callable[[str], Template]
 
@@ -44,7 +47,7 @@ def compile_template(tree: Any, name_of: NameOf, dialect: Dialect, at: At | None
     if not inside:
         return None
     parts = [(key, each.make if each is not None else constant(written)) for key, written, each in compiled]
-    make = _filled_map(parts) if isinstance(tree, dict) else _filled_list([each for _, each in parts])
+    make = _filled_map(parts, at) if isinstance(tree, dict) else _filled_list([each for _, each in parts], at)
     return _made_of(make, inside)
 
 
@@ -96,6 +99,8 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
                 missing = _graver(missing, Missing("value-type", error.message, error.hint, at))
         if missing is not None:
             return missing
+        if sum(map(len, texts)) > LONGEST_TEXT:
+            return _too_large(at)
         text = "".join(texts)
         return Secret(None, text) if secret else text
 
@@ -107,18 +112,33 @@ def _graver(one: Missing | None, other: Missing) -> Missing:
     return other if one is None or not one.gate else one
 
 
-def _filled_map(parts: Sequence[tuple[Any, Callable[[Any], Any]]]) -> Callable[[Any], Any]:
+def _too_large(at: At | None) -> Missing:
+    return Missing("value-type", "what is made of its names is larger than any manifest", "mention less of them", at)
+
+
+def _fits(tree: Any) -> bool:
+    """Whether a tree is no larger than values are: names that mention each other twice double with every step."""
+    left, waiting = MOST_PARTS, [tree]
+    while waiting and left > 0:
+        each = waiting.pop()
+        inside = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        waiting += inside
+        left -= 1 + len(inside)
+    return left > 0
+
+
+def _filled_map(parts: Sequence[tuple[Any, Callable[[Any], Any]]], at: At | None) -> Callable[[Any], Any]:
     def make(frame: Any) -> Any:
         filled = {key: part(frame) for key, part in parts}
-        return _missing_in(filled.values()) or filled
+        return _missing_in(filled.values()) or (filled if _fits(filled) else _too_large(at))
 
     return make
 
 
-def _filled_list(parts: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def _filled_list(parts: Sequence[Callable[[Any], Any]], at: At | None) -> Callable[[Any], Any]:
     def make(frame: Any) -> Any:
         filled = [part(frame) for part in parts]
-        return _missing_in(filled) or filled
+        return _missing_in(filled) or (filled if _fits(filled) else _too_large(at))
 
     return make
 

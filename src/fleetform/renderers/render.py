@@ -211,7 +211,7 @@ class Renderers:
             objects = render_kustomization(self._programs, job.tool, *scratch.export(source, partial(self._files, job)))
         else:
             objects = read_manifests(self._files(job), source.folder)
-        return substitute_objects(objects, input_.variables, input_.strict, input_.declared_only)
+        return substitute_objects(objects, input_.variables, input_.strict, input_.declared_only, input_.unset)
 
     def _in_parallel(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
         if len(items) < 2:
@@ -235,6 +235,7 @@ def _key(input_: RenderInput, source: Source, tool: Tool | None) -> str:
             "tool": tool.version if tool is not None else None,
             "values": input_.values,
             "variables": input_.variables,
+            "unset": list(input_.unset),
             "strict": input_.strict,
             "declaredOnly": input_.declared_only,
             "configs": [list(each) for each in input_.configs],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fleetform.engine.envsubst import SubstitutionError, substitute_resource
+from fleetform.engine.envsubst import SubstitutionError, is_opted_out, substitute_resource
 from fleetform.engine.hashing import canonical_json
 from fleetform.formats.yaml_in import YamlError, read_one
 from fleetform.formats.yaml_out import write_unfolded
@@ -14,10 +15,31 @@ from fleetform.renderers.objects import Tree, name_of, problem_of
 
 
 def substitute_objects(
-    objects: Iterable[Tree], variables: Mapping[str, Any], strict: bool, declared_only: bool
+    objects: Iterable[Tree],
+    variables: Mapping[str, Any],
+    strict: bool,
+    declared_only: bool,
+    unset: Sequence[str] = (),
 ) -> list[Tree]:
-    texts = {name: text_of(value) for name, value in variables.items()}
-    return [_substituted(tree, texts, strict, declared_only) for tree in objects]
+    """Objects with their variables filled in; unset are names that are declared and have no value."""
+    # Empty, so that a default takes their place as anywhere else.
+    texts = {**dict.fromkeys(unset, ""), **{name: text_of(value) for name, value in variables.items()}}
+    found = []
+    for tree in objects:
+        if strict and unset and not is_opted_out(tree):
+            _refuse_unset(tree, unset)
+        found.append(_substituted(tree, texts, strict, declared_only))
+    return found
+
+
+def _refuse_unset(tree: Tree, unset: Sequence[str]) -> None:
+    """A name that somebody declared and nobody gave a value is no text to be left as it is."""
+    names = "|".join(map(re.escape, unset))
+    # Of dollars that stand together two are one; behind the name may stand a default.
+    found = re.search(rf"(?<!\$)(?:\$\$)*\$\{{({names})(?!:?[-=]|\w)", write_unfolded(tree))
+    if found is not None:
+        hint = "give it a value, or a default: ${" + found[1] + ":-…}"
+        raise RenderError(f"{name_of(tree)}: the variable {found[1]} is not set", hint)
 
 
 def text_of(value: Any) -> str:
@@ -41,7 +63,8 @@ def _substituted(tree: Tree, texts: Mapping[str, str], strict: bool, declared_on
         raise RenderError(f"{name_of(tree)}: {error.message}", error.hint or "check the variables") from error
     except YamlError as error:
         message = f"{name_of(tree)}: with its variables filled in it is no YAML any more: {error.message}"
-        raise RenderError(message, "write the variable inside quotes, or change its value") from error
+        hint = "quotes of the manifest do not count, as in Flux: give the variable a value that is plain text in YAML"
+        raise RenderError(message, hint) from error
     problem = problem_of(found)
     if problem is not None:
         raise RenderError(f"{name_of(tree)}: with its variables filled in, {problem}", "check the variables")

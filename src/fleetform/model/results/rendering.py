@@ -16,7 +16,8 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
     """What one render is made of: no cluster and no delivery, so that plugins share it (B2).
 
     Every secret stands in values and variables as a placeholder (S5). variables are those of ${…}; strict says that
-    an unknown one is an error, and declared_only that names which nobody declares are left as they are.
+    an unknown one is an error, and declared_only that names which nobody declares are left as they are. unset are names
+    that are declared and have no value.
     """
 
     definition: Object[PluginDefinitionSpec]
@@ -28,6 +29,7 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
     configs: tuple[tuple[str, ...], ...] = ()
     strict: bool = True
     declared_only: bool = True
+    unset: tuple[str, ...] = ()
 
 
 class Rendered(Struct, frozen=True, eq=False, gc=False):
