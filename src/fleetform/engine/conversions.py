@@ -62,7 +62,7 @@ def _decoded(value: Any) -> str:
     try:
         return decode_base64(value)
     except FieldError as error:
-        raise ConversionError(error.message) from None
+        raise ConversionError(f"{error.message}; what a Secret holds is decoded already") from None
 
 
 def _yaml_lines(value: Any) -> Iterator[str]:

@@ -36,6 +36,8 @@ def lint_bindings(report: Report) -> None:
     for cycle in program.cycles:
         places = tuple(report.object.at(*program.written[name].path) for name in cycle[1:])
         message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a circle"
+        if len(cycle) == 1:
+            message = f"the binding {cycle[0]} mentions itself"
         at = program.written[cycle[0]].path
         report.error("binding-cycle", message, "break it at one of them", *at, related=places)
     for name, mentioned in program.crossings:

@@ -121,6 +121,8 @@ def _circles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[
 def _waiting(found: tuple[Object[PluginDefinitionSpec], ...]) -> Diagnostic:
     names = [each.ref.name for each in found]
     message = f"the definitions {' → '.join([*names, names[0]])} wait for each other"
+    if len(names) == 1:
+        message = f"the definition {names[0]} waits for itself"
     related = tuple(each.at("spec", "dependsOn") for each in found[1:])
     at = found[0].at("spec", "dependsOn")
     return Diagnostic("dependency-cycle", message, "break it at one of them", "error", found[0].ref, at, related)

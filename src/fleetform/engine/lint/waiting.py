@@ -71,6 +71,8 @@ def _diagnostic(circle: list[PluginDecision], programs: _Programs) -> Diagnostic
     first = circle[0]
     names = " → ".join(each.target.owner.ref.name for each in (*circle, first))
     message = f"{names} wait for each other's outputs on {first.cluster.ref.name}"
+    if len(circle) == 1:
+        message = f"{first.target.owner.ref.name} waits for an output of its own on {first.cluster.ref.name}"
     following = zip(circle, (*circle[1:], first), strict=True)
     at, *related = [_place(programs[each.target.owner], other.target.definition) for each, other in following]
     hint = "break the circle at one of them"
