@@ -187,3 +187,10 @@ def test_what_the_shape_alone_does_not_refuse_is_refused_at_its_place(what: str)
 def test_a_preset_is_checked_beyond_its_shape(more: str) -> None:
     preset = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n") + more
     assert len(fleet_with(preset=preset).errors) == 1
+
+
+def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:
+    broken = fleet_with(definition=BASE["definition.yaml"].replace("minimum: 0", "mnimum: 0"))
+    assert [each.code for each in broken.findings] == ["unknown-field"]
+    absent = fleet_with(definition="")
+    assert "missing-definition" in [each.code for each in absent.findings]

@@ -112,7 +112,21 @@ class Fleet:
 
     @cached_property
     def _of_objects(self) -> list[Diagnostic]:
-        return [*self.reading, *self._ours(lint_objects(self.snapshot))]
+        found = self._ours(lint_objects(self.snapshot))
+        return [*self.reading, *(each for each in found if not self._is_told_already(each))]
+
+    def _is_told_already(self, diagnostic: Diagnostic) -> bool:
+        """A definition that cannot be read is there: what is wrong with it is told, and not that it is missing."""
+        if diagnostic.code != "missing-definition" or diagnostic.object is None:
+            return False
+        object_ = self.snapshot.presets.get(diagnostic.object) or self.snapshot.plugins.get(diagnostic.object)
+        owner = self.decisions.memory.owners.get(object_)
+        return owner is not None and owner.definition in self._unread_definitions
+
+    @cached_property
+    def _unread_definitions(self) -> set[str]:
+        errors = [each.object for each in self.reading if each.severity == "error" and each.object is not None]
+        return {ref.name for ref in errors if ref.kind == "PluginDefinition"}
 
     def _ours(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         """Findings that this fleet's people can act on: of a catalog's versions only what is used, as a warning."""
