@@ -93,10 +93,7 @@ def _is_undecided(plugin: PluginDecision | None) -> bool:
 
 # What a change says by itself.
 _ELSEWHERE = {"revision", "substitute"}
-_ALSO = {
-    "transforms": "transforms",
-    "patches": "patches",
-}
+_ALSO = ("transforms", "patches")
 
 
 def _other_differences(
@@ -108,9 +105,9 @@ def _other_differences(
             yield name
     if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
         yield "configs"
-    for name, written in _ALSO.items():
+    for name in _ALSO:
         if _written(one, name) != _written(other, name):
-            yield written
+            yield name
     if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
         yield "blocked"
 

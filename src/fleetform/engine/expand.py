@@ -23,11 +23,11 @@ _DOLLARS: dict[Dialect, re.Pattern[str]] = {
 
 
 class ExpandError(ValueError):
-    """Why a mention cannot be expanded, and its name."""
+    """Why a mention cannot be expanded."""
 
-    def __init__(self, message: str, name: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.message, self.name, self.hint = message, name, hint
+        self.message, self.hint = message, hint
 
 
 def mentions(text: str, *, dialect: Dialect = "native") -> list[str]:
@@ -86,4 +86,4 @@ def as_text(value: Any, name: str) -> str:
         return number_text(value)
     what = {type(None): "null", dict: "a map", list: "a list"}.get(type(value), "no text")
     hint = "mention it alone, or bind it with as: json, yaml or string" if isinstance(value, (dict, list)) else ""
-    raise ExpandError(f"$({name}) stands within text, but is {what}", name, hint)
+    raise ExpandError(f"$({name}) stands within text, but is {what}", hint)

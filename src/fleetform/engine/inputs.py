@@ -58,11 +58,7 @@ def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
 
 
 def has_secret(value: Any) -> bool:
-    if isinstance(value, Secret):
-        return True
-    if isinstance(value, dict):
-        return any(map(has_secret, value.values()))
-    return isinstance(value, list) and any(map(has_secret, value))
+    return Secret in kinds_in(value, Secret)
 
 
 def with_placeholders(value: Any) -> Any:
@@ -292,24 +288,24 @@ class Inputs:
             return None
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
         by_helm = renderer == "helm"
+        variables = self.variables(plugin) if not by_helm else {}
         return RenderInput(
             revision.object,
             renderer,
             with_placeholders(self.values(plugin)) if by_helm else {},
-            with_placeholders(self.variables(plugin)) if not by_helm else {},
+            with_placeholders(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
             tuple((*each.identity, each.spec_hash) for each in plugin.configs.effective),
             substitution.strict,
             substitution.only == "Declared",
-            self._unset(plugin) if not by_helm else (),
+            self._unset(plugin, variables) if not by_helm else (),
         )
 
-    def _unset(self, plugin: PluginDecision) -> tuple[str, ...]:
+    def _unset(self, plugin: PluginDecision, variables: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of variables that a definition or an owner declares, and that have no value here."""
-        set_ = self.variables(plugin)
-        names = {each.name for each in plugin.options.values()} | set(self.written_substitute(plugin))
-        return tuple(sorted(each for each in names if each not in set_ and is_name_of_variable(each)))
+        declared = plugin.options.keys() | self.written_substitute(plugin).keys()
+        return tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each)))
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""

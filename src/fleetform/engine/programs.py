@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 
 from fleetform.engine.circles import in_order
 from fleetform.engine.conversions import Conversion, ConversionError, convert
-from fleetform.engine.expand import Dialect, mentions_in
+from fleetform.engine.expand import Dialect, ExpandError, as_text, mentions, mentions_in
 from fleetform.engine.given import PLAIN, given, is_given, meant
 from fleetform.engine.sources import (
     OUTPUT,
@@ -31,6 +31,7 @@ from fleetform.model.results.bindings import Missing, Section
 from fleetform.model.shape import did_you_mean
 
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
+SOURCES = ("value", "objectFieldRef", "clusterFieldRef", "pluginOutputRef")
 _BIND_IT = "bind it, or write $$( for the text $("
 # What a default or optional makes up for. What nobody has read yet is not missing, and what is wrong stays wrong.
 _MADE_UP_FOR = ("", "config-missing", "dependency")
@@ -77,6 +78,12 @@ class Program:
             # There objects are looked for beside the module, whose namespace need not be the organization.
             self.homes = (object_.metadata.namespace or "default", object_.ref.organization)
         self.written = {each.binding.name: each for each in reversed(list(written_bindings(object_)))}
+        # Maps and lists, which have no form within a text.
+        self.aggregates = {
+            name
+            for name, each in self.written.items()
+            if isinstance(each.binding.value, (dict, list)) and each.binding.as_ is None
+        }
         self.cycles: list[list[str]] = []
         self.crossings: list[tuple[str, str]] = []
         self.steps: list[Step] = []
@@ -128,6 +135,9 @@ class Program:
                 source = either(here, field_on_cluster(self.compile, each.name, ref, at, f"{OUTPUT}{each.name}"))
                 names = tuple(name for part in parts_of(ref) for name in mentions_in(part, dialect=self.dialect))
                 source = source._replace(names=names)
+            elif each.value is None:
+                message = f"the output {each.name} is null"
+                source = Source(constant(Missing("value-type", message, at=at, told=True)))
             elif each.value is not UNSET:
                 source = literal(self.compile, each.value, at)
             else:
@@ -181,23 +191,47 @@ class Program:
         )
         return Step(name, section, path, template, source)
 
+    def _in_text(self, name: str, at: At) -> Missing | None:
+        """Why a name cannot stand within a text; of what its owner writes itself validation tells (S37)."""
+        if name not in self.aggregates:
+            return None
+        try:
+            as_text(self.written[name].binding.value, name)
+        except ExpandError as error:
+            return Missing("value-type", error.message, error.hint, at, told=at.origin is self.object.origin)
+        return None
+
+    def out_of_reach(self, written: Written) -> str | None:
+        """The namespace that a binding reads from and may not; whether anything is there is not told either (B15)."""
+        ref = written.binding.object_field_ref
+        namespace = ref.namespace if ref is not None and written.section == "control-plane" else None
+        if namespace is None or namespace in self.homes or mentions(namespace, dialect=self.dialect):
+            return None
+        return namespace
+
     def _source(self, binding: Binding, section: Section, at: At) -> Source:
+        if len(sources_of(binding)) != 1 or binding.value is None or binding.default is None:
+            message = f"{binding.name} stands for nothing: its binding is wrong"
+            return Source(constant(Missing("value-type", message, at=at, told=True)))
         if binding.object_field_ref is not None:
             if section == "downstream":
                 return field_on_cluster(self.compile, binding.name, binding.object_field_ref, at)
-            return object_field(self.compile, binding.name, binding.object_field_ref, at, self.homes)
+            source = object_field(self.compile, binding.name, binding.object_field_ref, at, self.homes)
+            out_of_reach = self.out_of_reach(self.written[binding.name]) is not None
+            return source._replace(value=_told(source.value)) if out_of_reach else source
         if binding.cluster_field_ref is not None:
             return cluster_field(self.compile, binding.name, binding.cluster_field_ref.path, at)
         if binding.plugin_output_ref is not None:
             return plugin_output(self.compile, binding.name, binding.plugin_output_ref, at)
-        return literal(self.compile, binding.value if binding.value is not UNSET else None, at)
+        return literal(self.compile, binding.value, at)
 
     def _name_of(self, at: At) -> Callable[[str], Template]:
         def name_of(name: str) -> Template:
             slot = self._slots.get(name)
             if slot is not None:
-                step = self.steps[slot]
-                return Template(lambda frame: frame.values[slot], (), step.template.varies, step.template.optional)
+                step = self.steps[slot].template
+                in_text = self._in_text(name, at)
+                return Template(lambda frame: frame.values[slot], (), step.varies, step.optional, in_text)
             found = given(name) if is_given(name, self.dialect) else None
             if found is not None:
                 return found if name in PLAIN else found._replace(make=_placed(found.make, at))
@@ -231,6 +265,11 @@ class Program:
         return finished
 
 
+def _told(make: Make) -> Make:
+    """What can only come to nothing, and is told where it is written."""
+    return lambda frame: structs.replace(make(frame), told=True)
+
+
 def _placed(make: Make, at: At) -> Make:
     """What a cluster may lack is told where it is mentioned."""
 
@@ -249,6 +288,13 @@ def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
 
 
 # ---- What an owner writes
+
+
+def sources_of(binding: Binding) -> list[str]:
+    """The sources that a binding names, of which there must be one."""
+    refs = (binding.object_field_ref, binding.cluster_field_ref, binding.plugin_output_ref)
+    given_ = (binding.value is not UNSET, *(each is not None for each in refs))
+    return [name for name, is_there in zip(SOURCES, given_, strict=True) if is_there]
 
 
 def in_force(object_: Object[Any]) -> bool:

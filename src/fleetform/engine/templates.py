@@ -19,13 +19,15 @@ from fleetform.model.results.decisions import Secret
 class Template(NamedTuple):
     """What makes a value out of a frame (one plugin on one cluster), the names it mentions, and whether that varies.
 
-    optional says that it may make nothing without a fault.
+    optional says that it may make nothing without a fault. in_text is what becomes of it within a text, where it
+    is known to have no form there.
     """
 
     make: Callable[[Any], Any]
     names: tuple[str, ...] = ()
     varies: bool = False
     optional: bool = False
+    in_text: Missing | None = None
 
 
 # What may be made of names: an object of Kubernetes has a megabyte and a half at most.
@@ -60,7 +62,7 @@ def _compile_text(text: str, name_of: NameOf, dialect: Dialect, at: At | None) -
     if len(parts) == 3 and not parts[0] and not parts[2]:
         return mentioned[0]
     makes: list[Any] = list(parts)
-    makes[1::2] = [(each.make, name) for each, name in zip(mentioned, names, strict=True)]
+    makes[1::2] = [(each.make, name, each.in_text) for each, name in zip(mentioned, names, strict=True)]
     return _made_of(_joined([each for each in makes if each != ""], at), mentioned)
 
 
@@ -96,7 +98,7 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
             try:
                 texts.append(as_text(plain, part[1]))
             except ExpandError as error:
-                missing = _graver(missing, Missing("value-type", error.message, error.hint, at))
+                missing = _graver(missing, part[2] or Missing("value-type", error.message, error.hint, at))
         if missing is not None:
             return missing
         if sum(map(len, texts)) > LONGEST_TEXT:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
-from msgspec import UNSET
-
-from fleetform.engine.expand import mentions_in, split_mentions
+from fleetform.engine.expand import split_mentions
 from fleetform.engine.given import is_given
 from fleetform.engine.lint.mentions import counted_texts, lint_text, lint_without_section
 from fleetform.engine.lint.report import Report
 from fleetform.engine.lint.substitute import lint_substitute
-from fleetform.engine.programs import Program, Written, in_force, mentions_of, written_bindings
-from fleetform.model.kinds.preset import Binding
+from fleetform.engine.programs import SOURCES, Program, Written, in_force, sources_of, written_bindings
 from fleetform.model.objects import Path
-
-_SOURCES = ("value", "objectFieldRef", "clusterFieldRef", "pluginOutputRef")
 
 
 def lint_bindings(report: Report) -> None:
@@ -45,7 +40,7 @@ def lint_bindings(report: Report) -> None:
         related = (report.object.at(*program.written[mentioned].path),)
         hint = f"move {name} to bindings, or {mentioned} to controlPlaneBindings"
         report.error("mentions-downstream", message, hint, *program.written[name].path, related=related)
-    for path, name in aggregates_in_text(program):
+    for path, name in _aggregates_in_text(program):
         message = f"$({name}) stands within text, but is a map or a list"
         hint = "mention it alone, or bind it with as: json, yaml or string"
         related = (report.object.at(*program.written[name].path),)
@@ -55,11 +50,11 @@ def lint_bindings(report: Report) -> None:
 
 def _lint_binding(report: Report, written: Written, program: Program) -> None:
     binding, path = written.binding, written.path
-    sources = _sources(binding)
+    sources = sources_of(binding)
     if len(sources) != 1:
         what = " and ".join(sources) or "no source"
         message = f"the binding {binding.name} needs exactly one source, and has {what}"
-        report.error("exactly-one", message, f"keep one of {', '.join(_SOURCES)}", *path)
+        report.error("exactly-one", message, f"keep one of {', '.join(SOURCES)}", *path)
     elif binding.value is None:
         report.error("null-value", f"{binding.name} cannot be null", "leave the binding out", *path, "value")
     if binding.default is None:
@@ -72,58 +67,17 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:
         report.error("bad-name", f"{binding.name} can never be mentioned", "leave out ) and $(", *path, "name")
-    namespace = _out_of_reach(written, program)
+    namespace = program.out_of_reach(written)
     if namespace is not None:
         message = f"objects of {namespace} are out of reach"
         hint = f"refer to objects of {report.object.ref.organization}"
         report.error("out-of-reach", message, hint, *path, "objectFieldRef", "namespace")
 
 
-def _sources(binding: Binding) -> list[str]:
-    refs = (binding.object_field_ref, binding.cluster_field_ref, binding.plugin_output_ref)
-    given = (binding.value is not UNSET, *(each is not None for each in refs))
-    return [name for name, is_given_ in zip(_SOURCES, given, strict=True) if is_given_]
-
-
-def _out_of_reach(written: Written, program: Program) -> str | None:
-    """Nothing is read across organizations; whether it is there is not told either (B15)."""
-    ref = written.binding.object_field_ref
-    namespace = ref.namespace if ref is not None and written.section == "control-plane" else None
-    if namespace is None or namespace in program.homes or mentions_in(namespace, dialect=program.dialect):
-        return None
-    return namespace
-
-
-# ---- What is told of bindings, and what follows from it
-
-
-def wrong_names(program: Program, null_outputs: Collection[tuple[str, str]]) -> set[str]:
-    """The names whose bindings are said to be wrong where they stand, those of outputs that are, and what they make."""
-    wrong: set[str] = set()
-    for name in (step.name for step in program.steps):
-        written = program.written[name]
-        binding, output = written.binding, written.binding.plugin_output_ref
-        if (
-            len(_sources(binding)) != 1
-            or binding.value is None
-            or binding.default is None
-            or _out_of_reach(written, program) is not None
-            or (output is not None and (output.definition, output.output) in null_outputs)
-            or not wrong.isdisjoint(mentions_of(binding, program.dialect))
-        ):
-            wrong.add(name)
-    return wrong
-
-
-def aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
+def _aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
     """Where a list or a map stands within a text, in which it has no form of its own (S37), and its name."""
-    aggregates = {
-        name
-        for name, each in program.written.items()
-        if isinstance(each.binding.value, (dict, list)) and each.binding.as_ is None
-    }
-    for path, text in counted_texts(program.object) if aggregates else ():
+    for path, text in counted_texts(program.object) if program.aggregates else ():
         parts = split_mentions(text, program.dialect)
         is_mention = len(parts) == 3 and not parts[0] and not parts[2]
-        for name in sorted(aggregates.intersection(parts[1::2])) if not is_mention else ():
+        for name in sorted(program.aggregates.intersection(parts[1::2])) if not is_mention else ():
             yield path, name

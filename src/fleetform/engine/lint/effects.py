@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.engine.effects import Effects
-from fleetform.engine.lint.consequences import Consequences
 from fleetform.engine.lint.report import listed
 from fleetform.engine.lint.unbound import lint_unbound
 from fleetform.engine.lint.waiting import lint_waiting
@@ -19,9 +18,8 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
-    consequences = Consequences(decisions)
-    yield from _lint_gates(decisions, consequences)
-    yield from lint_unbound(decisions, consequences)
+    yield from _lint_gates(decisions)
+    yield from lint_unbound(decisions)
     yield from lint_waiting(decisions)
     yield from _lint_names(decisions)
     for claim in decisions.claims:
@@ -94,7 +92,7 @@ def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
 
 
-def _lint_gates(decisions: Decisions, consequences: Consequences) -> Iterator[Diagnostic]:
+def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
@@ -102,7 +100,7 @@ def _lint_gates(decisions: Decisions, consequences: Consequences) -> Iterator[Di
         unbound = {each.message for each in wanted.missing}
         for gate in wanted.gates:
             told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
-            if not told and not consequences.hold(plugin, gate.at):
+            if not told:
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fleetform.engine.lint.consequences import Consequences
 from fleetform.engine.lint.report import listed
 from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Missing
@@ -15,9 +14,9 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 _Case = tuple[PluginDecision, Missing]
 
 
-def lint_unbound(decisions: Decisions, consequences: Consequences) -> Iterator[Diagnostic]:
+def lint_unbound(decisions: Decisions) -> Iterator[Diagnostic]:
     """Each once for its owner, with the clusters that this is so on (R3-26)."""
-    for cases in _grouped(decisions, consequences):
+    for cases in _grouped(decisions):
         plugin, missing = cases[0]
         owner = plugin.target.owner
         text = f"{missing.message}: {plugin.target.definition} on {_where(cases)}"
@@ -26,13 +25,13 @@ def lint_unbound(decisions: Decisions, consequences: Consequences) -> Iterator[D
         yield Diagnostic("unbound", text, missing.do, severity, owner.ref, missing.at or owner.at("spec"))
 
 
-def _grouped(decisions: Decisions, consequences: Consequences) -> list[list[_Case]]:
+def _grouped(decisions: Decisions) -> list[list[_Case]]:
     """What one place or one message has in common: a message may hold a name that differs from cluster to cluster."""
     found: list[list[_Case]] = []
     groups: dict[tuple[Object[Any], str, Any], list[_Case]] = {}
     for plugin in decisions.plugins.values():
         for missing in (plugin.upgrade or plugin).missing:
-            if missing.told or consequences.hold(plugin, missing.at):
+            if missing.told:
                 continue
             keys = [(plugin.target.owner, missing.gate, each) for each in (missing.message, missing.at) if each]
             group = next((groups[key] for key in keys if key in groups), None)
