@@ -33,13 +33,13 @@ def rows() -> list[Row]:
     return [
         at_most(f"binding {plugins:,} plugins × {NAMES} names", most["frames"], 2, "s", loop),
         plainly("  a name", most["frames"] / plugins / NAMES * 1e6, "µs", loop),
-        at_most("  growth: ten times the clusters", most["frames"] / fewer["frames"], 11, "×"),
+        at_most("  growth: ten times the clusters", most["frames"] / fewer["frames"], 10, "×"),
         plainly("deciding the fleet with names", most["bound"], "s", loop),
         plainly("  with the same values written by cluster", most["plain"], "s", loop),
         plainly("  so names take, with their options", beyond, "s", loop),
         at_most(f"hashes of {most['distinct']:,} distinct inputs", most["hashes"], 4, "s", loop),
         plainly("  a plugin", most["hashes"] / plugins * 1e6, "µs", loop),
-        at_most("  growth: ten times the plugins", most["hashes"] / fewer["hashes"], 11, "×"),
+        at_most("  growth: ten times the plugins", most["hashes"] / fewer["hashes"], 10, "×"),
     ]
 
 
