@@ -9,6 +9,7 @@ from typing import Any
 from fleetform.engine.expand import Dialect
 from fleetform.engine.fields import FieldError, find_in
 from fleetform.engine.templates import Template
+from fleetform.model.objects import At
 from fleetform.model.results.bindings import Missing
 from fleetform.model.shape import did_you_mean, nearest
 
@@ -31,16 +32,16 @@ def is_given(name: str, dialect: Dialect = "native") -> bool:
     return name in PLAIN or name.startswith((LABELS, FACTS))
 
 
-def given(name: str) -> Template | None:
-    """What a given name stands for; None where it is none."""
+def given(name: str, at: At | None = None) -> Template | None:
+    """What a given name stands for; None where it is none. at is where it is mentioned."""
     if name == "CLUSTER_NAME":
         return Template(_cluster_name, varies=True)
     if name == "ORGANIZATION":
         return Template(lambda frame: frame.organization)
     if name.startswith(LABELS):
-        return Template(_label(name, name.removeprefix(LABELS)), varies=True)
+        return Template(_label(name, name.removeprefix(LABELS), at), varies=True)
     if name.startswith(FACTS):
-        return Template(_fact(name, name.removeprefix(FACTS)), varies=True)
+        return Template(_fact(name, name.removeprefix(FACTS), at), varies=True)
     return None
 
 
@@ -58,19 +59,19 @@ def _cluster_name(frame: Any) -> Any:
     return frame.cluster.ref.name
 
 
-def _label(name: str, key: str) -> Callable[[Any], Any]:
+def _label(name: str, key: str, at: At | None) -> Callable[[Any], Any]:
     def make(frame: Any) -> Any:
         labels = frame.cluster.labels
         found = labels.get(key)
         if found is not None:
             return found
         has = f"it has {', '.join(sorted(labels)[:6])}" if labels else "it has no labels"
-        return _nothing(name, f"the cluster has no label {key}", did_you_mean(key, sorted(labels), has))
+        return _nothing(name, f"the cluster has no label {key}", did_you_mean(key, sorted(labels), has), at)
 
     return make
 
 
-def _fact(name: str, path: str) -> Callable[[Any], Any]:
+def _fact(name: str, path: str, at: At | None) -> Callable[[Any], Any]:
     def make(frame: Any) -> Any:
         facts = frame.cluster.spec.facts or {}
         found = facts.get(path)
@@ -79,10 +80,10 @@ def _fact(name: str, path: str) -> Callable[[Any], Any]:
         try:
             return find_in(facts, path)
         except FieldError as error:
-            return _nothing(name, f"the cluster has no fact {path}", error.hint)
+            return _nothing(name, f"the cluster has no fact {path}", error.hint, at)
 
     return make
 
 
-def _nothing(name: str, why: str, hint: str) -> Missing:
-    return Missing("config-missing", f"$({name}) stands for nothing: {why}", hint)
+def _nothing(name: str, why: str, hint: str, at: At | None) -> Missing:
+    return Missing("config-missing", f"$({name}) stands for nothing: {why}", hint, at)

@@ -232,9 +232,9 @@ class Program:
                 step = self.steps[slot].template
                 in_text = self._in_text(name, at)
                 return Template(lambda frame: frame.values[slot], (), step.varies, step.optional, in_text)
-            found = given(name) if is_given(name, self.dialect) else None
+            found = given(name, at) if is_given(name, self.dialect) else None
             if found is not None:
-                return found if name in PLAIN else found._replace(make=_placed(found.make, at))
+                return found
             near = meant(name, self.dialect)
             hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
             return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
@@ -268,16 +268,6 @@ class Program:
 def _told(make: Make) -> Make:
     """What can only come to nothing, and is told where it is written."""
     return lambda frame: structs.replace(make(frame), told=True)
-
-
-def _placed(make: Make, at: At) -> Make:
-    """What a cluster may lack is told where it is mentioned."""
-
-    def placed(frame: Any) -> Any:
-        value = make(frame)
-        return structs.replace(value, at=at) if value.__class__ is Missing else value
-
-    return placed
 
 
 def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
