@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from fleetform.engine.times import parse_time
 from fleetform.model.kinds.base import ClusterSelector, Metadata, OptionValue
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -21,6 +20,7 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.times import parse_time
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 ORGANIZATION = "acme"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.fleets import ENVIRONMENTS, ORGANIZATION, REGIONS
-from fleetform.formats.yaml_out import write_documents
+from fleetform.syntax.yaml_out import write_documents
 
 Tree = dict[str, Any]
 

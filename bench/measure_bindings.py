@@ -14,11 +14,11 @@ from bench.bound import NAMES, bound_fleet
 from bench.calibrate import best_of, calibrate, clock
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
-from fleetform.engine.homes import homes
-from fleetform.engine.inputs import Inputs
-from fleetform.engine.outputs import Binders
-from fleetform.engine.pipeline import decide
-from fleetform.engine.prepare import Prepared
+from fleetform.engine.bindings.outputs import Binders
+from fleetform.engine.decide import decide
+from fleetform.engine.desired import Inputs
+from fleetform.engine.index.homes import homes
+from fleetform.engine.index.prepare import Prepared
 from fleetform.model.results.decisions import Decisions
 
 SIZES = (1_000, 10_000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bench.calibrate import best_of, calibrate
 from bench.fleets import Size, make_fleet
 from bench.table import Row, plainly
-from fleetform.engine.lint import lint_objects
-from fleetform.engine.lint.effects import lint_effects
-from fleetform.engine.pipeline import decide
+from fleetform.engine.check import lint_objects
+from fleetform.engine.check.effects import lint_effects
+from fleetform.engine.decide import decide
 
 CLUSTERS = 1_000
 TITLE = "Check: 10,000 plugins × 40 options on 1,000 clusters, 500 overrides"

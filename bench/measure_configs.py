@@ -15,7 +15,7 @@ from bench.addons import PLACEMENTS, addon_fleet, with_edited_config
 from bench.calibrate import best_of, calibrate, clock
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 
 SIZES = (1_000, 10_000)
 ADDONS = 20

@@ -16,7 +16,7 @@ from bench.fleets import Size, make_fleet
 from bench.fresh import resident_mb, run_fresh
 from bench.simple import resolve_simply
 from bench.table import Row, at_least, at_most, plainly
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 

@@ -8,7 +8,7 @@ from statistics import median
 from bench.calibrate import calibrate, clock
 from bench.fleets import Size, make_fleet, with_edited_override
 from bench.table import Row, at_most, plainly
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot

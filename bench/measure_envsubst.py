@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bench.calibrate import best_of, calibrate
 from bench.table import Row, at_most, plainly, print_table
-from fleetform.engine.envsubst import Only, substitute
+from fleetform.syntax.envsubst import Only, substitute
 
 FLUX_MICROSECONDS = 15.668
 DOCUMENTS = 10_000

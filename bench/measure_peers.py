@@ -8,7 +8,7 @@ from __future__ import annotations
 from bench.calibrate import best_of, calibrate
 from bench.peers import make_peers_fleet
 from bench.table import Row, at_least, plainly
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 
 KARMADA_MS, KUBEFLEET_MS = 4.990, 2.839
 TITLE = "Peers' workload: 10,000 objects of 4.7 kB × 500 overrides by label, 8.3 of which match"

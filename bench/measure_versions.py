@@ -18,7 +18,7 @@ from bench.fleets import Size
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
 from bench.versions import DEFINITIONS, VERSIONS, admitting, plain_fleet, versioned_fleet, with_revision
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.snapshot import Snapshot
 

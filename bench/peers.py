@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from bench.fleets import ENVIRONMENTS, NOW, REGIONS, made
-from fleetform.engine.times import parse_time
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -23,6 +22,7 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import Object
 from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.times import parse_time
 
 CLUSTERS, OBJECTS, OVERRIDES = 1_000, 10, 500
 

@@ -8,6 +8,6 @@ from bench.fresh import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from oracle import PluginAnswer, resolve_simply
+from support.oracle import PluginAnswer, resolve_simply
 
 __all__ = ["PluginAnswer", "resolve_simply"]

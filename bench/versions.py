@@ -10,9 +10,7 @@ import random
 from dataclasses import replace
 
 from bench.fleets import ENVIRONMENTS, NOW, REGIONS, TIERS, Size, made, make_override, option_name
-from fleetform.engine.pipeline import decide
-from fleetform.engine.ranges import parse_range
-from fleetform.engine.versions import parse_version
+from fleetform.engine.decide import decide
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import (
     Changes,
@@ -38,6 +36,8 @@ from fleetform.model.kinds.preset import (
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Decisions, PluginDecision
 from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.ranges import parse_range
+from fleetform.syntax.versions import parse_version
 
 DEFINITIONS, PACKS, RINGS = 30, 3, ("stable", "latest")
 VERSIONS = [f"{major}.{number // 2}.{number % 2}" for major, count in ((1, 12), (2, 8)) for number in range(count)]

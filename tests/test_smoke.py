@@ -1,4 +1,4 @@
-from fleets import codes, fleet_with, override, value_on
+from support.fleets import codes, fleet_with, override, value_on
 
 
 def test_an_override_beats_the_preset() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from fleetform.dialects.spellings import FIELDS, REFERENCES
+from fleetform.dialects.native.spellings import FIELDS, REFERENCES
 from fleetform.model.kinds import API_VERSION, KINDS, Kind
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES

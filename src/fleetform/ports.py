@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from fleetform.engine.summary import Reached
+from fleetform.engine.report.progress import Reached
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Origin
 from fleetform.model.results.diagnostics import Diagnostic, Place

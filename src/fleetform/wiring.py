@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.catalogs.cache import Cache, cache_folder
 from fleetform.catalogs.elsewhere import Catalogs, Fetching
-from fleetform.engine.times import parse_time
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports import Renders
+from fleetform.syntax.times import parse_time
 
 __all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
 

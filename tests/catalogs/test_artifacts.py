@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fleets import CLUSTERS, PRESET
-from repositories import FleetCommand, Repository, catalog, definition
-from servers import HelmServer, OciServer, Reply, WebServer, digest_of, packed_chart
+from support.fleets import CLUSTERS, PRESET
+from support.repositories import FleetCommand, Repository, catalog, definition
+from support.servers import HelmServer, OciServer, Reply, WebServer, digest_of, packed_chart
 
 
 @pytest.fixture

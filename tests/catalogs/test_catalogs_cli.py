@@ -15,10 +15,10 @@ import pytest
 
 from fleetform.catalogs.cache import Cache
 from fleetform.catalogs.records import SourceState
-from fleetform.engine.times import time_text
-from fleets import CLUSTERS, PRESET
-from repositories import FleetCommand, Repository, catalog, definition
-from servers import HelmServer, OciServer, packed, packed_chart
+from fleetform.syntax.times import time_text
+from support.fleets import CLUSTERS, PRESET
+from support.repositories import FleetCommand, Repository, catalog, definition
+from support.servers import HelmServer, OciServer, packed, packed_chart
 
 SLEEPLESS = "fleetform.outside.http._PAUSES"
 

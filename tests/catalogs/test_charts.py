@@ -12,11 +12,11 @@ import pytest
 
 from fleetform.catalogs import archives
 from fleetform.catalogs.charts import CHANGES, ChartError, definition_of_chart, read_chart
-from fleetform.formats.yaml_in import read_one
-from fleetform.formats.yaml_out import write_yaml
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.shape import read_record
-from servers import packed, packed_chart
+from fleetform.syntax.yaml_in import read_one
+from fleetform.syntax.yaml_out import write_yaml
+from support.servers import packed, packed_chart
 
 REPOSITORY = "https://charts.example.org"
 

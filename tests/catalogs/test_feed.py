@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fleets import CLUSTERS
-from repositories import START, FleetCommand, Repository, catalog, definition
+from support.fleets import CLUSTERS
+from support.repositories import START, FleetCommand, Repository, catalog, definition
 
 
 @pytest.fixture

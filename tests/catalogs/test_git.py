@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetform.outside.mirrors import Change, Commit, Mirror
-from repositories import FleetCommand, Repository, catalog, definition
+from support.repositories import FleetCommand, Repository, catalog, definition
 
 SAID_AT_EVERY_COMMIT = "merge._kept puts the tip's commit into the message, so every new commit adds a warning"
 

@@ -10,11 +10,11 @@ import pytest
 
 from fleetform.catalogs.helm import ChartLookup, read_helm
 from fleetform.catalogs.holdings import Holdings
-from fleetform.formats.yaml_in import read_one
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
-from servers import Asked, HelmServer, OciServer, Reply, WebServer, basic, digest_of, packed_chart
+from fleetform.syntax.yaml_in import read_one
+from support.servers import Asked, HelmServer, OciServer, Reply, WebServer, basic, digest_of, packed_chart
 
 CANARY = "c4nary"
 

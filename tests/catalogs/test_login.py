@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from command import Result
 from fleetform.catalogs.login import credentials_of
 from fleetform.model.kinds.base import SecretRef
 from fleetform.model.kinds.definition import CatalogGit, CatalogSource, OciRepository
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
-from repositories import FleetCommand, GitServer, Repository, catalog, definition, http_backend
-from servers import HelmServer, OciServer, basic, packed_chart
+from support.command import Result
+from support.repositories import FleetCommand, GitServer, Repository, catalog, definition, http_backend
+from support.servers import HelmServer, OciServer, basic, packed_chart
 
 CANARY = "c4naryInTheCoalMine"
 USER = "miner"

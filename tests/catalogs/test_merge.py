@@ -9,7 +9,7 @@ import pytest
 from fleetform.catalogs.holdings import Holding, Holdings
 from fleetform.catalogs.merge import Merged, merge
 from fleetform.catalogs.records import SourceState
-from repositories import definition
+from support.repositories import definition
 
 NOW = "2026-11-01T12:00:00Z"
 LATER = "2026-11-01T13:00:00Z"

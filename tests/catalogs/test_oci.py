@@ -11,12 +11,12 @@ import pytest
 
 from fleetform.catalogs.holdings import Holdings
 from fleetform.catalogs.oci import read_oci
-from fleetform.formats.yaml_in import read_one
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.oci import Registry
-from servers import Asked, OciServer, Reply, WebServer, basic, digest_of, packed, packed_chart
+from fleetform.syntax.yaml_in import read_one
+from support.servers import Asked, OciServer, Reply, WebServer, basic, digest_of, packed, packed_chart
 
 CANARY = "c4nary"
 LOGIN = Credentials("someone", CANARY)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fleetform.catalogs.schedule import next_look
-from fleetform.engine.times import parse_time, time_text
-from repositories import FleetCommand, Repository, catalog, definition
+from fleetform.syntax.times import parse_time, time_text
+from support.repositories import FleetCommand, Repository, catalog, definition
 
 TRIED = "2026-11-01T12:00:00Z"
 HOUR = timedelta(hours=1)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from command import Runner
-from fleets import BASE
+from support.command import Runner
+from support.fleets import BASE
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from command import Runner
-from fleets import BASE, DEFINITION
+from support.command import Runner
+from support.fleets import BASE, DEFINITION
 
 CHANGES = """  changes:
     breaking: false

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from command import Runner
 from fleetform.cli.text import patience
-from fleetform.formats.yaml_in import read_one
-from fleets import BASE, documents, override
+from fleetform.syntax.yaml_in import read_one
+from support.command import Runner
+from support.fleets import BASE, documents, override
 
 
 def test_validate_says_yes_with_counts(run: Runner) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kit import tools
+from support.kit import tools
 
 ROOT = Path(__file__).parents[2]
 # Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.

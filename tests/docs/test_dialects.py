@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fleetform.dialects import fleeet, greenhouse, ocm
+from fleetform.dialects.fleeet import read as fleeet
+from fleetform.dialects.greenhouse import read as greenhouse
+from fleetform.dialects.ocm import read as ocm
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "dialects.md"
 
@@ -43,7 +45,8 @@ def test_every_dialect_has_a_table() -> None:
     sections = {"greenhouse": "Greenhouse", "ocm": "Open Cluster Management", "fleeet": "Fleeet"}
     sections |= {"cluster_api": "Cluster API"}
     reading = PAGE.parents[2] / "src" / "fleetform" / "app" / "reading.py"
-    imported = set(re.findall(r"from fleetform\.dialects\.(\w+) import read_", reading.read_text(encoding="utf-8")))
-    assert imported == sections.keys()
+    text = reading.read_text(encoding="utf-8")
+    found = re.findall(r"        from fleetform\.dialects\.([\w.]+) import read_", text)
+    assert {each.removesuffix(".read").split(".")[-1] for each in found} == sections.keys()
     assert set(KINDS) == set(sections.values())
     assert "\n## Any other Kubernetes object\n" in PAGE.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 
 from fleetform.app.feed import feed
 from fleetform.app.scope import Scope
-from fleets import fleet_with
+from support.fleets import fleet_with
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "renovate.md"
 BLOCKS = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.engine.hashing import canonical_json
 from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Document
+from fleetform.syntax.hashing import canonical_json
 
 
 class Loaded:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetform.app.errors import StateError
-from fleetform.engine.summary import Reached
+from fleetform.engine.report.progress import Reached
 from fleetform.load.state import load_state
 from fleetform.ports import KnownState
 

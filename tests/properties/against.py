@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.snapshot import Snapshot
-from oracle import OptionAnswer, resolve_simply
 from properties.seen import SeenOption, seen
+from support.oracle import OptionAnswer, resolve_simply
 
 
 class Compared(NamedTuple):

@@ -13,7 +13,6 @@ from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.snapshot import Snapshot
-from oracle import selects
 from properties.pools import CLUSTERS, PRESETS
 from properties.strategies import (
     LABEL_SETS,
@@ -26,6 +25,7 @@ from properties.strategies import (
     overrides,
     presets,
 )
+from support.oracle import selects
 
 
 class Edit(NamedTuple):

@@ -10,8 +10,6 @@ from typing import Any
 import msgspec
 
 from fleetform.app.fleet import Fleet, read_fleet
-from fleetform.engine.times import time_text
-from fleetform.formats.yaml_out import write_documents
 from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
@@ -19,6 +17,8 @@ from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
 from fleetform.ports import Document, Input
+from fleetform.syntax.times import time_text
+from fleetform.syntax.yaml_out import write_documents
 
 Tree = dict[str, Any]
 

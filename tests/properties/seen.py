@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fleetform.engine.paths import normal_form
 from fleetform.model.results.decisions import ABSENT, Decisions, Item, OptionDecision, PluginDecision, PluginKey
-from oracle import Form, Voice
+from fleetform.syntax.option_paths import normal_form
+from support.oracle import Form, Voice
 
 
 class SeenPart(NamedTuple):

@@ -9,8 +9,6 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fleetform.engine.names import generated_name
-from fleetform.engine.times import parse_time
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, Metadata, NameRef, OptionValue
 from fleetform.model.kinds.definition import PluginDefinitionSpec
@@ -26,6 +24,8 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.names import generated_name
+from fleetform.syntax.times import parse_time
 from properties.pools import (
     CLUSTERS,
     DEFINITIONS,

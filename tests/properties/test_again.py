@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 from properties.edits import KINDS_OF_EDITS, Edit, is_reached, override_edits, put, taken

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bound import config_map, definition_of, everything, preset, secret
-from fleetform.engine.conversions import convert
-from fleetform.engine.inputs import Inputs
-from fleetform.engine.pipeline import decide
+from fleetform.engine.bindings.conversions import convert
+from fleetform.engine.decide import decide
+from fleetform.engine.desired import Inputs
 from fleetform.model.kinds.base import ClusterSelector, Metadata, OptionValue
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.preset import Binding, DefinitionRef, PluginPresetSpec, PluginTemplate
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.decisions import ABSENT
 from fleetform.model.snapshot import Snapshot
-from fleets import BASE, documents, fleet_of
 from properties.programs import MAPS, NAMES, Nothing, Simple, programs, reach
 from properties.seen import exact
 from properties.strategies import NOW, a_cluster, an_object, examples
+from support.bound import config_map, definition_of, everything, preset, secret
+from support.fleets import BASE, documents, fleet_of
 
 CLUSTERS = ("c0", "c1")
 

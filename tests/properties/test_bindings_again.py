@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bound import everything
-from fleetform.engine.pipeline import decide
-from fleetform.formats.yaml_in import read_one
+from fleetform.engine.decide import decide
 from fleetform.model.kinds.base import ClusterSelector, Metadata, OptionValue
 from fleetform.model.kinds.definition import Option, Output, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -26,8 +24,10 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.yaml_in import read_one
 from properties.edits import put, taken
 from properties.strategies import NOW, an_object, an_override, examples
+from support.bound import everything
 
 CLUSTERS = ("c0", "c1", "c2")
 OWNERS = ("web", "ca", "mid")

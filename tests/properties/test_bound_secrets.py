@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bound import definition_of, preset, thing
-from command import Runner
-from fleets import BASE, documents
 from properties.strategies import examples
+from support.bound import definition_of, preset, thing
+from support.command import Runner
+from support.fleets import BASE, documents
 
 CANARIES = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=12, max_size=24)
 # The producer wraps the secret, and offers it in a map; the consumer makes text of it, and something of that.

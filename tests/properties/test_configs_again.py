@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.kinds.base import ClusterSelector, LabelSelector, Metadata, NameRef
 from fleetform.model.kinds.definition import ConfigValues, ObjectName, PluginDefinitionSpec, SupportedConfig
 from fleetform.model.kinds.placement import PlacementSpec, Predicate, RequiredClusterSelector

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.effects import applied_overrides
-from fleets import DEFINITION, codes, documents, fleet_with, override, plugin_on, value_on
+from fleetform.engine.report.effects import applied_overrides
 from properties.seen import seen_option
+from support.fleets import DEFINITION, codes, documents, fleet_with, override, plugin_on, value_on
 
 ON_ONE = "clusterSelector: {clusterNames: [eu-1]}"
 

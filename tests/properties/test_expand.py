@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expanding import expand
-from fleetform.engine.expand import Dialect, ExpandError, escape, mentions
+from fleetform.syntax.variables import Dialect, ExpandError, escape, mentions
+from support.expanding import expand
 
 DIALECTS: list[Dialect] = ["native", "fleeet"]
 NOTHING: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.snapshot import Snapshot
 from properties.files import fleet_from, manifests, shuffled_files
 from properties.seen import SeenPlugin, seen, seen_claims

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.kinds.base import ClusterSelector
 from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.snapshot import Snapshot
-from oracle import selects
 from properties.seen import seen, values
 from properties.strategies import ACME, NOW, OVERRIDE_SPECS, a_snapshot, an_object, an_override, examples, fleets
+from support.oracle import selects
 
 GLOBEX = "globex"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kit import Place, path_with, tools
-from repositories import PLAIN_GIT
+from support.kit import Place, path_with, tools
+from support.repositories import PLAIN_GIT
 
 
 @pytest.fixture(scope="session")

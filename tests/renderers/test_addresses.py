@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from fleetform.outside.processes import Programs, cut_off
-from kit import CONFIG, Place, input_of
-from servers import Reply, WebServer
+from support.kit import CONFIG, Place, input_of
+from support.servers import Reply, WebServer
 
 PATCH = CONFIG + "data: {fetched: 'yes'}\n"
 BASE = "resources: [config.yaml]\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetform.renderers.cache import RenderCache
-from kit import Place, input_of
+from support.kit import Place, input_of
 
 DAY = 24 * 60 * 60.0
 OBJECTS = ({"kind": "A"},)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetform.outside.processes import Limits
-from kit import ABOUT, CONFIG, TEMPLATE, Place, chart_files, input_of
+from support.kit import ABOUT, CONFIG, TEMPLATE, Place, chart_files, input_of
 
 
 def test_a_chart_becomes_objects(place: Place) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from fleetform.catalogs.artifacts import Artifacts
 from fleetform.catalogs.cache import Cache
-from kit import CONFIG, Place, definition, input_of
-from repositories import Repository
+from support.kit import CONFIG, Place, definition, input_of
+from support.repositories import Repository
 
 BASE = {"kustomization.yaml": "resources: [config.yaml]\nnamePrefix: my-\n", "config.yaml": CONFIG}
 

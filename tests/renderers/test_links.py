@@ -12,8 +12,8 @@ from fleetform.catalogs.cache import Cache
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import RendererName
 from fleetform.outside import git
-from kit import CONFIG, Place, chart_files, definition, input_of
-from repositories import Repository
+from support.kit import CONFIG, Place, chart_files, definition, input_of
+from support.repositories import Repository
 
 HELM = "{helm: {repository: ./charts, chart: web}}"
 KUSTOMIZE = "{kustomize: {path: kustomize}}"

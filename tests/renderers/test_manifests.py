@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit import CONFIG, Place, definition, input_of
-from repositories import Repository
+from support.kit import CONFIG, Place, definition, input_of
+from support.repositories import Repository
 
 
 def named(name: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from fleetform.catalogs.artifacts import folder_files
 from fleetform.model.results.rendering import Rendered, RenderFailure
-from kit import CONFIG, TEMPLATE, Place, chart_files, input_of
+from support.kit import CONFIG, TEMPLATE, Place, chart_files, input_of
 
 
 class Wrapper:

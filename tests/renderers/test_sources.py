@@ -12,9 +12,9 @@ from fleetform.catalogs.artifacts import Artifacts, is_of_this_machine
 from fleetform.catalogs.cache import Cache
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered
-from kit import CONFIG, TEMPLATE, Place, archive, chart_files, definition, input_of
-from repositories import GitServer, Repository, http_backend
-from servers import HelmServer, OciServer, Reply, WebServer, digest_of, packed
+from support.kit import CONFIG, TEMPLATE, Place, archive, chart_files, definition, input_of
+from support.repositories import GitServer, Repository, http_backend
+from support.servers import HelmServer, OciServer, Reply, WebServer, digest_of, packed
 
 OTHER = TEMPLATE.replace("replicas:", "other:", 1)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import CONFIG, Place, chart_files, input_of
+from support.kit import CONFIG, Place, chart_files, input_of
 
 KUSTOMIZATION = {"kustomization.yaml": "resources: [config.yaml]\n", "config.yaml": CONFIG}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.against import against
-from fleets import DEFINITION, fleet_of
+from support.fleets import DEFINITION, fleet_of
 
 OPTIONS = "  - {name: host, type: string}\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bound import (
+from support.bound import (
     HOST,
     bound_fleet,
     bound_on,
@@ -16,7 +16,7 @@ from bound import (
     thing,
     two_clusters,
 )
-from fleets import documents
+from support.fleets import documents
 
 # ---- Sources
 

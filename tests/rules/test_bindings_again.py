@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bound import (
+from fleetform.engine.decide import decide
+from fleetform.ports import KnownState
+from support.bound import (
     HOST,
     config_map,
     definition_of,
@@ -16,9 +18,7 @@ from bound import (
     secret,
     thing,
 )
-from fleetform.engine.pipeline import decide
-from fleetform.ports import KnownState
-from fleets import CLUSTERS, documents
+from support.fleets import CLUSTERS, documents
 
 SERVICE = "  bindings: [{name: X, objectFieldRef: {kind: Service, name: s, fieldPath: /spec/clusterIP}}]\n"
 Files = dict[str, str]

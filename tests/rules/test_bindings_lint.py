@@ -7,7 +7,10 @@ from itertools import permutations
 
 import pytest
 
-from bound import (
+from fleetform.app.fleet import Fleet
+from fleetform.engine.bindings.builtin import meant
+from fleetform.engine.bindings.cycles import in_order
+from support.bound import (
     HOST,
     a_cluster,
     bound_fleet,
@@ -21,10 +24,7 @@ from bound import (
     secret,
     told,
 )
-from fleetform.app.fleet import Fleet
-from fleetform.engine.circles import in_order
-from fleetform.engine.given import meant
-from fleets import BASE, CLUSTERS, codes, documents, fleet_of, override, plugin_on
+from support.fleets import BASE, CLUSTERS, codes, documents, fleet_of, override, plugin_on
 
 MANY = documents(*(a_cluster(f"c{number:02}") for number in range(20)))
 OPTIONAL = field_of("ConfigMap", "c", "/data/host", ", optional: true")

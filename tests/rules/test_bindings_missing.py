@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bound import (
+from fleetform.app.explain import explain
+from fleetform.ports import KnownState
+from support.bound import (
     HOST,
     bound_fleet,
     bound_on,
@@ -18,10 +20,8 @@ from bound import (
     told,
     two_clusters,
 )
-from command import Runner
-from fleetform.app.explain import explain
-from fleetform.ports import KnownState
-from fleets import BASE, documents, override, plugin_on
+from support.command import Runner
+from support.fleets import BASE, documents, override, plugin_on
 
 MISSING = field_of("ConfigMap", "c", "/data/host")
 SERVICE = "{name: IP, objectFieldRef: {kind: Service, name: s, fieldPath: /spec/clusterIP}"

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from bound import HOST, bound_fleet, bound_on, gates_on, lines_of, option_on, told, two_clusters
+from support.bound import HOST, bound_fleet, bound_on, gates_on, lines_of, option_on, told, two_clusters
 
 # ---- Order and circles
 

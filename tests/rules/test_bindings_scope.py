@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bound import (
+from support.bound import (
     HOST,
     a_cluster,
     bound_fleet,
@@ -17,7 +17,7 @@ from bound import (
     secret,
     told,
 )
-from fleets import CLUSTERS, DEFINITION, documents, fleet_of, override
+from support.fleets import CLUSTERS, DEFINITION, documents, fleet_of, override
 
 MENTION = "x-$(CLUSTER_NAME)"
 INSTANCE = (

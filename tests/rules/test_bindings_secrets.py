@@ -7,7 +7,17 @@ from base64 import b64encode
 
 import pytest
 
-from bound import (
+from fleetform.app.diff import diff
+from fleetform.app.explain import explain
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get, kinds
+from fleetform.app.scope import Scope
+from fleetform.app.validate import validate
+from fleetform.app.views import MASKED
+from fleetform.engine.desired import has_secret, with_placeholders
+from fleetform.model.results.decisions import Secret
+from fleetform.ports import KnownState
+from support.bound import (
     HOST,
     bound_fleet,
     bound_on,
@@ -22,17 +32,7 @@ from bound import (
     secret,
     thing,
 )
-from fleetform.app.diff import diff
-from fleetform.app.explain import explain
-from fleetform.app.fleet import Fleet
-from fleetform.app.get import get, kinds
-from fleetform.app.scope import Scope
-from fleetform.app.validate import validate
-from fleetform.app.views import MASKED
-from fleetform.engine.inputs import has_secret, with_placeholders
-from fleetform.model.results.decisions import Secret
-from fleetform.ports import KnownState
-from fleets import documents, plugin_on
+from support.fleets import documents, plugin_on
 
 CANARY = "hunter2-canary"
 CODED = b64encode(CANARY.encode()).decode()

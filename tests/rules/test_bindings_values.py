@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bound import HOST, bound_fleet, config_map, field_of, gates_on, option_on, told
+from support.bound import HOST, bound_fleet, config_map, field_of, gates_on, option_on, told
 
 
 @pytest.mark.rule("R3-12", "B6")

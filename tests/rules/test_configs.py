@@ -11,10 +11,10 @@ from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.scope import Scope
-from fleetform.engine.configs import plural_of
-from fleetform.engine.hashing import spec_hash
-from fleetform.engine.inputs import values_tree
-from fleets import CLUSTERS, documents, fleet_of, plugin_on
+from fleetform.engine.configs.combine import plural_of
+from fleetform.engine.desired import values_tree
+from fleetform.syntax.hashing import spec_hash
+from support.fleets import CLUSTERS, documents, fleet_of, plugin_on
 
 ACME = Scope("acme")
 GROUP = "example.com"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bound import config_map
 from fleetform.app.convert import convert, losses
 from fleetform.app.fleet import Fleet
-from fleets import CLUSTERS, fleet_of
+from support.bound import config_map
+from support.fleets import CLUSTERS, fleet_of
 
 READS = "{kind: ConfigMap, name: zone, fieldPath: /data/zone}"
 MODULE = """\

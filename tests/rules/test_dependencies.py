@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bound import definition_of
-from fleets import fleet_with
+from support.bound import definition_of
+from support.fleets import fleet_with
 
 
 def waiting(name: str, *others: str) -> str:

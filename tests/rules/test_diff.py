@@ -9,7 +9,7 @@ import pytest
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleets import BASE, DEFINITION, documents, fleet_with, override
+from support.fleets import BASE, DEFINITION, documents, fleet_with, override
 
 ACME = Scope("acme")
 NEWER = BASE["definition.yaml"].replace("1.0.0", "1.1.0").replace("default: {team: none}", "default: {team: all}") + (

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bound import bound_fleet, field_of, secret
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
@@ -14,7 +13,8 @@ from fleetform.app.views import MASKED
 from fleetform.cli.changes import change_lines, markdown
 from fleetform.cli.text import Painter
 from fleetform.ports import KnownState
-from fleets import fleet_of
+from support.bound import bound_fleet, field_of, secret
+from support.fleets import fleet_of
 
 ACME = Scope("acme")
 FROM_SECRET = field_of("Secret", "db", "/stringData/password")

@@ -9,8 +9,8 @@ import pytest
 from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.scope import Scope
-from fleetform.engine.effects import applied_overrides
-from fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on
+from fleetform.engine.report.effects import applied_overrides
+from support.fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")
 EU = "clusterSelector: {matchLabels: {region: eu}}"

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleets import BASE, fleet_with, override, plugin_on
+from support.fleets import BASE, fleet_with, override, plugin_on
 
 
 def hash_of(fleet: Fleet, cluster: str = "eu-1") -> str:

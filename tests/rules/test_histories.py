@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from command import Runner
 from fleetform.app.against import against
 from fleetform.app.fleet import Fleet
 from fleetform.app.validate import validate
 from fleetform.wiring import open_fleet
-from fleets import fleet_of
-from histories import BREAKS, DIALECTS, KINDS, OFFENDING, Files, Finding, Step, make_history
+from support.command import Runner
+from support.fleets import fleet_of
+from support.histories import BREAKS, DIALECTS, KINDS, OFFENDING, Files, Finding, Step, make_history
 
 SEEDS = range(8)
 STEPS = 40

@@ -10,7 +10,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.ports import KnownState
-from fleets import documents, fleet_of
+from support.fleets import documents, fleet_of
 
 EVERYWHERE = Scope("default")
 CLUSTER = "cluster.open-cluster-management.io"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bound import (
+from fleetform.app.fleet import Fleet
+from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.ports import KnownState
+from support.bound import (
     HOST,
     a_cluster,
     bound_fleet,
@@ -18,10 +21,7 @@ from bound import (
     preset,
     told,
 )
-from fleetform.app.fleet import Fleet
-from fleetform.engine.sources import OUTPUT
-from fleetform.ports import KnownState
-from fleets import documents, plugin_on
+from support.fleets import documents, plugin_on
 
 FROM_CA = "[{name: X, pluginOutputRef: {definition: ca, output: issuer}}]"
 

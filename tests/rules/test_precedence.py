@@ -9,11 +9,11 @@ from itertools import permutations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.pipeline import decide
+from fleetform.engine.decide import decide
 from fleetform.model.results.decisions import Item
 from fleetform.model.snapshot import Snapshot
 from fleetform.ports import KnownState
-from fleets import BASE, NOW, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
+from support.fleets import BASE, NOW, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 EU_1 = "clusterSelector: {clusterNames: [eu-1]}"
 WEB = "pluginDefinitionNames: [web]"

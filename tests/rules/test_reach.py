@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleets import BASE, codes, documents, fleet_of, fleet_with, override, value_on
+from support.fleets import BASE, codes, documents, fleet_of, fleet_with, override, value_on
 
 FIVE = "[{path: replicas, value: 5}]"
 CLUSTERS = ("eu-1", "eu-2", "us-1")

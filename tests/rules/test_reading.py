@@ -8,7 +8,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import scope_of
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleets import BASE, codes, fleet_of, fleet_with, override
+from support.fleets import BASE, codes, fleet_of, fleet_with, override
 
 
 def only_error(fleet: Fleet) -> tuple[Diagnostic, int, int]:

@@ -12,7 +12,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.get import get, kinds
 from fleetform.app.scope import Scope
 from fleetform.app.validate import validate
-from fleets import BASE, NOW, documents, fleet_with, override, plugin_on
+from support.fleets import BASE, NOW, documents, fleet_with, override, plugin_on
 
 CANARY = "hunter2-canary"
 PLAIN = documents(

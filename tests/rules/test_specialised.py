@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from bound import bound_fleet, config_map, preset, thing
-from command import Runner
 from fleetform.app.convert import convert, losses
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.hashing import input_hash
-from fleetform.engine.inputs import values_tree
-from fleetform.engine.sources import OUTPUT
+from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import Secret
 from fleetform.ports import KnownState
-from fleets import BASE, CLUSTERS, fleet_of, fleet_with, override, plugin_on
+from fleetform.syntax.hashing import input_hash
+from support.bound import bound_fleet, config_map, preset, thing
+from support.command import Runner
+from support.fleets import BASE, CLUSTERS, fleet_of, fleet_with, override, plugin_on
 
 DOWNSTREAM = (
     "  bindings: [{name: NODE, objectFieldRef: {kind: Service, namespace: lb, name: it, fieldPath: /status/ip}}]\n"

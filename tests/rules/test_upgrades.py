@@ -13,11 +13,11 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.get import get
 from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
-from fleetform.engine.history import judge_history
+from fleetform.engine.versions.retention import judge_history
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports import KnownState, KnownVersion, Rejection
-from fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
+from support.fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")
 PLUGINS = {("acme", cluster, f"web-{cluster}") for cluster in ("eu-1", "eu-2", "us-1")}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.inputs import values_tree
-from fleets import BASE, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
+from fleetform.engine.desired import values_tree
+from support.fleets import BASE, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 
 def errors(fleet: Fleet) -> list[str]:

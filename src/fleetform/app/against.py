@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.against import compare_definitions
+from fleetform.engine.versions.compatibility import compare_definitions
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import VersionKey

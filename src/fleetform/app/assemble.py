@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from fleetform.app.objects import content_of
-from fleetform.engine.times import parse_time
-from fleetform.engine.versions import VersionError, parse_version
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.ports import KnownState
+from fleetform.syntax.times import parse_time
+from fleetform.syntax.versions import VersionError, parse_version
 
 CREATED = "fleetform.dev/created"
 _PLACES = {

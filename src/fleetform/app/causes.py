@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from fleetform.app.compare import OptionChange, PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.views import item_value, object_ref, ref_view
-from fleetform.engine.effects import hidden_items, winning_items
-from fleetform.engine.given import is_given
-from fleetform.engine.trees import same_value
+from fleetform.engine.bindings.builtin import is_given
+from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision
+from fleetform.syntax.trees import same_value
 
 View = dict[str, Any]
 

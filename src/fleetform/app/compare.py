@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.inputs import has_secret
-from fleetform.engine.trees import same_value
-from fleetform.engine.versions import parse_version
+from fleetform.engine.desired import has_secret
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
+from fleetform.syntax.trees import same_value
+from fleetform.syntax.versions import parse_version
 
 
 class OptionChange(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleetform.engine.configs import UNKNOWN_HASH
+from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.model.results.configs import ConfigReference, Configs
 
 View = dict[str, Any]

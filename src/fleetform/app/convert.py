@@ -13,10 +13,10 @@ import msgspec
 from fleetform.app.convert_fleeet import fleeet_losses, of_fleeet
 from fleetform.app.convert_ocm import as_native, is_native_kind, native_name, ocm_losses
 from fleetform.app.fleet import Fleet
-from fleetform.formats.yaml_out import write_documents
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.syntax.yaml_out import write_documents
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations", "creationTimestamp")
 

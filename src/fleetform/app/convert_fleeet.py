@@ -7,9 +7,9 @@ from typing import Any
 
 from fleetform.app.convert_ocm import Tree, nothing
 from fleetform.app.fleet import Fleet
-from fleetform.engine.expand import as_native
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.syntax.variables import as_native
 
 
 def of_fleeet(object_: Object[Any], tree: Tree) -> Tree:

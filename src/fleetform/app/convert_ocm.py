@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.names import generated_name
 from fleetform.model.kinds import KINDS
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.syntax.names import generated_name
 
 Tree = dict[str, Any]
 

@@ -20,17 +20,17 @@ from fleetform.app.views import (
     masked,
     object_ref,
 )
-from fleetform.engine.effects import Effects
-from fleetform.engine.fields import version_of
-from fleetform.engine.hashing import CHANGE_ID, content_hash
-from fleetform.engine.inputs import has_secret
-from fleetform.engine.names import api_group
-from fleetform.engine.span import span_between
-from fleetform.engine.versions import parse_version
+from fleetform.engine.bindings.fields import version_of
+from fleetform.engine.desired import has_secret
+from fleetform.engine.report.effects import Effects
+from fleetform.engine.versions.span import span_between
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, OptionDecision
 from fleetform.ports import Renders
+from fleetform.syntax.hashing import CHANGE_ID, content_hash
+from fleetform.syntax.names import api_group
+from fleetform.syntax.versions import parse_version
 
 View = dict[str, Any]
 _NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")

@@ -20,14 +20,14 @@ from fleetform.app.views import (
     option_view,
     speaker_view,
 )
-from fleetform.engine.inputs import values_tree
-from fleetform.engine.lifecycle import upgrade_times
-from fleetform.engine.paths import PathError, normal_form, parse_path
-from fleetform.engine.span import span_between
-from fleetform.engine.times import time_text
-from fleetform.engine.version import versions_between
+from fleetform.engine.desired import values_tree
+from fleetform.engine.versions.choose import versions_between
+from fleetform.engine.versions.lifecycle import upgrade_times
+from fleetform.engine.versions.span import span_between
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
 from fleetform.model.shape import did_you_mean
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.times import time_text
 
 
 def find_plugin(fleet: Fleet, scope: Scope, name: str | None, definition: str | None) -> PluginDecision:

@@ -7,12 +7,12 @@ from typing import Any
 from fleetform.app.errors import AmbiguousError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.lifecycle import known_announcement
-from fleetform.engine.prepare import policies_of, rules_in
-from fleetform.engine.times import time_text
-from fleetform.engine.versions import parse_version
+from fleetform.engine.index.prepare import policies_of, rules_in
+from fleetform.engine.versions.lifecycle import known_announcement
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.decisions import Revision
+from fleetform.syntax.times import time_text
+from fleetform.syntax.versions import parse_version
 
 View = dict[str, Any]
 

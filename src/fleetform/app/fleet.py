@@ -12,11 +12,11 @@ from fleetform.app.assemble import assemble
 from fleetform.app.catalogs import Brought, read_catalogs
 from fleetform.app.folders import below, is_local, names_folder, source_folders
 from fleetform.app.reading import read_document
-from fleetform.engine.inputs import Inputs
-from fleetform.engine.lint import lint_objects
-from fleetform.engine.lint.effects import lint_effects
-from fleetform.engine.pipeline import decide
-from fleetform.engine.placements import Placements
+from fleetform.engine.check import lint_objects
+from fleetform.engine.check.effects import lint_effects
+from fleetform.engine.decide import decide
+from fleetform.engine.desired import Inputs
+from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Ref

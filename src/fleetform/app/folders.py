@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.engine.lint.catalogs import holds_its_catalog
+from fleetform.engine.check.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.ports import Document

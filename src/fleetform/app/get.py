@@ -20,17 +20,17 @@ from fleetform.app.views import (
     masked,
     object_ref,
 )
-from fleetform.engine.effects import Effects
-from fleetform.engine.inputs import values_tree
-from fleetform.engine.layers import has_expired, override_layer
-from fleetform.engine.lint.known import Known
-from fleetform.engine.summary import summarize
-from fleetform.engine.versions import parse_version
+from fleetform.engine.check.known import Known
+from fleetform.engine.desired import values_tree
+from fleetform.engine.index.layers import has_expired, override_layer
+from fleetform.engine.report.effects import Effects
+from fleetform.engine.report.progress import summarize
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
 from fleetform.model.shape import did_you_mean
 from fleetform.ports import SourceReading
+from fleetform.syntax.versions import parse_version
 
 View = dict[str, Any]
 

@@ -8,11 +8,11 @@ from typing import Any
 from fleetform.app.compare import PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.render import PluginRender, render
-from fleetform.engine.names import api_group, object_label, object_name
-from fleetform.engine.patches import patch_between
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports import Renders
+from fleetform.syntax.names import api_group, object_label, object_name
+from fleetform.syntax.tree_diff import patch_between
 
 View = dict[str, Any]
 Identity = tuple[str, str, str, str]

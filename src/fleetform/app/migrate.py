@@ -13,14 +13,14 @@ import msgspec
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.views import MASKED, ref_view
-from fleetform.engine.effects import hidden_items, winning_items
-from fleetform.engine.paths import normal_form, parse_path, text_of
-from fleetform.engine.trees import same_value
-from fleetform.formats.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
-from fleetform.formats.yaml_spans import line_starts
+from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
 from fleetform.ports import Files
+from fleetform.syntax.option_paths import normal_form, parse_path, text_of
+from fleetform.syntax.trees import same_value
+from fleetform.syntax.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
+from fleetform.syntax.yaml_spans import line_starts
 
 # A value that somebody wrote: its object, the collection it stands in, and its place there.
 Written = tuple[Object[Any], Path, str | int]

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from fleetform.app.views import MASKED
-from fleetform.engine.hashing import content_hash
-from fleetform.engine.lint.known import Known
-from fleetform.engine.paths import PathError, parse_path
-from fleetform.engine.times import time_text
-from fleetform.formats.addresses import shown, without_logins
+from fleetform.engine.check.known import Known
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
+from fleetform.syntax.addresses import shown, without_logins
+from fleetform.syntax.hashing import content_hash
+from fleetform.syntax.option_paths import PathError, parse_path
+from fleetform.syntax.times import time_text
 
 View = dict[str, Any]
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

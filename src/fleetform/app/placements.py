@@ -11,11 +11,11 @@ from fleetform.app.objects import object_view
 from fleetform.app.scope import Scope
 from fleetform.app.views import object_ref
 from fleetform.engine.placement.place import Placed
-from fleetform.engine.placements import Placements
-from fleetform.engine.times import time_text
+from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds.placement import PlacementSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.shape import did_you_mean
+from fleetform.syntax.times import time_text
 
 View = dict[str, Any]
 

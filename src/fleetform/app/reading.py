@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fleetform.dialects.native import is_native, looks_misspelt, read_native
+from fleetform.dialects.native.read import is_native, looks_misspelt, read_native
 from fleetform.dialects.reading import Reading
 from fleetform.model.kinds import KINDS
 from fleetform.model.kinds.base import Metadata
@@ -27,19 +27,19 @@ def read_document(document: Document, organization: str) -> Reading:
         return read_native(tree, origin, organization)
     if str(tree.get("apiVersion")).startswith("greenhouse.sap/"):
         # Imported where it is needed: most fleets have none of these, and start-up time counts.
-        from fleetform.dialects.greenhouse import read_greenhouse
+        from fleetform.dialects.greenhouse.read import read_greenhouse
 
         return read_greenhouse(tree, origin, organization)
     if str(tree.get("apiVersion")).startswith(_OCM):
-        from fleetform.dialects.ocm import read_ocm
+        from fleetform.dialects.ocm.read import read_ocm
 
         return read_ocm(tree, origin, organization)
     if str(tree.get("apiVersion")).startswith("fleet.squaremo.dev/"):
-        from fleetform.dialects.fleeet import read_fleeet
+        from fleetform.dialects.fleeet.read import read_fleeet
 
         return read_fleeet(tree, origin, organization)
     if str(tree.get("apiVersion")).startswith("cluster.x-k8s.io/") and tree.get("kind") == "Cluster":
-        from fleetform.dialects.cluster_api import read_cluster
+        from fleetform.dialects.fleeet.cluster_api import read_cluster
 
         return read_cluster(tree, origin, organization)
     return _read_foreign(tree, origin, organization)

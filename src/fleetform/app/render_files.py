@@ -10,8 +10,8 @@ from itertools import chain, count
 from typing import Any
 
 from fleetform.app.render import PluginRender
-from fleetform.engine.names import api_group, object_name
-from fleetform.formats.yaml_out import write_yaml
+from fleetform.syntax.names import api_group, object_name
+from fleetform.syntax.yaml_out import write_yaml
 
 # Systems take 255 bytes, of which an ending and a number take some.
 _LONGEST = 200

@@ -10,17 +10,17 @@ from typing import Any
 from fleetform.app.fleet import Fleet
 from fleetform.app.objects import object_view
 from fleetform.app.scope import Scope
-from fleetform.engine.against import FOR_PEOPLE
-from fleetform.engine.hashing import content_hash
-from fleetform.engine.history import judge_history
-from fleetform.engine.layers import definition_of
-from fleetform.engine.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
-from fleetform.engine.ranges import RangeError, parse_range
-from fleetform.engine.times import parse_time, time_text
-from fleetform.engine.versions import VersionError, parse_version
+from fleetform.engine.index.layers import definition_of
+from fleetform.engine.versions.compatibility import FOR_PEOPLE
+from fleetform.engine.versions.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
+from fleetform.engine.versions.retention import judge_history
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Revision
+from fleetform.syntax.hashing import content_hash
+from fleetform.syntax.ranges import RangeError, parse_range
+from fleetform.syntax.times import parse_time, time_text
+from fleetform.syntax.versions import VersionError, parse_version
 
 View = dict[str, Any]
 Name = tuple[str, str]

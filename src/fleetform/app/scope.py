@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
-from fleetform.engine.selectors import Requirements, matches_all
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.shape import did_you_mean
+from fleetform.syntax.selectors import Requirements, matches_all
 
 
 @dataclass(frozen=True, slots=True)

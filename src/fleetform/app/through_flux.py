@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.dialects.flux import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
-from fleetform.dialects.flux_assemblage import AssemblageSync, assemblage, sync_tree
-from fleetform.dialects.flux_parts import FluxError, PlainSecretError
-from fleetform.dialects.flux_values import KeysOf
-from fleetform.engine.inputs import values_tree
-from fleetform.engine.programs import substitutions, written_bindings
+from fleetform.dialects.flux.assemblage import AssemblageSync, assemblage, sync_tree
+from fleetform.dialects.flux.objects import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
+from fleetform.dialects.flux.parts import FluxError, PlainSecretError
+from fleetform.dialects.flux.values import KeysOf
+from fleetform.engine.bindings.compile import substitutions, written_bindings
+from fleetform.engine.desired import values_tree
 from fleetform.model.kinds.base import FluxDelivery
 from fleetform.model.kinds.definition import Source
 from fleetform.model.objects import At, Ref

@@ -13,14 +13,14 @@ from msgspec import structs
 
 from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
-from fleetform.engine.fields import FieldError, find_in
-from fleetform.engine.names import api_group, object_label, object_name
-from fleetform.engine.paths import set_in_tree, text_of, with_value
-from fleetform.engine.trees import copied
+from fleetform.engine.bindings.fields import FieldError, find_in
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.model.shape import did_you_mean
 from fleetform.ports import Renders
+from fleetform.syntax.names import api_group, object_label, object_name
+from fleetform.syntax.option_paths import set_in_tree, text_of, with_value
+from fleetform.syntax.trees import copied
 
 # More values than these are not tried one by one.
 _MOST = 200

@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import UNSET
 
 from fleetform.app.views import MASKED, ref_view
-from fleetform.engine.effects import hidden_items, winning_items
-from fleetform.engine.paths import normal_form, parse_path
-from fleetform.engine.span import Span
+from fleetform.engine.report.effects import hidden_items, winning_items
+from fleetform.engine.versions.span import Span
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Item, PluginDecision, Revision
 from fleetform.ports import Locator
+from fleetform.syntax.option_paths import normal_form, parse_path
 
 View = dict[str, Any]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fleetform.engine.effects import applied_overrides
-from fleetform.engine.inputs import Inputs
-from fleetform.engine.paths import get_in, text_of
+from fleetform.engine.desired import Inputs
+from fleetform.engine.report.effects import applied_overrides
 from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.configs import ConfigReference
@@ -23,6 +22,7 @@ from fleetform.model.results.decisions import (
 )
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Locator
+from fleetform.syntax.option_paths import get_in, text_of
 
 MASKED = {"secret": True, "digest": "unknown"}
 

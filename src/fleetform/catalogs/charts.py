@@ -10,11 +10,11 @@ from urllib.parse import unquote
 import msgspec
 
 from fleetform.catalogs.archives import ArchiveError, read_archive
-from fleetform.engine.expressions import ExpressionError, matches
-from fleetform.engine.paths import PathError, get_in, parse_path, text_of
-from fleetform.formats.yaml_in import YamlError, is_too_deep, read_one
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.base import Name
+from fleetform.syntax.cel import ExpressionError, matches
+from fleetform.syntax.option_paths import PathError, get_in, parse_path, text_of
+from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_one
 
 CHANGES = "artifacthub.io/changes"
 

@@ -14,13 +14,13 @@ from fleetform.catalogs.cache import Cache, key_of
 from fleetform.catalogs.login import SecretOf
 from fleetform.catalogs.records import SourceState, Version
 from fleetform.catalogs.schedule import next_look
-from fleetform.engine.times import time_text
-from fleetform.formats.addresses import shown
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
 from fleetform.outside.errors import OutsideError
 from fleetform.ports import CatalogEntry, Digests, Document, SourceReading
+from fleetform.syntax.addresses import shown
+from fleetform.syntax.times import time_text
 
 # What is fetched before it is read: nothing, every source, or those whose time has come.
 Fetching = Literal["none", "all", "due"]

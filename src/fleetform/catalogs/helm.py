@@ -18,14 +18,14 @@ from fleetform.catalogs.charts import ChartError, definition_of_chart, read_char
 from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings, moment, why
 from fleetform.catalogs.oci import chart_layer, newest_tag, tag_of
-from fleetform.engine.versions import VersionError, parse_version, same_version
-from fleetform.formats.addresses import shown
-from fleetform.formats.yaml_in import YamlError, read_one
-from fleetform.formats.yaml_out import write_yaml
 from fleetform.model.kinds.base import Name
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import UnreachableError, Web, bad_address, same_origin
 from fleetform.outside.oci import Registry, digest_of
+from fleetform.syntax.addresses import shown
+from fleetform.syntax.versions import VersionError, parse_version, same_version
+from fleetform.syntax.yaml_in import YamlError, read_one
+from fleetform.syntax.yaml_out import write_yaml
 
 WORKERS = 8
 

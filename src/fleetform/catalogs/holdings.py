@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fleetform.engine.times import parse_time, time_text
+from fleetform.syntax.times import parse_time, time_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fleetform.catalogs.folders import Contents, Link, LinkError, is_below
-from fleetform.formats.addresses import shown
-from fleetform.formats.yaml_in import YamlError, read_stream
+from fleetform.syntax.addresses import shown
+from fleetform.syntax.yaml_in import YamlError, read_stream
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

@@ -12,14 +12,14 @@ from msgspec import structs
 from fleetform.app.reading import read_document
 from fleetform.catalogs.holdings import Holding, Holdings
 from fleetform.catalogs.records import SourceState, Version
-from fleetform.engine.against import content_of
-from fleetform.engine.versions import VersionError, parse_version
+from fleetform.engine.versions.compatibility import content_of
 from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports import Document
+from fleetform.syntax.versions import VersionError, parse_version
 
 Key = tuple[str, str]
 

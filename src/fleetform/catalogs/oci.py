@@ -14,11 +14,11 @@ from fleetform.catalogs.archives import ArchiveError, read_archive, safe_path
 from fleetform.catalogs.charts import ChartError, definition_of_chart, read_chart
 from fleetform.catalogs.globs import matches_any
 from fleetform.catalogs.holdings import Holding, Holdings, moment, why
-from fleetform.engine.versions import VersionError, parse_version
-from fleetform.formats.yaml_out import write_yaml
 from fleetform.load.sources import ENDINGS
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.oci import Registry, digest_of, is_reference
+from fleetform.syntax.versions import VersionError, parse_version
+from fleetform.syntax.yaml_out import write_yaml
 
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime, timedelta
 
-from fleetform.engine.times import parse_duration, parse_time
+from fleetform.syntax.times import parse_duration, parse_time
 
 INTERVAL = timedelta(hours=1)
 LONGEST = timedelta(days=3650)

@@ -13,7 +13,7 @@ from fleetform.app.trace import Asked, trace, trace_view
 from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text
-from fleetform.engine.programs import substitutions
+from fleetform.engine.bindings.compile import substitutions
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.wiring import open_renderers
 

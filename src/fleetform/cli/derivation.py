@@ -8,8 +8,8 @@ import click
 
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, cut, is_masked, place_text, table, value_text
-from fleetform.engine.paths import get_in, normal_form, parse_path, text_of
 from fleetform.model.results.decisions import ABSENT, Steps
+from fleetform.syntax.option_paths import get_in, normal_form, parse_path, text_of
 
 
 def title(view: dict[str, Any], wanted: str | None) -> str:

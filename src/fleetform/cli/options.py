@@ -15,9 +15,9 @@ from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
-from fleetform.engine.selectors import Requirements, SelectorError, parse_selector
-from fleetform.engine.times import parse_time
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
+from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,7 +97,7 @@ class Flags:
         if self.output == "json":
             click.echo(json.dumps(view, indent=2, ensure_ascii=False))
         else:
-            from fleetform.formats.yaml_out import write_yaml
+            from fleetform.syntax.yaml_out import write_yaml
 
             click.echo(write_yaml(view), nl=False)
 

@@ -16,9 +16,9 @@ from fleetform.app.views import gate_view
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
-from fleetform.engine.names import object_label
-from fleetform.formats.yaml_out import write_documents
 from fleetform.model.results.decisions import PluginDecision
+from fleetform.syntax.names import object_label
+from fleetform.syntax.yaml_out import write_documents
 from fleetform.wiring import OUTPUT_MARK, open_renderers, write_file
 
 # So many reasons are shown; nobody reads more.

@@ -15,7 +15,7 @@ from fleetform import __version__
 def command(output: str) -> int:
     """Print the version."""
     if output in ("json", "yaml"):
-        from fleetform.formats.yaml_out import write_yaml
+        from fleetform.syntax.yaml_out import write_yaml
 
         view = {"kind": "Version", "version": __version__, "python": platform.python_version(), "diagnostics": []}
         click.echo(json.dumps(view, indent=2) if output == "json" else write_yaml(view).rstrip())

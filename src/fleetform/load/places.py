@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fleetform.formats.yaml_places import Mark, Path, marks_of, nearest
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Place
+from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest
 
 
 class FileLocator:

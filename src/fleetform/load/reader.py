@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.formats.yaml_in import YamlError, is_too_deep, read_stream
-from fleetform.formats.yaml_scalars import resolve_plain
 from fleetform.load.places import FileLocator
 from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Document, Input
+from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
+from fleetform.syntax.yaml_scalars import resolve_plain
 
 
 def load_input(names: Iterable[str]) -> Input:

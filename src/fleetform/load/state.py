@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from fleetform.app.errors import StateError
-from fleetform.engine.sources import OUTPUT
-from fleetform.engine.summary import Reached
-from fleetform.engine.times import parse_time
-from fleetform.engine.versions import VersionError, parse_version
+from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.engine.report.progress import Reached
 from fleetform.ports import KnownState, KnownVersion, Rejection
+from fleetform.syntax.times import parse_time
+from fleetform.syntax.versions import VersionError, parse_version
 
 _WANTED = "give a file that holds a State of version 1"
 

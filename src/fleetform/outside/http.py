@@ -17,9 +17,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from fleetform.formats.addresses import shown
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
+from fleetform.syntax.addresses import shown
 
 if TYPE_CHECKING:
     import httpx

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from fleetform.formats.addresses import shown, without_logins
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.git import Entry, GitError, GitTree, entries_of, read_blobs, run_git
+from fleetform.syntax.addresses import shown, without_logins
 
 _PATIENCE = 600.0
 _SCHEMES = ("https", "http", "ssh", "git", "file")

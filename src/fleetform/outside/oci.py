@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import msgspec
 
-from fleetform.formats.addresses import shown
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import LIMIT, Answer, Web, authorization_of, bearer, refusal, same_origin
+from fleetform.syntax.addresses import shown
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from fleetform.formats.addresses import without_logins
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import UnavailableError
+from fleetform.syntax.addresses import without_logins
 
 LONGEST = 1_000
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fleetform.engine.hashing import canonical_json
 from fleetform.outside.processes import Programs
 from fleetform.renderers.failures import RenderError, words_of
 from fleetform.renderers.objects import DocumentError, Tree, objects_in
 from fleetform.renderers.tools import Tool
+from fleetform.syntax.hashing import canonical_json
 
 # Where JSON is no YAML: characters that YAML forbids, or takes for the end of a line.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")

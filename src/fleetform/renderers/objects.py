@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.formats.yaml_in import YamlError, read_stream
 from fleetform.renderers.failures import RenderError
+from fleetform.syntax.yaml_in import YamlError, read_stream
 
 Tree = dict[str, Any]
 

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from fleetform.catalogs.cache import Cache
-from fleetform.engine.hashing import render_key
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
@@ -29,6 +28,7 @@ from fleetform.renderers.scratch import Scratch
 from fleetform.renderers.sources import Source, Sources, failed_source
 from fleetform.renderers.substitution import substitute_objects
 from fleetform.renderers.tools import Tool, Tools
+from fleetform.syntax.hashing import render_key
 
 Definition = Object[PluginDefinitionSpec]
 Item = TypeVar("Item")

@@ -12,7 +12,6 @@ from fleetform.catalogs.artifacts import Artifacts, chart_key, chart_name, folde
 from fleetform.catalogs.cache import Cache, key_of
 from fleetform.catalogs.folders import Contents, digest_of_files, is_from_catalog, read_tree
 from fleetform.catalogs.kustomizations import Gathered, gather, has_kustomization
-from fleetform.formats.addresses import shown
 from fleetform.load.sources import git_folder
 from fleetform.model.kinds.definition import GitRevision, GitSource, HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
@@ -22,6 +21,7 @@ from fleetform.outside.http import UnavailableError, Web
 from fleetform.outside.mirrors import Commit, Mirror, git_address, is_path
 from fleetform.outside.oci import digest_of
 from fleetform.renderers.failures import RenderError
+from fleetform.syntax.addresses import shown
 
 if TYPE_CHECKING:
     from fleetform.catalogs.helm import ChartLookup

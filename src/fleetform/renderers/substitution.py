@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fleetform.engine.envsubst import SubstitutionError, is_opted_out, substitute_resource
-from fleetform.engine.hashing import canonical_json
-from fleetform.formats.yaml_in import YamlError, read_one
-from fleetform.formats.yaml_out import write_unfolded
 from fleetform.renderers.failures import RenderError
 from fleetform.renderers.objects import Tree, name_of, problem_of
+from fleetform.syntax.envsubst import SubstitutionError, is_opted_out, substitute_resource
+from fleetform.syntax.hashing import canonical_json
+from fleetform.syntax.yaml_in import YamlError, read_one
+from fleetform.syntax.yaml_out import write_unfolded
 
 
 def substitute_objects(

@@ -10,9 +10,9 @@ from fleetform.engine.placement.pool import ClusterPool, Group, Sets
 from fleetform.engine.placement.scores import total_scores
 from fleetform.engine.placement.spread import Ranked, Spread
 from fleetform.engine.placement.taints import Tainted, weigh_taints
-from fleetform.engine.selectors import Requirements, SelectorError, compile_labels
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.placement import PlacementSpec, RequiredClusterSelector, SpreadConstraint
+from fleetform.syntax.selectors import Requirements, SelectorError, compile_labels
 
 _NO_LOAD: Mapping[str, int] = {}
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import semver
 
-from fleetform.engine.expressions import ExpressionError, compile_in, ordered, run
 from fleetform.engine.placement.facts import parse_quantity
-from fleetform.engine.versions import parse_version
+from fleetform.syntax.cel import ExpressionError, compile_in, ordered, run
+from fleetform.syntax.versions import parse_version
 
 _VARIABLES = ("cluster", "organization", "managedCluster")
 

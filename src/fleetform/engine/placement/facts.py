@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from fleetform.engine.expressions import context_of
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
+from fleetform.syntax.cel import context_of
 
 Cluster = Object[ClusterSpec]
 # The scores that add-ons published, by cluster, resource and score.

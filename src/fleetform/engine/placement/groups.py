@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from fleetform.engine.placement.facts import Cluster
 from fleetform.engine.placement.pool import ClusterPool, Group
-from fleetform.engine.selectors import SelectorError, compile_clusters
 from fleetform.model.kinds.base import ClusterSelector
 from fleetform.model.kinds.placement import DecisionGroups
+from fleetform.syntax.selectors import SelectorError, compile_clusters
 
 
 class DecisionGroupResult(NamedTuple):

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 
-from fleetform.engine.expressions import ExpressionError
 from fleetform.engine.placement.expressions import compile_condition, holds
 from fleetform.engine.placement.facts import Cluster, Scores, allocatable_of, claims_of, context_for
-from fleetform.engine.selectors import ClusterMatcher, Requirement, Requirements, SelectorError, compile_labels
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.fleet import Taint
 from fleetform.model.kinds.placement import ClusterSetSpec
+from fleetform.syntax.cel import ExpressionError
+from fleetform.syntax.selectors import ClusterMatcher, Requirement, Requirements, SelectorError, compile_labels
 
 Group = int
 

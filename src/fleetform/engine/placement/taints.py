@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from fleetform.engine.placement.pool import ClusterPool, Group
-from fleetform.engine.times import parse_time
 from fleetform.model.kinds.fleet import Taint
 from fleetform.model.kinds.placement import Toleration
+from fleetform.syntax.times import parse_time
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
 

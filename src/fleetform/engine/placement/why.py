@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fleetform.engine.expressions import ExpressionError
 from fleetform.engine.placement.choice import Choice, expressions_of, requirements_of
 from fleetform.engine.placement.facts import Cluster, claims_of
 from fleetform.engine.placement.pool import DEFAULT_SET, SET_LABEL, Group
 from fleetform.engine.placement.spread import Ranked, Spread
 from fleetform.engine.placement.taints import tolerated_until
-from fleetform.engine.selectors import Labels, Requirement, SelectorError
-from fleetform.engine.times import time_text
 from fleetform.model.kinds.fleet import Taint
 from fleetform.model.kinds.placement import RequiredClusterSelector
+from fleetform.syntax.cel import ExpressionError
+from fleetform.syntax.selectors import Labels, Requirement, SelectorError
+from fleetform.syntax.times import time_text
 
 
 class Reasons:

@@ -1,0 +1,1 @@
+"""Fleeet and Cluster API: their manifests, read into the model."""

@@ -1,0 +1,76 @@
+"""Fleeet's manifests: modules, bootstrap modules and assemblages, as they mean there.
+
+Its objects belong to one organization whatever namespace they stand in (S7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fleetform.dialects.fleeet.assemblages import read_assemblage, read_remote_assemblage
+from fleetform.dialects.fleeet.binding_sections import (
+    respell_assemblage,
+    respell_bootstrap_module,
+    respell_module,
+    respell_remote_assemblage,
+)
+from fleetform.dialects.fleeet.modules import read_bootstrap_module, read_module
+from fleetform.dialects.manifest import Manifest, check_envelope, written
+from fleetform.dialects.native.spellings import Spelling
+from fleetform.dialects.reading import Reading, read_metadata
+from fleetform.model.objects import At, Object, Origin, Ref
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+
+API_VERSION = "fleet.squaremo.dev/v1alpha1"
+
+
+class _Kind(NamedTuple):
+    """A kind: what its first object is here, how its bindings may be spelt, and what becomes of it."""
+
+    native: str
+    respell: Callable[[Any], Spelling]
+    translate: Callable[[Manifest], list[Object[Any]]]
+
+
+def read_fleeet(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
+    """A document of Fleeet's API group, whatever kind it is."""
+    problem = _unreadable(tree, origin)
+    if problem is not None:
+        return Reading(None, (problem,))
+    kind = _KINDS[tree["kind"]]
+    ref = Ref(kind.native, organization, written(tree, "name") or "")
+    metadata, diagnostics = read_metadata(tree, origin, ref)
+    diagnostics += check_envelope(tree, origin, ref)
+    if metadata is None or not ref.name:
+        return Reading(None, tuple(diagnostics))
+    spelling = kind.respell(tree.get("spec"))
+    respelt = {**tree, "spec": spelling.tree}
+    manifest = Manifest(respelt, origin, ref, metadata, "fleeet", respelt=spelling.pairs("spec"))
+    manifest.misfits(spelling.misfits, "spec")
+    objects = kind.translate(manifest)
+    found = (*diagnostics, *manifest.found)
+    return Reading(objects[0], found, tuple(objects[1:])) if objects else Reading(None, found)
+
+
+def _unreadable(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
+    """Why a document cannot be read at all."""
+    kind, version = tree.get("kind"), tree.get("apiVersion")
+    if not isinstance(kind, str) or not kind:
+        return Diagnostic("missing-field", "the manifest has no kind", "add kind", at=At(origin, origin.base))
+    if version != API_VERSION:
+        at = At(origin, (*origin.base, "apiVersion"))
+        return Diagnostic("unsupported-version", f"{version} cannot be read", f"there is {API_VERSION}", at=at)
+    if kind not in _KINDS:
+        hint = did_you_mean(kind, _KINDS, f"there are {', '.join(_KINDS)}")
+        return Diagnostic("unknown-kind", f"Fleeet has no kind {kind}", hint, at=At(origin, (*origin.base, "kind")))
+    return None
+
+
+_KINDS: dict[str, _Kind] = {
+    "Module": _Kind("PluginDefinition", respell_module, read_module),
+    "BootstrapModule": _Kind("PluginDefinition", respell_bootstrap_module, read_bootstrap_module),
+    "RemoteAssemblage": _Kind("Plugin", respell_remote_assemblage, read_remote_assemblage),
+    "Assemblage": _Kind("Plugin", respell_assemblage, read_assemblage),
+}

@@ -1,0 +1,1 @@
+"""Flux: the objects that it gets for a plugin, built from the model."""

@@ -1,0 +1,1 @@
+"""Greenhouse: its manifests, read into the model."""

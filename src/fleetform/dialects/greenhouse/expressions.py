@@ -1,0 +1,114 @@
+"""Greenhouse's expressions as CEL: a YAML text with ${…} placeholders becomes one expression over native names.
+
+Placeholders are found by counting braces, so that a map inside one does not end it; and a placeholder that is a whole
+unquoted scalar keeps its type, which is what its author sees in the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from fleetform.syntax.yaml_in import YamlError, read_one
+
+_NAME = re.compile(
+    r"""(?P<literal>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
+    r"""|\bglobal\.greenhouse\.metadata(?:\.(?P<label>\w+)|\[(?P<quote>['"])(?P<key>[^'"]+)(?P=quote)\])"""
+    r"""|\bglobal\.greenhouse\.(?P<name>\w+)"""
+)
+_NAMES = {"clusterName": "cluster.name", "organizationName": "organization.name"}
+_MARK = "\ue000{}\ue001"
+_MARK_CHARACTERS = re.compile("[\ue000\ue001]")
+_LITERALS = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")
+_MARKS = re.compile("\ue000([0-9]+)\ue001")
+
+
+class UnreadableExpressionError(ValueError):
+    """Why an expression cannot be carried over."""
+
+
+def as_cel(text: str) -> str:
+    """The native expression with the same meaning."""
+    if _MARK_CHARACTERS.search(text):
+        raise UnreadableExpressionError("it holds a character of the private use area")
+    marked, expressions, quoted = _mark_placeholders(text)
+    try:
+        tree = read_one(marked)
+    except YamlError as error:
+        raise UnreadableExpressionError(f"it is not YAML: {error.message}") from error
+    return _literal(tree, [_native_names(each) for each in expressions], quoted)
+
+
+def _mark_placeholders(text: str) -> tuple[str, list[str], set[int]]:
+    marked = ""
+    expressions: list[str] = []
+    quoted: set[int] = set()
+    position = 0
+    while (start := text.find("${", position)) >= 0:
+        end = _closing_brace(text, start + 2)
+        if text[start - 1 : start] in ('"', "'") and text[end + 1 : end + 2] in ('"', "'"):
+            quoted.add(len(expressions))
+        marked += text[position:start] + _MARK.format(len(expressions))
+        expressions.append(text[start + 2 : end].strip())
+        position = end + 1
+    return marked + text[position:], expressions, quoted
+
+
+def _closing_brace(text: str, position: int) -> int:
+    depth = 1
+    while position < len(text):
+        literal = _LITERALS.match(text, position)
+        if literal:
+            position = literal.end()
+            continue
+        if text[position] in "'\"":
+            break
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+        position += 1
+    raise UnreadableExpressionError("a ${ is not closed")
+
+
+def _native_names(expression: str) -> str:
+    """The expression with native names; what stands in text literals is left alone."""
+    return _NAME.sub(_native_name, expression)
+
+
+def _native_name(match: re.Match[str]) -> str:
+    label = match.group("label") or match.group("key")
+    if label:
+        return f"cluster.labels['metadata.greenhouse.sap/{label}']"
+    if match.group("literal"):
+        return match.group()
+    if match.group("name") not in _NAMES:
+        raise UnreadableExpressionError(f"{match.group()} is not known here")
+    return _NAMES[match.group("name")]
+
+
+def _literal(tree: Any, expressions: list[str], quoted: set[int]) -> str:
+    if isinstance(tree, dict):
+        pairs = (f"{_literal(key, expressions, quoted)}: {_literal(tree[key], expressions, quoted)}" for key in tree)
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(tree, list):
+        return "[" + ", ".join(_literal(item, expressions, quoted) for item in tree) + "]"
+    if isinstance(tree, str):
+        return _text(tree, expressions, quoted)
+    if isinstance(tree, int) and not isinstance(tree, bool) and tree >= 2**63:
+        return f"{tree}u"
+    return json.dumps(tree)
+
+
+def _text(text: str, expressions: list[str], quoted: set[int]) -> str:
+    whole = _MARKS.fullmatch(text)
+    if whole and int(whole.group(1)) not in quoted:
+        return f"({expressions[int(whole.group(1))]})"
+    parts = _MARKS.split(text)
+    pieces = []
+    for index, part in enumerate(parts):
+        if index % 2:
+            pieces.append(f"string({expressions[int(part)]})")
+        elif part or len(parts) == 1:
+            pieces.append(json.dumps(part, ensure_ascii=False))
+    return " + ".join(pieces)

@@ -1,0 +1,1 @@
+"""Fleetform's own manifests, in every spelling that is allowed."""

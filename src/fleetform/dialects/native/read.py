@@ -1,0 +1,151 @@
+"""Fleetform's own manifests, with the spellings that the seeds allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
+from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata
+from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
+from fleetform.model.kinds.base import Record
+from fleetform.model.objects import At, Object, Origin, Ref
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import Misfit, did_you_mean, nearest, read_record
+
+GROUP = API_VERSION.partition("/")[0]
+_ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
+_SECTIONS = ("controlPlaneBindings", "bindings")
+# The fields that hold references, which people spell in several ways (R3-19).
+_REFERRING = {"PluginPreset": _SECTIONS, "Plugin": _SECTIONS, "PluginDefinition": ("outputs",)}
+
+
+def is_native(tree: dict[str, Any]) -> bool:
+    version = tree.get("apiVersion")
+    if isinstance(version, str) and version.partition("/")[0] == GROUP:
+        return True
+    # The seed writes overrides without an apiVersion, and as Greenhouse's (S11).
+    return tree.get("kind") == "PluginOverride" and version in (None, "greenhouse.sap/v1alpha1")
+
+
+def read_native(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
+    kind = KINDS.get(str(tree.get("kind")))
+    if kind is None:
+        return Reading(None, (_unknown_kind(tree, origin),))
+    name = _written_name(tree)
+    ref = Ref(kind.name, _organization(tree, kind, organization), name or "")
+    diagnostics = [*_check_envelope(tree, origin, ref, name)]
+    metadata, faults = read_metadata(tree, origin, ref)
+    diagnostics += faults
+    spec, moved = _read_spec(tree, kind, origin, ref, diagnostics)
+    if spec is None or metadata is None or not name:
+        return Reading(None, tuple(diagnostics))
+    return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
+
+
+def _unknown_kind(tree: dict[str, Any], origin: Origin) -> Diagnostic:
+    kind = tree.get("kind")
+    at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
+    if kind is None:
+        return Diagnostic("missing-field", "the object has no kind", f"one of {', '.join(KINDS)}", at=at)
+    hint = did_you_mean(str(kind), KINDS, f"there are {', '.join(KINDS)}")
+    return Diagnostic("unknown-kind", f"there is no kind {kind} in {API_VERSION}", hint, at=at)
+
+
+def _written_name(tree: dict[str, Any]) -> str | None:
+    metadata = tree.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if name is None and tree.get("kind") == "PluginOverride":
+        name = tree.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _organization(tree: dict[str, Any], kind: Kind, default: str) -> str:
+    metadata = tree.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    if isinstance(namespace, str):
+        return namespace
+    if kind.name == "Organization":
+        return _written_name(tree) or default
+    return default
+
+
+def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:
+    found = []
+
+    def report(code: str, message: str, hint: str, *path: str, warn: bool = False) -> None:
+        at = At(origin, origin.base + path)
+        found.append(Diagnostic(code, message, hint, "warning" if warn else "error", ref, at))
+
+    version = tree.get("apiVersion")
+    if version != API_VERSION:
+        if ref.kind == "PluginOverride" and version in (None, "greenhouse.sap/v1alpha1"):
+            written = "without an apiVersion" if version is None else f"as {version}"
+            path = () if version is None else ("apiVersion",)
+            report(
+                "deprecated-field", f"a PluginOverride {written} is read as {API_VERSION}",
+                f"write apiVersion: {API_VERSION}", *path, warn=True,
+            )  # fmt: skip
+        else:
+            report("unsupported-version", f"{version} cannot be read", f"write apiVersion: {API_VERSION}", "apiVersion")
+    for key in tree:
+        if key == "name" and ref.kind == "PluginOverride":
+            report("deprecated-field", "name belongs under metadata", "write metadata: {name: …}", "name", warn=True)
+        elif key not in _ENVELOPE:
+            hint = did_you_mean(key, _ENVELOPE, f"known here: {', '.join(_ENVELOPE)}")
+            report("unknown-field", f"a {ref.kind} has no field {key}", hint, key)
+    if not name:
+        parent = ("metadata",) if isinstance(tree.get("metadata"), dict) else ()
+        report("bad-name", f"the {ref.kind} has no name", "write metadata: {name: …}", *parent)
+    if ref.kind == "Organization" and name and ref.organization not in (name, PLATFORM_NAMESPACE):
+        report(
+            "bad-name", f"the Organization {name} stands in {ref.organization}", "name it as its namespace", "metadata"
+        )
+    return found
+
+
+def _read_spec(
+    tree: dict[str, Any], kind: Kind, origin: Origin, ref: Ref, diagnostics: list[Diagnostic]
+) -> tuple[Record | None, tuple[Pair, ...]]:
+    """The spec, and which of its parts stand elsewhere than their names say."""
+    written = tree.get("spec")
+    if written is None:
+        if kind.spec_required:
+            at = At(origin, origin.base)
+            diagnostics.append(
+                Diagnostic("missing-field", f"the {kind.name} has no spec", "add spec", object=ref, at=at)
+            )
+            return None, ()
+        written = {}
+    spelling = _respelt(written, kind)
+    moved = spelling.pairs("spec")
+    read = read_record(spelling.tree, kind.spec, "spec")
+    misfits = [*spelling.misfits, *(_with_better_hints(read, written, kind) if isinstance(read, list) else ())]
+    if misfits or isinstance(read, list):
+        placed = [each._replace(path=written_at(("spec", *each.path), moved)) for each in misfits]
+        diagnostics += misfit_diagnostics(placed, origin, ref, ())
+        return None, ()
+    return read, moved
+
+
+def _respelt(spec: Any, kind: Kind) -> Spelling:
+    """The spec with its references in one spelling; most have none."""
+    spelling = Spelling(spec)
+    for field in _REFERRING.get(kind.name, ()):
+        if isinstance(spec, dict) and field in spec:
+            spelling.bindings((field,))
+    return spelling
+
+
+def _with_better_hints(misfits: list[Misfit], spec: Any, kind: Kind) -> list[Misfit]:
+    """Sections of bindings that the design wrote otherwise at first: the nearest word would be the wrong one (S38)."""
+    if _REFERRING.get(kind.name) is not _SECTIONS:
+        return misfits
+    better = list(misplaced_bindings(spec, (), _SECTIONS, "write controlPlaneBindings", "write bindings"))
+    places = {each.path for each in better} | {each.path[:1] for each in better}
+    return [*(each for each in misfits if each.path not in places), *better]
+
+
+def looks_misspelt(version: str) -> str | None:
+    """The native apiVersion, where another was probably a slip of the finger."""
+    group = version.partition("/")[0]
+    return API_VERSION if group != GROUP and nearest(group, [GROUP]) else None

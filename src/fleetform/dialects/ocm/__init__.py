@@ -1,0 +1,1 @@
+"""Open Cluster Management: its manifests, read into the model."""

@@ -1,0 +1,168 @@
+"""Add-ons of Open Cluster Management: a definition with the preset that installs it; and what one cluster says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from fleetform.dialects.manifest import Manifest
+from fleetform.dialects.native.spellings import Pair
+from fleetform.dialects.ocm.kinds import (
+    AddOnConfig,
+    AddOnMeta,
+    ClusterManagementAddOnSpec,
+    ClusterManagementAddOnSpecV1Alpha1,
+    ClusterManagementAddOnSpecV1Beta1,
+    InstallStrategy,
+    ManagedClusterAddOnSpec,
+    ManagedClusterAddOnSpecV1Alpha1,
+    PlacementStrategy,
+    RolloutAll,
+)
+from fleetform.model.kinds.base import NameRef
+from fleetform.model.kinds.definition import ObjectName, PluginDefinitionSpec, SupportedConfig
+from fleetform.model.kinds.preset import (
+    ConfigRef,
+    DefinitionRef,
+    PluginPresetSpec,
+    PluginSpec,
+    PluginTemplate,
+    PresetGroup,
+)
+from fleetform.model.objects import Object, Path
+
+# Add-ons have no versions there.
+_VERSION = "0.0.0"
+_AGENT_NAMESPACE = "open-cluster-management-agent-addon"
+# What a type without a default is called when the hub turns v1alpha1 into v1beta1.
+_NO_DEFAULT = "__reserved_no_default__"
+_PLACEMENTS = ("spec", "installStrategy", "placements")
+
+
+class _ConfigType(NamedTuple):
+    """A type of configs and where it and its default stand."""
+
+    supported: SupportedConfig
+    at: Path
+    default_at: Path
+
+
+def read_add_on(manifest: Manifest) -> list[Object[Any]]:
+    shape = ClusterManagementAddOnSpecV1Alpha1 if manifest.version == "v1alpha1" else ClusterManagementAddOnSpecV1Beta1
+    spec = manifest.spec(shape)
+    if spec is None:
+        return []
+    return [_definition(spec, manifest), _preset(spec.install_strategy or InstallStrategy(), manifest)]
+
+
+def _definition(spec: ClusterManagementAddOnSpec, manifest: Manifest) -> Object[Any]:
+    if isinstance(spec, ClusterManagementAddOnSpecV1Alpha1) and spec.add_on_configuration is not None:
+        manifest.note("addOnConfiguration is not read here", "use supportedConfigs", "spec", "addOnConfiguration")
+    meta = spec.add_on_meta or AddOnMeta()
+    types = list(_once(_config_types(spec), manifest))
+    moved: list[Pair] = [
+        (("spec", "version"), ("spec",)),
+        (("spec", "displayName"), ("spec", "addOnMeta", "displayName")),
+        (("spec", "description"), ("spec", "addOnMeta", "description")),
+    ]
+    for index, each in enumerate(types):
+        native: Path = ("spec", "configs", index)
+        moved += [(native, each.at), ((*native, "default"), each.default_at)]
+    configs = [each.supported for each in types] or None
+    native_spec = PluginDefinitionSpec(_VERSION, meta.display_name, meta.description, configs=configs)
+    return manifest.object(native_spec, *moved)
+
+
+def _config_types(spec: ClusterManagementAddOnSpec) -> Iterator[_ConfigType]:
+    if isinstance(spec, ClusterManagementAddOnSpecV1Alpha1):
+        for index, each in enumerate(spec.supported_configs or []):
+            default = each.default_config
+            named = ObjectName(default.name, default.namespace or None) if default is not None else None
+            at: Path = ("spec", "supportedConfigs", index)
+            yield _ConfigType(SupportedConfig(each.group, each.resource, named), at, (*at, "defaultConfig"))
+    elif isinstance(spec, ClusterManagementAddOnSpecV1Beta1):
+        for index, config in enumerate(spec.default_configs or []):
+            named = ObjectName(config.name, config.namespace or None) if config.name != _NO_DEFAULT else None
+            at = ("spec", "defaultConfigs", index)
+            yield _ConfigType(SupportedConfig(config.group, config.resource, named), at, at)
+
+
+def _once(types: Iterator[_ConfigType], manifest: Manifest) -> Iterator[_ConfigType]:
+    """Each type once: a second entry of a group and resource is rejected (R1-3)."""
+    seen: dict[tuple[str, str], Path] = {}
+    for each in types:
+        group, resource = key = (each.supported.group, each.supported.resource)
+        if key in seen:
+            message = f"{resource}{group and f'.{group}'} is named twice; a type has at most one default"
+            manifest.error("duplicate-object", message, "keep one", *each.at, related=seen[key])
+        else:
+            seen[key] = each.at
+            yield each
+
+
+def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[Any]:
+    placements = strategy.placements or []
+    if strategy.type == "Manual" and placements:
+        manifest.note("placements install nothing", "write type: Placements", *_PLACEMENTS)
+        placements = []
+    moved: list[Pair] = [
+        (("spec", "plugin", "pluginDefinition"), ("metadata", "name")),
+        (("spec", "plugin", "pluginDefinition", "name"), ("metadata", "name")),
+        (("spec", "plugin"), ("spec",)),
+        (("spec", "groups"), _PLACEMENTS),
+    ]
+    for index, placement in enumerate(placements):
+        native: Path = ("spec", "groups", index)
+        theirs: Path = (*_PLACEMENTS, index)
+        moved += [((*native, "placement"), theirs), ((*native, "rollout"), (*theirs, "rolloutStrategy"))]
+        if not _is_all_at_once(placement):
+            message = "rollout strategies have no effect in this release"
+            manifest.note(message, "", *theirs, "rolloutStrategy", code="not-yet")
+    template = PluginTemplate(DefinitionRef(manifest.name), release_namespace=_AGENT_NAMESPACE)
+    spec = PluginPresetSpec(plugin=template, groups=_groups(placements, manifest) or None)
+    return manifest.object(spec, *moved, kind="PluginPreset")
+
+
+def _is_all_at_once(placement: PlacementStrategy) -> bool:
+    strategy = placement.rollout_strategy
+    return strategy is None or (strategy.type == "All" and strategy.all in (None, RolloutAll()))
+
+
+def _groups(placements: Sequence[PlacementStrategy], manifest: Manifest) -> list[PresetGroup]:
+    """A group for each placement, in order; one that is listed again gets a name of its own."""
+    groups = []
+    times: dict[str, int] = {}
+    for index, each in enumerate(placements):
+        placement = f"{each.namespace}/{each.name}"
+        times[placement] = times.get(placement, 0) + 1
+        name = placement
+        if times[placement] > 1:
+            name = f"{placement}#{times[placement]}"
+            message = f"the placement {placement} is listed again; the last counts"
+            manifest.warn("duplicate-object", message, "keep one", *_PLACEMENTS, index)
+        groups.append(PresetGroup(name, placement=NameRef(placement), configs=_config_refs(each.configs)))
+    return groups
+
+
+def _config_refs(configs: Sequence[AddOnConfig] | None) -> list[ConfigRef] | None:
+    return [ConfigRef(each.group, each.resource, each.name, each.namespace or None) for each in configs or []] or None
+
+
+def read_add_on_of_cluster(manifest: Manifest) -> list[Object[Any]]:
+    shape = ManagedClusterAddOnSpecV1Alpha1 if manifest.version == "v1alpha1" else ManagedClusterAddOnSpec
+    spec = manifest.spec(shape)
+    if spec is None:
+        return []
+    if isinstance(spec, ManagedClusterAddOnSpecV1Alpha1) and spec.install_namespace not in (None, _AGENT_NAMESPACE):
+        manifest.note(f"the add-on goes into {_AGENT_NAMESPACE} here", "", "spec", "installNamespace")
+    native = PluginSpec(
+        preset_ref=NameRef(manifest.name), cluster_name=manifest.namespace, configs=_config_refs(spec.configs)
+    )
+    return [
+        manifest.object(
+            native,
+            (("spec", "presetRef"), ("metadata", "name")),
+            (("spec", "presetRef", "name"), ("metadata", "name")),
+            (("spec", "clusterName"), ("metadata", "namespace")),
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Bindings: variables compiled once for an owner and evaluated for each plugin on its cluster."""

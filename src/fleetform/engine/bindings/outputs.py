@@ -1,0 +1,200 @@
+"""Outputs: the names of every owner in one pass, and what plugins offer each other on a cluster (R3-4).
+
+Outputs are those of the version that was last healthy; where no state tells, of the one that is wanted (B17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from fleetform.engine.bindings.compile import Program
+from fleetform.engine.bindings.evaluate import Binder
+from fleetform.engine.bindings.fields import Field
+from fleetform.engine.bindings.frames import Frame, World
+from fleetform.engine.bindings.readers import Source
+from fleetform.engine.index.homes import homes
+from fleetform.engine.index.layers import Owner
+from fleetform.engine.index.prepare import Cluster, Prepared
+from fleetform.engine.versions.choose import Choice
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.results.bindings import Missing
+from fleetform.model.results.decisions import Gate, Revision
+from fleetform.model.shape import did_you_mean
+
+# So many plugins may build on each other's outputs: people can follow fewer, and Python's stack some more.
+LONGEST_CHAIN = 60
+# An owner and the name of its plugin on a cluster.
+Producer = tuple[Owner, str]
+
+
+class Binders:
+    """What binds the names of each owner of one prepared snapshot."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        snapshot = prepared.snapshot
+        self._world = World(prepared.fields, self._output, snapshot.observed)
+        self._binders: dict[Owner, Binder] = {}
+        self._producers: dict[tuple[str, str], dict[Cluster, dict[tuple[str, str], Producer]]] = {}
+        self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
+        # Of outputs on the way to one that is being read; None while one is being made.
+        self._frames: dict[tuple[Owner, str], Frame | None] = {}
+        self._depth = 0
+        self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
+        self._without: dict[tuple[str, str], str] = {}
+        self._may_read: dict[Owner, bool] = {}
+
+    def of(self, owner: Owner) -> Binder | None:
+        """What binds an owner's names; nothing where mentions are text (B6)."""
+        return self._binder(owner) if owner.program is not None else None
+
+    def _binder(self, owner: Owner) -> Binder:
+        found = self._binders.get(owner)
+        if found is None:
+            # Outputs may mention what is given, also where an owner binds nothing.
+            found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._world)
+        return found
+
+    def producers(self, cluster: Cluster, definition: str) -> list[Producer]:
+        """Whose plugins of a definition are on a cluster; of two that claim one release, the older one's."""
+        organization = cluster.ref.organization
+        found = self._producers.get((organization, definition))
+        if found is None:
+            found = {}
+            for owner in self._prepared.owners.values():
+                if owner.definition == definition and owner.object.ref.organization == organization:
+                    target = self._prepared.target(owner, _chosen(self._prepared.choices[owner]))
+                    release = (target.release_namespace, target.release_name)
+                    for home, name, _ in homes(self._prepared, owner):
+                        found.setdefault(home, {}).setdefault(release, (owner, name))
+            self._producers[organization, definition] = found
+        return list(found.get(cluster, {}).values())
+
+    def _output(self, cluster: Cluster, definition: str, output: str) -> Field | Missing:
+        producers = self.producers(cluster, definition)
+        if not producers:
+            message = f"there is no plugin of {definition} on the cluster"
+            return Missing("dependency", message, self._to_do_without(cluster.ref.organization, definition))
+        if len(producers) > 1:
+            owners = ", ".join(sorted(owner.object.ref.name for owner, _ in producers))
+            message = f"there are several plugins of {definition} on the cluster, of {owners}"
+            return Missing("value-type", message, "let one of them install another definition there")
+        owner, name = producers[0]
+        revision = self._revision(owner, cluster, name)
+        if revision is None:
+            return Missing("dependency", f"{name} has no version", "")
+        offered = self._offered(owner, revision)
+        if output not in offered:
+            message = f"{definition} {revision.version} has no output {output}"
+            has = f"it has {', '.join(sorted(offered)[:6])}" if offered else "it has none"
+            return Missing("config-missing", message, did_you_mean(output, sorted(offered), has))
+        return self._read(owner, cluster, name, output, offered[output])
+
+    def _to_do_without(self, organization: str, definition: str) -> str:
+        """What to do about a definition that is not on a cluster, or that nobody knows at all."""
+        found = self._without.get((organization, definition))
+        if found is not None:
+            return found
+        homes_of = (organization, PLATFORM_NAMESPACE)
+        known = sorted({name for home, name in self._prepared.revisions if home in homes_of})
+        otherwise = f"install {definition} there, or give a default"
+        found = otherwise if definition in known else did_you_mean(definition, known, otherwise)
+        self._without[organization, definition] = found
+        return found
+
+    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Missing:
+        asked, outermost = (owner, output), not self._frames
+        try:
+            self._depth += 1
+            if self._depth > LONGEST_CHAIN:
+                message = f"it is made of outputs of outputs, over more than {LONGEST_CHAIN} plugins"
+                return Missing("value-type", message, "bind to those at the beginning of the chain")
+            if asked not in self._frames:
+                self._frames[asked] = None
+                self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
+            frame = self._frames[asked]
+            if frame is None:
+                # Validation names the cycle; here it must only come to an end.
+                return Missing("value-type", f"the output {output} of {name} depends on itself", told=True)
+            value = source.value(frame)
+            if isinstance(value, Missing):
+                what = f"the output {output} of {owner.definition}: {value.message}"
+                return value if value.told else structs.replace(value, message=what)
+            return Field(value, owner.object)
+        finally:
+            self._depth -= 1
+            if outermost:
+                self._frames.clear()
+
+    def may_read_cluster(self, owner: Owner) -> bool:
+        """Whether any name of an owner may be made of what is read on clusters; most fleets have none that is."""
+        found = self._may_read.get(owner)
+        if found is None:
+            # While it is being looked at it adds nothing to what depends on it.
+            self._may_read[owner] = False
+            program = self._binder(owner).program
+            found = program.reads_cluster or any(map(self._may_offer, self._of_definitions(owner, program.producers)))
+            self._may_read[owner] = found
+        return found
+
+    def _of_definitions(self, owner: Owner, definitions: Sequence[str]) -> list[Owner]:
+        organization = owner.object.ref.organization
+        owners = self._prepared.owners.values() if definitions else ()
+        return [
+            each for each in owners if each.definition in definitions and each.object.ref.organization == organization
+        ]
+
+    def _may_offer(self, owner: Owner) -> bool:
+        revisions = self._prepared.known(owner).values()
+        outputs = [each for revision in revisions for each in revision.object.spec.outputs or ()]
+        return any(each.object_field_ref is not None for each in outputs) or self.may_read_cluster(owner)
+
+    def of_cluster(self, owner: Owner, cluster: Cluster, plugin: str) -> set[str]:
+        """The names that stand for something read on the cluster itself, or are made of one that does."""
+        found = self._of_cluster.get((owner, cluster))
+        if found is None:
+            found = self._of_cluster[owner, cluster] = set()
+            if self.may_read_cluster(owner):
+                binder = self._binder(owner)
+                frame = binder.frame(cluster, plugin)
+                for step in binder.program.steps:
+                    output = step.source.output(frame)
+                    if (
+                        not found.isdisjoint(step.template.names)
+                        or step.source.on_cluster(frame)
+                        or (output is not None and self._is_read_on(cluster, *output))
+                    ):
+                        found.add(step.name)
+        return found
+
+    def _is_read_on(self, cluster: Cluster, definition: str, output: str) -> bool:
+        """Whether an output is made of what is read on the cluster."""
+        for owner, name in self.producers(cluster, definition)[:1]:
+            revision = self._revision(owner, cluster, name)
+            source = self._offered(owner, revision).get(output) if revision is not None else None
+            if source is None:
+                return False
+            frame = self._binder(owner).frame(cluster, name, source.steps)
+            return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
+        return False
+
+    def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
+        snapshot = self._prepared.snapshot
+        key = (cluster.ref.organization, cluster.ref.name, name)
+        version = snapshot.healthy.get(key)
+        kept = self._prepared.known(owner).get(version) if version is not None else None
+        choice = self._prepared.choices[owner]
+        return kept or (choice.revision if isinstance(choice, Choice) else None)
+
+    def _offered(self, owner: Owner, revision: Revision) -> dict[str, Source]:
+        found = self._outputs.get((owner, revision))
+        if found is None:
+            found = self._binder(owner).program.outputs(revision.object.spec.outputs or (), revision.object)
+            self._outputs[owner, revision] = found
+        return found
+
+
+def _chosen(choice: Choice | Gate) -> Revision | Gate:
+    return choice.revision if isinstance(choice, Choice) else choice

@@ -1,0 +1,36 @@
+"""Checks of a snapshot beyond the shape of its objects: what contradicts itself, is misspelt, or can have no effect.
+
+One set of checks serves the command line, pull requests, and whatever admits objects later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fleetform.engine.check.configs import lint_defaults
+from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
+from fleetform.engine.check.known import Known
+from fleetform.engine.check.overrides import lint_override
+from fleetform.engine.check.owners import lint_plugin, lint_preset
+from fleetform.engine.check.policies import lint_other
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.snapshot import Snapshot
+
+
+def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """What is wrong with a snapshot's objects, one by one; lint.effects says what their decisions show."""
+    known = Known(snapshot)
+    for definition in snapshot.definitions.values():
+        yield from lint_definition(definition)
+        yield from lint_defaults(definition, known)
+    for name in known.defined():
+        yield from lint_revisions(known.versions(name))
+    yield from lint_dependencies(snapshot.definitions.values())
+    for preset in snapshot.presets.values():
+        yield from lint_preset(preset, known)
+    for plugin in snapshot.plugins.values():
+        yield from lint_plugin(plugin, known)
+    for override in snapshot.overrides.values():
+        yield from lint_override(override, known, snapshot.at)
+    for other in (*snapshot.organizations.values(), *snapshot.clusters.values(), *snapshot.others.values()):
+        yield from lint_other(other, known)

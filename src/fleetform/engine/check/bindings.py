@@ -1,0 +1,83 @@
+"""Bindings that people write: one source each, no name twice, no cycles, no mentions where they do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fleetform.engine.bindings.builtin import is_given
+from fleetform.engine.bindings.compile import SOURCES, Program, Written, in_force, sources_of, written_bindings
+from fleetform.engine.check.mentions import counted_texts, lint_text, lint_without_section
+from fleetform.engine.check.report import Report
+from fleetform.engine.check.substitute import lint_substitute
+from fleetform.model.objects import Path
+from fleetform.syntax.variables import split_mentions
+
+
+def lint_bindings(report: Report) -> None:
+    """Check the names of a preset or a Plugin."""
+    lint_substitute(report)
+    if not in_force(report.object):
+        lint_without_section(report)
+        return
+    program = Program(report.object)
+    seen: dict[str, Written] = {}
+    for each in written_bindings(report.object):
+        _lint_binding(report, each, program)
+        first = seen.setdefault(each.binding.name, each)
+        if first is not each:
+            related = (report.object.at(*first.path, "name"),)
+            message = f"{each.binding.name} is bound twice"
+            report.error("duplicate-object", message, "rename one", *each.path, "name", related=related)
+    for cycle in program.cycles:
+        places = tuple(report.object.at(*program.written[name].path) for name in cycle[1:])
+        message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a circle"
+        if len(cycle) == 1:
+            message = f"the binding {cycle[0]} mentions itself"
+        at = program.written[cycle[0]].path
+        report.error("binding-cycle", message, "break it at one of them", *at, related=places)
+    for name, mentioned in program.crossings:
+        message = f"{name} is resolved in the control plane, and mentions {mentioned}, which is read on the cluster"
+        related = (report.object.at(*program.written[mentioned].path),)
+        hint = f"move {name} to bindings, or {mentioned} to controlPlaneBindings"
+        report.error("mentions-downstream", message, hint, *program.written[name].path, related=related)
+    for path, name in _aggregates_in_text(program):
+        message = f"$({name}) stands within text, but is a map or a list"
+        hint = "mention it alone, or bind it with as: json, yaml or string"
+        related = (report.object.at(*program.written[name].path),)
+        report.error("bad-value", message, hint, *path, related=related)
+    lint_text(report, program)
+
+
+def _lint_binding(report: Report, written: Written, program: Program) -> None:
+    binding, path = written.binding, written.path
+    sources = sources_of(binding)
+    if len(sources) != 1:
+        what = " and ".join(sources) or "no source"
+        message = f"the binding {binding.name} needs exactly one source, and has {what}"
+        report.error("exactly-one", message, f"keep one of {', '.join(SOURCES)}", *path)
+    elif binding.value is None:
+        report.error("null-value", f"{binding.name} cannot be null", "leave the binding out", *path, "value")
+    if binding.default is None:
+        message = f"the default of {binding.name} cannot be null"
+        report.error("null-value", message, "write optional: true to leave the name out", *path, "default")
+    # An assemblage brings along what was given where it was made.
+    brought = program.dialect == "fleeet" and report.object.ref.kind == "Plugin"
+    if is_given(binding.name, program.dialect) and not brought:
+        message = f"{binding.name} is given, and cannot be bound"
+        report.error("given-name", message, "choose another name", *path, "name")
+    if ")" in binding.name or "$(" in binding.name:
+        report.error("bad-name", f"{binding.name} can never be mentioned", "leave out ) and $(", *path, "name")
+    namespace = program.out_of_reach(written)
+    if namespace is not None:
+        message = f"objects of {namespace} are out of reach"
+        hint = f"refer to objects of {report.object.ref.organization}"
+        report.error("out-of-reach", message, hint, *path, "objectFieldRef", "namespace")
+
+
+def _aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
+    """Where a list or a map stands within a text, in which it has no form of its own (S37), and its name."""
+    for path, text in counted_texts(program.object) if program.aggregates else ():
+        parts = split_mentions(text, program.dialect)
+        is_mention = len(parts) == 3 and not parts[0] and not parts[2]
+        for name in sorted(program.aggregates.intersection(parts[1::2])) if not is_mention else ():
+            yield path, name

@@ -1,0 +1,119 @@
+"""What decisions show: overrides without effect, ties, required options without a value, releases with two owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fleetform.engine.check.report import listed
+from fleetform.engine.check.unbound import lint_unbound
+from fleetform.engine.check.waiting import lint_waiting
+from fleetform.engine.index.prepare import Prepared
+from fleetform.engine.report.effects import Effects
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic, Severity
+
+
+def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
+    yield from _lint_overrides(decisions)
+    yield from _lint_presets(decisions)
+    yield from _lint_gates(decisions)
+    yield from lint_unbound(decisions)
+    yield from lint_waiting(decisions)
+    yield from _lint_names(decisions)
+    for claim in decisions.claims:
+        message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
+        message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
+        hint = "give one another name or releaseName, or write presetRef where only values are meant"
+        related = (claim.keeps.at("metadata", "name"),)
+        # Two presets may meet on a cluster, and the older keeps it; a Plugin beside a preset must say what it is (B4).
+        by_hand = "Plugin" in (claim.loses.ref.kind, claim.keeps.ref.kind)
+        severity: Severity = "error" if by_hand else "warning"
+        yield Diagnostic(
+            "two-owners", message, hint, severity, claim.loses.ref, claim.loses.at("metadata", "name"), related
+        )
+
+
+def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
+    effects = Effects(decisions)
+    for object_ in decisions.overrides:
+        ref = object_.ref
+        if not effects.plugins(object_):
+            message = f"the override {ref.name} reaches no plugin"
+            yield _warn("dead-override", message, "fix its selector or definition names, or delete it", object_)
+        elif effects.is_shadowed(object_):
+            why = effects.silenced(object_)
+            message = f"all that the override {ref.name} says is {' or '.join(why)} on every plugin it reaches"
+            others = "bind the optional names that it mentions" if "left out" in why else "those that hide it"
+            yield _warn("shadowed-override", message, f"delete it, or {others}", object_)
+    for tie in effects.ties():
+        winner, loser = tie.winner, tie.loser
+        names = f"{loser.layer.object.ref.name} and {winner.layer.object.ref.name}"
+        where = f"on {tie.plugins:,} plugin{'s' if tie.plugins != 1 else ''}"
+        if tie.undecided:
+            message = f"overrides {names} of one rank disagree on {winner.text} {where}; their names decide"
+            hint = "stamp them with the annotation fleetform.dev/created, or make one more specific"
+            ref = winner.layer.object.ref
+            yield Diagnostic("tie-undecided", message, hint, "warning", ref, winner.at, (loser.at,))
+        else:
+            how = "the newer one wins" if tie.by == "created" else "their times are equal, so their names decide"
+            message = f"overrides {names} of one rank disagree on {winner.text} {where}; {how}"
+            yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
+
+
+def _warn(code: str, message: str, hint: str, object_: Object[Any]) -> Diagnostic:
+    return Diagnostic(code, message, hint, "warning", object_.ref, object_.at("metadata", "name"))
+
+
+def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:
+    prepared: Prepared = decisions.memory
+    used = {plugin.target.owner for plugin in decisions.plugins.values()}
+    used |= {claim.loses for claim in decisions.claims}
+    for object_, owner in prepared.owners.items():
+        if object_ not in used and owner.matchers and prepared.clusters.get(object_.ref.organization):
+            message = f"the preset {object_.ref.name} selects no cluster"
+            at = object_.at("spec", "clusterSelector")
+            yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)
+
+
+def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Two plugins of one name in an organization would be one object on Kubernetes."""
+    first: dict[tuple[str, str], PluginDecision] = {}
+    for plugin in decisions.plugins.values():
+        other = first.setdefault((plugin.organization, plugin.name), plugin)
+        if other is not plugin:
+            owner = plugin.target.owner
+            message = (
+                f"the plugins on {other.cluster.ref.name} and {plugin.cluster.ref.name} are both named {plugin.name}"
+            )
+            related = (other.target.owner.at("metadata", "name"),)
+            at = owner.at("metadata", "name")
+            yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
+
+
+def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Gates that values raise, once for each owner, with the clusters they stand on."""
+    found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
+    for plugin in decisions.plugins.values():
+        wanted = plugin.upgrade or plugin
+        unbound = {each.message for each in wanted.missing}
+        for gate in wanted.gates:
+            told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
+            if not told:
+                found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
+    for (owner, kind, message), where in found.items():
+        plugin, gate = where[0]
+        clusters = listed([each.cluster.ref.name for each, _ in where])
+        what = f"{plugin.target.definition} {(plugin.upgrade or plugin).version} on {clusters}"
+        text = (
+            f"{gate.option} is required and has no value: {what}" if kind == "required-option" else f"{message}: {what}"
+        )
+        code = "missing-required" if kind == "required-option" else "wrong-type"
+        at = gate.at or owner.at("spec")
+        at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)
+        if at_fault is not None:
+            # A path that leads nowhere is wrong wherever it is written, whatever the cluster (S18).
+            yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
+        else:
+            yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)

@@ -1,0 +1,251 @@
+"""Presets and hand-made plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fleetform.engine.bindings.compile import in_force
+from fleetform.engine.check.bindings import lint_bindings
+from fleetform.engine.check.configs import lint_configs
+from fleetform.engine.check.known import Known
+from fleetform.engine.check.mentions import lint_values_for_others
+from fleetform.engine.check.policies import lint_reference, lint_rollout, lint_time
+from fleetform.engine.check.report import Report, exactly_one
+from fleetform.engine.check.selectors import lint_cluster_name, lint_selector
+from fleetform.engine.check.values import (
+    Written,
+    lint_rules,
+    lint_written,
+    option_names,
+    report_undeclared,
+    written_values,
+)
+from fleetform.engine.index.layers import definition_of
+from fleetform.engine.versions.choose import choose
+from fleetform.model.kinds.preset import DefinitionRef, PluginPresetSpec, PluginSpec
+from fleetform.model.objects import Object, Path
+from fleetform.model.results.decisions import Gate, Steps
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+from fleetform.syntax.names import generated_name
+from fleetform.syntax.ranges import RangeError, parse_range
+from fleetform.syntax.versions import VersionError, parse_version
+
+_ONLY_WITH_PRESET = ("optionValues", "configs", "presetRef", "clusterName")
+
+
+def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    if spec.cluster_selector is None and spec.placement is None and object_.dialect not in ("ocm", "fleeet"):
+        hint = "write clusterSelector: {} for all clusters of the organization"
+        report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
+    exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
+    lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
+    if spec.placement is not None:
+        lint_reference(report, known, "Placement", spec.placement.name, "spec", "placement", "name")
+    template = spec.plugin
+    definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
+    _lint_two_versions(report, template.plugin_definition, template.plugin_definition_version, ("spec", "plugin"))
+    _lint_definition(report, known, definition, wanted, _version_place(template.plugin_definition, ("spec", "plugin")))
+    readable = lint_written(report, written_values(template.option_values, ("spec", "plugin", "optionValues")))
+    readable += _lint_groups(report, spec, known)
+    readable += _lint_blocks(report, spec, known)
+    lint_configs(report, known, definition, template.configs, ("spec", "plugin", "configs"))
+    for index, group in enumerate(spec.groups or []):
+        lint_configs(report, known, definition, group.configs, ("spec", "groups", index, "configs"))
+    _lint_against_definition(report, known, definition, readable)
+    _lint_common(report, spec, known)
+    return report.found
+
+
+def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+    readable = []
+    names: dict[str, int] = {}
+    for index, group in enumerate(spec.groups or []):
+        path: Path = ("spec", "groups", index)
+        exactly_one(report, group, {"cluster_selector": "clusterSelector", "placement": "placement"}, *path)
+        lint_selector(report, group.cluster_selector, known, *path, "clusterSelector")
+        if group.placement is not None:
+            lint_reference(report, known, "Placement", group.placement.name, *path, "placement", "name")
+        if group.name in names:
+            related = (report.object.at("spec", "groups", names[group.name], "name"),)
+            report.error(
+                "duplicate-object", f"two groups are named {group.name}", "rename one", *path, "name", related=related
+            )
+        names.setdefault(group.name, index)
+        readable += lint_written(report, written_values(group.option_values, (*path, "optionValues")))
+        if group.rollout is not None:
+            lint_rollout(report, group.rollout, known, *path, "rollout")
+    return readable
+
+
+def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+    readable = []
+    for field, blocks in (
+        ("clusterOptionOverrides", spec.cluster_option_overrides),
+        ("clusterOverrides", spec.cluster_overrides),
+    ):
+        for index, block in enumerate(blocks or []):
+            path: Path = ("spec", field, index)
+            lint_cluster_name(report, block.cluster_name, known, *path, "clusterName")
+            readable += lint_written(report, written_values(block.overrides, (*path, "overrides")))
+    return readable
+
+
+def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
+    report, spec = Report(object_), object_.spec
+    written = written_values(spec.option_values, ("spec", "optionValues"))
+    readable = lint_written(report, written)
+    if spec.preset_ref is not None:
+        _lint_instance(report, spec, known, readable)
+        preset = known.preset(object_.ref.organization, spec.preset_ref.name)
+        if preset is not None and preset.dialect == "native":
+            why = "" if in_force(preset) else f"the preset {preset.ref.name} has no section of bindings"
+            lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
+        return report.found
+    if object_.dialect == "greenhouse" and spec.cluster_name is None:
+        # There a plugin without a cluster runs on the central one, which is none of the fleet here.
+        report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
+        return report.found
+    for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
+        if not getattr(spec, attribute):
+            report.error("missing-field", f"a Plugin needs the field {field}", f"add {field}", "spec")
+    if spec.cluster_name is not None:
+        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
+    if spec.plugin_definition:
+        definition, wanted = definition_of(spec.plugin_definition, spec.plugin_definition_version)
+        _lint_definition(report, known, definition, wanted, _version_place(spec.plugin_definition, ("spec",)))
+        _lint_against_definition(report, known, definition, readable)
+        lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
+    _lint_common(report, spec, known)
+    return report.found
+
+
+def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Sequence[tuple[Written, Steps]]) -> None:
+    """A Plugin beside a preset holds values and configs only, and bears the name that the preset generates (B4)."""
+    assert spec.preset_ref is not None
+    organization = report.object.ref.organization
+    for written in msgspec.to_builtins(spec):
+        if written not in _ONLY_WITH_PRESET:
+            message = f"with presetRef, {written} is the preset's to say"
+            report.error("two-owners", message, "keep only optionValues and configs", "spec", written)
+    preset = known.preset(organization, spec.preset_ref.name)
+    if preset is None:
+        presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
+        hint = did_you_mean(spec.preset_ref.name, presets, "add the preset, or drop presetRef")
+        report.warn(
+            "missing-reference", f"there is no preset {spec.preset_ref.name}", hint, "spec", "presetRef", "name"
+        )
+        return
+    cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
+    if (
+        cluster is None
+        and spec.cluster_name
+        and report.object.ref.name == generated_name(preset.ref.name, spec.cluster_name)
+    ):
+        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
+    elif report.object.dialect != "ocm" and (cluster is None or spec.cluster_name not in (None, cluster)):
+        expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
+        message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
+        report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    definition, _ = definition_of(preset.spec.plugin.plugin_definition, None)
+    _lint_against_definition(report, known, definition, readable)
+    lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
+
+
+def _lint_two_versions(report: Report, written: DefinitionRef | str | None, beside: str | None, path: Path) -> None:
+    if isinstance(written, DefinitionRef) and written.version is not None and beside not in (None, written.version):
+        message = f"two versions are given: {written.version} and {beside}"
+        report.error("exactly-one", message, "keep one of them", *path, "pluginDefinitionVersion")
+
+
+def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:
+    """Where the definition's name and its version stand."""
+    place = (*path, "pluginDefinition")
+    if isinstance(written, DefinitionRef):
+        return (*place, "name"), (*place, "version")
+    return place, (*path, "pluginDefinitionVersion")
+
+
+def _lint_definition(
+    report: Report, known: Known, definition: str, wanted: str | None, places: tuple[Path, Path]
+) -> None:
+    organization = report.object.ref.organization
+    offers = known.offers(organization, definition)
+    if not offers:
+        hint = did_you_mean(definition, known.definitions(organization), "add the definition, or fix the name")
+        report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
+        return
+    if wanted is not None:
+        _lint_range(report, wanted, places[1])
+    chosen = choose(offers, definition, wanted, known.rules(organization, definition))
+    if not isinstance(chosen, Gate):
+        return
+    try:
+        parse_range(wanted or "*")
+    except RangeError:
+        report.error("bad-version", chosen.message, chosen.do, *places[1])
+        return
+    report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
+
+
+def _lint_range(report: Report, wanted: str, place: Path) -> None:
+    try:
+        found = parse_range(wanted)
+    except RangeError:
+        return
+    if found.ends_at_wildcard:
+        message = f"{wanted} ends where its x stands; npm and Helm read it wider"
+        report.note("range-note", message, "write ~ for patches of one minor version, ^ without x for more", *place)
+    if found.exact is None and report.object.ref.kind == "Plugin":
+        message = f"a Plugin made by hand names one version, not the range {wanted}"
+        report.error("bad-version", message, "pin a version, or leave it out for the newest", *place)
+
+
+def _lint_against_definition(
+    report: Report, known: Known, definition: str, readable: Sequence[tuple[Written, Steps]]
+) -> None:
+    revisions = known.revisions(report.object.ref.organization, definition)
+    if not revisions:
+        return
+    sources = [each.object.spec.source for each in revisions]
+    if getattr(report.object.spec, "substitute", None) and all(each and each.helm is not None for each in sources):
+        message = "variables have no effect on a Helm chart"
+        report.warn("no-effect", message, "set its options, which may mention names", "spec", "substitute")
+    for each, steps in readable:
+        if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
+            names = option_names(revisions)
+            report_undeclared(report, each, definition, names, error=report.object.dialect == "native")
+
+
+def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+    exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
+    if spec.rollout is not None and not isinstance(spec.rollout, str):
+        lint_rollout(report, spec.rollout, known, "spec", "rollout")
+    if spec.rollout_policy is not None:
+        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
+    for index, name in enumerate(spec.update_windows or []):
+        lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
+    if spec.delivery is not None:
+        fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
+        exactly_one(report, spec.delivery, fields, "spec", "delivery")
+    _lint_upgrades(report, spec, known)
+    for index, wait in enumerate(spec.wait_for or []):
+        exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
+    lint_bindings(report)
+
+
+def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+    if spec.upgrades is None:
+        return
+    for index, said in enumerate(spec.upgrades.acknowledged or []):
+        path: Path = ("spec", "upgrades", "acknowledged", index)
+        lint_selector(report, said.cluster_selector, known, *path, "clusterSelector")
+        try:
+            parse_version(said.version)
+        except VersionError as error:
+            report.error("bad-version", str(error), "name the version that is fine", *path, "version")
+    if spec.upgrades.emergency is not None:
+        lint_time(report, spec.upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")

@@ -1,0 +1,214 @@
+"""Values that people write: paths, exactly one source, no contradictions, declared options, their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from fleetform.engine.check.report import Report
+from fleetform.engine.options.rules import breaks_rules
+from fleetform.engine.versions.migrations import migrations_to
+from fleetform.model.kinds.base import OptionValue, OptionValues
+from fleetform.model.kinds.definition import Option
+from fleetform.model.kinds.preset import OverrideItem
+from fleetform.model.objects import Path
+from fleetform.model.results.decisions import Revision, Steps
+from fleetform.model.shape import did_you_mean
+from fleetform.syntax.cel import ExpressionError, compile_expression
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
+from fleetform.syntax.trees import same_value
+from fleetform.syntax.variables import mentions_in
+from fleetform.syntax.versions import parse_version
+
+
+class Written(NamedTuple):
+    """One path and value as they stand in an object."""
+
+    text: str
+    place: Path
+    key: str
+    item: OptionValue | OverrideItem
+
+    @property
+    def name_place(self) -> Path:
+        return (*self.place, self.key) if self.key else self.place
+
+    @property
+    def strategy(self) -> str:
+        return getattr(self.item, "strategy", None) or "Replace"
+
+
+def written_values(values: OptionValues | None, collection: Path) -> list[Written]:
+    if isinstance(values, dict):
+        pairs = sorted(values.items())
+        return [Written(name, (*collection, name), "", OptionValue(name, value)) for name, value in pairs]
+    return [Written(each.name, (*collection, index), "name", each) for index, each in enumerate(values or [])]
+
+
+def lint_written(report: Report, written: Sequence[Written]) -> list[tuple[Written, Steps]]:
+    """Check what stands in one list by itself; returns what can be read, for the checks that need definitions."""
+    readable = []
+    for each in written:
+        try:
+            readable.append((each, parse_path(each.text)))
+        except PathError as error:
+            report.error("bad-path", error.message, "write a.b, a.b[0] or /a/b/0", *each.name_place)
+        _lint_sources(report, each)
+    _lint_contradictions(report, readable)
+    return readable
+
+
+def _lint_sources(report: Report, each: Written) -> None:
+    item = each.item
+    if item.value is None:
+        if report.object.ref.kind == "PluginOverride":
+            hint = "write strategy: Remove to take a value away"
+        else:
+            hint = "leave the option out, or give it a value"
+        report.error("null-value", f"{each.text} cannot be null", hint, *value_place(each))
+        return
+    sources = {"value": item.value is not UNSET, "valueFrom": item.value_from is not None}
+    sources["expression"] = item.expression is not None
+    given = [name for name, present in sources.items() if present]
+    if each.strategy == "Remove":
+        if given:
+            report.error("exactly-one", f"Remove takes no {given[0]}", "drop it", *each.place, given[0])
+    elif len(given) > 1:
+        message = f"{each.text} has {' and '.join(given)}"
+        report.error("exactly-one", message, "keep one of them", *each.place, given[1])
+    elif not given:
+        message = f"{each.text} has no value"
+        # There a value may come from what is not read here, which was noted.
+        say = report.error if report.object.dialect == "native" else report.warn
+        say("exactly-one", message, "add value, valueFrom or expression", *each.place)
+    if item.value_from is not None and item.value_from.secret is None:
+        report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
+    if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
+        report.error("bad-value", f"Merge needs a map for {each.text}", "use Replace", *value_place(each))
+    _lint_expression(report, each)
+
+
+def _lint_expression(report: Report, each: Written) -> None:
+    if each.item.expression is None:
+        return
+    try:
+        compile_expression(each.item.expression)
+    except ExpressionError as error:
+        message = f"the expression of {each.text} cannot be read: {error}"
+        report.error(
+            "bad-expression", message, "it is CEL over cluster, organization and definition", *each.place, "expression"
+        )
+
+
+def value_place(each: Written) -> Path:
+    if not each.key:
+        return each.place
+    return (*each.place, "expression" if each.item.expression is not None else "value")
+
+
+def _lint_contradictions(report: Report, readable: Sequence[tuple[Written, Steps]]) -> None:
+    """One path has one value in one object; a path and another inside it would let list order decide (R0-6, R0-7)."""
+    first: dict[tuple[str, ...], Written] = {}
+    for each, steps in readable:
+        other = first.setdefault(normal_form(steps), each)
+        if other is not each:
+            _report_second(report, other, each)
+    order = {form: position for position, form in enumerate(first)}
+    for form in first:
+        for length in range(1, len(form)):
+            outer = form[:length]
+            if outer in first:
+                earlier, later = sorted((outer, form), key=lambda each: order[each])
+                _report_nested(report, first[earlier], first[later])
+
+
+def _report_second(report: Report, first: Written, second: Written) -> None:
+    related = (report.object.at(*first.name_place),)
+    if _same(first.item, second.item):
+        message = f"{second.text} is set twice, to the same value"
+        report.warn("repeated-value", message, "drop one of them", *second.name_place, related=related)
+    else:
+        what = f"{report.object.ref.kind} {report.object.ref.name}"
+        message = f"{what} gives {text_of(parse_path(first.text))} two values"
+        report.error("conflicting-values", message, "keep one of them", *second.name_place, related=related)
+
+
+def _report_nested(report: Report, earlier: Written, later: Written) -> None:
+    message = f"{earlier.text} and {later.text} overlap: one lies inside the other"
+    related = (report.object.at(*earlier.name_place),)
+    report.error("conflicting-values", message, "write them as one value", *later.name_place, related=related)
+
+
+def _same(one: OptionValue | OverrideItem, other: OptionValue | OverrideItem) -> bool:
+    return (
+        same_value(one.value, other.value)
+        and one.value_from == other.value_from
+        and one.expression == other.expression
+        and getattr(one, "strategy", None) == getattr(other, "strategy", None)
+    )
+
+
+# ---- Against definitions
+
+
+def option_names(revisions: Iterable[Revision]) -> list[str]:
+    return sorted({option.name for revision in revisions for option in revision.options.values()})
+
+
+def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision], binds: bool = False) -> bool:
+    """Check a value against every revision that declares its option; False where none does.
+
+    Where names may be bound, what a value with mentions becomes is told on each cluster.
+    """
+    found = [match for revision in revisions if (match := revision.find(steps)) is not None]
+    if not found:
+        return _lint_migrated(report, each, steps, revisions)
+    secret = any(option.type == "secret" for option, _ in found)
+    problems = [_problem(option, inside, each, secret) for option, inside in found]
+    filled_in = binds and each.item.value is not UNSET and bool(mentions_in(each.item.value))
+    if all(problems) and not filled_in:
+        # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
+        report.error("wrong-type", str(problems[0]), "fix the value", *value_place(each))
+    written = (each.item.value is not UNSET and not filled_in) or each.item.expression is not None
+    if secret and written and each.strategy != "Remove":
+        message = f"{each.text} is a secret and stands here in plain"
+        report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *value_place(each))
+    if all(option.deprecated is not None for option, _ in found):
+        replacement = next((option.deprecated.replaced_by for option, _ in found if option.deprecated), None)
+        hint = f"use {replacement}" if replacement else "drop it"
+        report.warn("deprecated-option", f"{found[-1][0].name} is on its way out", hint, *each.name_place)
+    return True
+
+
+def _lint_migrated(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision]) -> bool:
+    """An option of versions that are not here any more: migrations say what became of it."""
+    in_order = sorted(revisions, key=lambda revision: parse_version(revision.version))
+    moved = migrations_to(in_order).moved(steps)
+    if moved == steps:
+        return False
+    became = f"is {text_of(moved)} now" if moved is not None else "was removed"
+    message = f"{each.text} {became}; the value is migrated in memory"
+    report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
+    return True
+
+
+def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str | None:
+    if inside:
+        if option.type in ("map", "list", "any"):
+            return None
+        return f"there is no {text_of(inside)} inside {option.name}, which is a {option.type} option"
+    value: Any = each.item.value
+    if value is UNSET or value is None or each.strategy == "Remove":
+        return None
+    if each.strategy == "Merge" and option.type not in ("map", "any"):
+        return f"Merge needs a map option, and {option.name} is a {option.type} option"
+    return breaks_rules(option, value, secret)
+
+
+def report_undeclared(report: Report, each: Written, definition: str, names: list[str], error: bool = True) -> None:
+    message = f"{definition} has no option {each.text}"
+    some = f"it has {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else "it has no options"
+    say = report.error if error else report.warn
+    say("undeclared-option", message, did_you_mean(each.text, names, some), *each.name_place)

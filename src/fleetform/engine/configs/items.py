@@ -1,0 +1,148 @@
+"""From configs to values (R1-14): what a config object says, as items that know where in the object they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fleetform.model.kinds.base import SecretKey
+from fleetform.model.kinds.definition import ConfigValues, SupportedConfig
+from fleetform.model.objects import Object, Path
+from fleetform.model.results.configs import ConfigReference, Configs
+from fleetform.model.results.decisions import ABSENT, Item, Layer, Steps, Strategy
+from fleetform.syntax.option_paths import PathError, get_in, parse_path, text_of
+
+DEPLOYMENT_CONFIG = ("addon.open-cluster-management.io", "addondeploymentconfigs")
+# Where the parts of an AddOnDeploymentConfig go; its variables go to the top, by their names (S33).
+DEPLOYMENT_VALUES: Mapping[str, Path] = {
+    "nodeSelector": ("spec", "nodePlacement", "nodeSelector"),
+    "tolerations": ("spec", "nodePlacement", "tolerations"),
+    "registries": ("spec", "registries"),
+    "proxyConfig": ("spec", "proxyConfig"),
+}
+Said = tuple[ConfigReference, Item]
+
+
+def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list[Said]:
+    """What the configs that count say, each with its reference, in fold order: the later goes over the earlier."""
+    by_type = {(each.group, each.resource): each for each in supported}
+    folded: dict[tuple[str, str], list[ConfigReference]] = {}
+    for reference in sorted(configs.effective, key=lambda each: each.fold):
+        folded.setdefault(reference.type, []).append(reference)
+    found: list[Said] = []
+    for type_, references in folded.items():
+        found += _of_type(by_type[type_], [each for each in references if each.config is not None], configs)
+    return sorted(found, key=lambda said: said[0].fold)
+
+
+def _of_type(supported: SupportedConfig, references: list[ConfigReference], configs: Configs) -> Iterator[Said]:
+    values = supported.values
+    if values is None and (supported.group, supported.resource) == DEPLOYMENT_CONFIG:
+        for each in references:
+            yield from ((each, item) for item in _deployment_items(each))
+        return
+    if values is None or values.use == "None" or not references:
+        return
+    if supported.merge_fields:
+        for each in references:
+            yield from ((each, item) for item in _items(each, values, "Merge"))
+    elif values.use == "Last":
+        yield from ((references[-1], item) for item in _items(references[-1], values, "Replace"))
+    else:
+        # A list has no place for references to secrets; that it is asked for is said where the definition stands.
+        listed = [each for each in configs.effective if each in references and not _is_secret(each)]
+        if listed:
+            yield from _all_of(listed, max(listed, key=lambda each: each.fold), values)
+
+
+def _all_of(listed: list[ConfigReference], last: ConfigReference, values: ConfigValues) -> Iterator[Said]:
+    """A list of what all of them say, in the order they are listed."""
+    start = _pointer(values.from_)
+    said = [get_in(_tree(each), start) for each in listed]
+    steps = _steps(values.to or "")
+    if steps:
+        yield last, _item(last, steps, start, [each for each in said if each is not ABSENT], "Replace")
+
+
+def _items(reference: ConfigReference, values: ConfigValues, strategy: Strategy) -> Iterator[Item]:
+    """What one config says: at the path it goes to, or at the top, key by key."""
+    config = reference.config
+    assert config is not None
+    if _is_secret(reference):
+        yield from _secret_items(reference, config, _pointer(values.from_), _steps(values.to or ""))
+        return
+    start = _pointer(values.from_)
+    said = get_in(_tree(reference), start)
+    if said is ABSENT:
+        return
+    steps = _steps(values.to or "")
+    if steps:
+        yield _item(reference, steps, start, said, strategy if isinstance(said, dict) else "Replace")
+    elif isinstance(said, dict):
+        for key, value in said.items():
+            as_map = strategy if isinstance(value, dict) else "Replace"
+            yield _item(reference, (key,), (*start, key), value, as_map)
+
+
+def _is_secret(reference: ConfigReference) -> bool:
+    return reference.config is not None and reference.config.ref.kind == "Secret"
+
+
+def _secret_items(reference: ConfigReference, config: Object[Any], start: Steps, to: Steps) -> Iterator[Item]:
+    """The keys of a Secret, or the one that is meant, by reference: its content is nowhere but on the cluster."""
+    for field in ("data", "stringData"):
+        held = config.content.get(field)
+        for key in held if isinstance(held, dict) else ():
+            one = len(start) == 2 and start[0] in ("data", "stringData")
+            steps = to if one and to else (*to, key)
+            if not one or start[1] == key:
+                secret = SecretKey(config.content["metadata"]["name"], key)
+                yield Item(_layer(reference), text_of(steps), steps, (field,), key, secret=secret)
+
+
+def _deployment_items(reference: ConfigReference) -> Iterator[Item]:
+    tree = _tree(reference)
+    variables = get_in(tree, ("spec", "customizedVariables"))
+    for index, each in enumerate(variables if isinstance(variables, list) else ()):
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            path: Path = ("spec", "customizedVariables", index, "value")
+            yield _item(reference, (each["name"],), path, each.get("value", ""), "Replace")
+    for name, path in DEPLOYMENT_VALUES.items():
+        value = get_in(tree, path)
+        if value is not ABSENT and value is not None:
+            yield _item(reference, (name,), path, value, "Replace")
+
+
+def _tree(reference: ConfigReference) -> Any:
+    assert reference.config is not None
+    return reference.config.content
+
+
+def _item(reference: ConfigReference, steps: Steps, path: Path, value: Any, strategy: Strategy) -> Item:
+    collection, index = (path[:-1], path[-1]) if path else ((), "kind")
+    return Item(_layer(reference), text_of(steps), steps, collection, index, value, strategy=strategy)
+
+
+def _layer(reference: ConfigReference) -> Layer:
+    assert reference.config is not None
+    return Layer("config", 0, reference.config, f"place {reference.place}")
+
+
+def _pointer(text: str) -> Steps:
+    try:
+        return parse_path(text) if text not in ("", "/") else ()
+    except PathError:
+        # Said where the definition stands.
+        return ("",)
+
+
+def _steps(text: str) -> Steps:
+    try:
+        return parse_path(text) if text else ()
+    except PathError:
+        return ()
+
+
+def at_place(said: Iterable[Said], place: int, part: str | None = None) -> list[Item]:
+    """What configs of one place say; part is a group's name, or empty for the preset itself."""
+    return [item for reference, item in said if reference.place == place and (part is None or reference.part == part)]

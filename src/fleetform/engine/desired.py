@@ -1,0 +1,350 @@
+"""Inputs: what a plugin is made of, as trees: its values and variables, what they hash to, what its render takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fleetform.engine.bindings.builtin import given
+from fleetform.engine.bindings.compile import Program
+from fleetform.engine.bindings.frames import Frame
+from fleetform.engine.bindings.outputs import Binders
+from fleetform.engine.bindings.templates import Template
+from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.engine.index.layers import Owner
+from fleetform.engine.index.prepare import Prepared
+from fleetform.model.kinds.base import Delivery
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.kinds.preset import Substitution
+from fleetform.model.objects import Ref
+from fleetform.model.results.bindings import Bound, Missing
+from fleetform.model.results.configs import Configs
+from fleetform.model.results.decisions import (
+    ABSENT,
+    Decisions,
+    Item,
+    OptionDecision,
+    PluginDecision,
+    Secret,
+    Shared,
+    Target,
+)
+from fleetform.model.results.rendering import RendererName, RenderInput
+from fleetform.syntax.envsubst import is_name_of_variable
+from fleetform.syntax.hashing import HashHead, input_hash
+from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
+from fleetform.syntax.trees import copied, kinds_in
+
+_NO_SUBSTITUTION = Substitution()
+
+
+def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
+    """The values as the renderer gets them, secrets still inside; never print this."""
+    tree: dict[str, Any] = {}
+    for decision in options.values():
+        if decision.value is ABSENT:
+            continue
+        value, steps = decision.value, decision.slot.steps
+        try:
+            # A copy: a deeper option may be put into this one's value.
+            set_in_tree(tree, steps, copied(value) if isinstance(value, (dict, list)) else value)
+        except PathError:
+            # Options that overlap are an error of their definition; the first of the two stays.
+            continue
+    return tree
+
+
+def has_secret(value: Any) -> bool:
+    return Secret in kinds_in(value, Secret)
+
+
+def with_placeholders(value: Any) -> Any:
+    """A value as it may be rendered, kept and shown: each secret by a text that tells where it comes from (S5)."""
+    if isinstance(value, Secret):
+        return f"<secret {value.ref.name}/{value.ref.key}>" if value.ref is not None else "<secret>"
+    if isinstance(value, dict):
+        return {key: with_placeholders(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [with_placeholders(each) for each in value]
+    return value
+
+
+def renderer_of(spec: PluginDefinitionSpec) -> RendererName | None:
+    """What renders a definition; None where it names nothing to render."""
+    source = spec.source
+    if source is None:
+        return None
+    if source.helm is not None:
+        return "helm"
+    if source.kustomize is not None:
+        return "kustomize"
+    return "manifests" if source.manifests is not None else None
+
+
+class _Fixed(NamedTuple):
+    """What many plugins are made of in common; unknown says that a part of it is not known."""
+
+    parts: dict[str, Any]
+    head: HashHead
+    unknown: bool
+
+
+class _Base(NamedTuple):
+    """The values that plugins share, and the names of all their options."""
+
+    tree: dict[str, Any]
+    names: frozenset[str]
+
+
+class _Written(NamedTuple):
+    """What people wrote for an option, and the names in it."""
+
+    texts: list[list[Any]]
+    names: set[str]
+
+
+class Inputs:
+    """What the plugins of one pass are made of."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._prepared: Prepared = decisions.memory
+        self._binders = Binders(self._prepared)
+        self._bases: dict[Shared, _Base | None] = {}
+        self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
+
+    def values(self, plugin: PluginDecision) -> dict[str, Any]:
+        """The values as the renderer gets them, secrets still inside; never print this, and never change it.
+
+        What plugins share is built once; a plugin's own options are laid over it.
+        """
+        base = self._base(plugin.shared)
+        if base is None:
+            return values_tree(plugin.options)
+        tree: Any = base.tree
+        for decision in plugin.own:
+            absent = decision.value is ABSENT
+            if decision.name not in base.names or (absent and get_in(tree, decision.slot.steps) is not ABSENT):
+                return values_tree(plugin.options)
+            if not absent:
+                try:
+                    tree = with_value(tree, decision.slot.steps, decision.value)
+                except PathError:
+                    return values_tree(plugin.options)
+        whole: dict[str, Any] = tree
+        return whole
+
+    def _base(self, shared: Shared) -> _Base | None:
+        """The values that plugins share; None where an option lies inside another, so that their order counts."""
+        if shared not in self._bases:
+            forms = sorted(normal_form(each.slot.steps) for each in shared.options)
+            nested = any(later[: len(form)] == form for form, later in pairwise(forms))
+            options = {each.slot.name: each.decision for each in shared.options if each.decision is not None}
+            names = frozenset(each.slot.name for each in shared.options)
+            self._bases[shared] = None if nested else _Base(values_tree(options), names)
+        return self._bases[shared]
+
+    def bound(self, plugin: PluginDecision) -> list[Bound]:
+        """A plugin's bindings, in the order in which they are written."""
+        binder = self._binders.of(self._owner(plugin))
+        return list(binder.bound(plugin.cluster, plugin.name)) if binder is not None else []
+
+    def substituted(self, plugin: PluginDecision) -> dict[str, Any]:
+        """The variables that a plugin's owner names; one that stands for nothing is left out."""
+        owner = self._owner(plugin)
+        binder = self._binders.of(owner)
+        if binder is None:
+            return owner.substitute
+        return dict(_filled_in(binder.program, binder.frame(plugin.cluster, plugin.name)))
+
+    def written_substitute(self, plugin: PluginDecision) -> dict[str, Any]:
+        """The variables as they are written, mentions and all."""
+        program = self._owner(plugin).program
+        return {each.name: each.written for each in program.variables} if program is not None else {}
+
+    def variables(self, plugin: PluginDecision) -> dict[str, Any]:
+        """All variables: scalar options that bear the name of one, and above them what the owner names (S39)."""
+        by_name = {
+            decision.name: decision.value
+            for decision in plugin.options.values()
+            if is_name_of_variable(decision.name)
+            and decision.value is not ABSENT
+            and (isinstance(decision.value, Secret) or not isinstance(decision.value, (dict, list, tuple)))
+        }
+        return {**by_name, **self.substituted(plugin)}
+
+    def mentions(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
+        """The names that an item mentions, as this plugin reads it."""
+        template = self._template(plugin, item)
+        return template.names if template is not None else ()
+
+    def mentioned_by(self, plugin: PluginDecision, name: str) -> list[str]:
+        """The names that a binding of a plugin mentions."""
+        program = self._owner(plugin).program
+        step = next((each for each in program.steps if each.name == name), None) if program is not None else None
+        return list(step.template.names) if step is not None else []
+
+    def producers(self, plugin: PluginDecision) -> list[tuple[str, str | None]]:
+        """The definitions whose outputs a plugin reads, and the plugins on its cluster that offer them."""
+        program = self._owner(plugin).program
+        found: list[tuple[str, str | None]] = []
+        for definition in program.producers if program is not None else ():
+            there = self._binders.producers(plugin.cluster, definition)
+            found += [(definition, name) for _, name in there] or [(definition, None)]
+        return found
+
+    def parts(self, plugin: PluginDecision) -> dict[str, Any]:
+        """What a plugin is made of beside its values."""
+        parts = dict(self._fixed(plugin).parts)
+        parts["downstream"] = downstream = self._downstream(plugin)
+        on_cluster = downstream["variables"] if downstream is not None else {}
+        variables = self.substituted(plugin) if plugin.target.owner.spec.substitute else {}
+        parts["substitute"] = {name: each for name, each in variables.items() if name not in on_cluster}
+        return parts
+
+    def hash(self, plugin: PluginDecision) -> str | None:
+        """The inputHash of a plugin; None where a part of it is not known (B18)."""
+        fixed = self._fixed(plugin)
+        if fixed.unknown or any(each.gate != "downstream" for each in plugin.missing):
+            return None
+        if not plugin.target.owner.spec.substitute and not self._may_read_cluster(plugin):
+            values = self.values(plugin)
+            kinds = kinds_in(values, Secret)
+            return None if Secret in kinds else fixed.head.with_last("values", values, float in kinds)
+        parts = self.parts(plugin)
+        made_there = parts["downstream"]["options"] if parts["downstream"] is not None else {}
+        values = values_tree({name: each for name, each in plugin.options.items() if name not in made_there})
+        whole = {**parts, "values": values}
+        return None if has_secret(whole) else input_hash(whole)
+
+    def _fixed(self, plugin: PluginDecision) -> _Fixed:
+        """What all plugins of an owner have in common that have the same revision and configs."""
+        key = (plugin.target, plugin.configs)
+        found = self._fixed_parts.get(key)
+        if found is None:
+            found = self._fixed_parts[key] = _fixed(plugin, self.delivery(plugin))
+        return found
+
+    def delivery(self, plugin: PluginDecision) -> Delivery | None:
+        """How a plugin is delivered: as its owner says, else its organization."""
+        written: Delivery | None = plugin.target.owner.spec.delivery
+        if written is not None:
+            return written
+        name = plugin.organization
+        organization = self._prepared.snapshot.organizations.get(Ref("Organization", name, name))
+        return organization.spec.default_delivery if organization is not None else None
+
+    def _may_read_cluster(self, plugin: PluginDecision) -> bool:
+        owner = self._owner(plugin)
+        return owner.program is not None and self._binders.may_read_cluster(owner)
+
+    def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
+        """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
+        binder = self._binders.of(self._owner(plugin))
+        if binder is None or not self._may_read_cluster(plugin):
+            return None
+        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
+        if not of_cluster:
+            return None
+        program, frame = binder.program, binder.frame(plugin.cluster, plugin.name)
+        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
+        variables = [each for each in program.variables if _reads(each.template, of_cluster)]
+        mentioned = {name for each in variables if each.template is not None for name in each.template.names}
+        mentioned |= {name for written in options.values() if written is not None for name in written.names}
+        mentioned |= {name for each in program.steps if each.name in of_cluster for name in each.template.names}
+        return {
+            "options": {name: written.texts for name, written in options.items() if written is not None},
+            "variables": {each.name: each.written for each in variables},
+            "bindings": {name: _tree(program.written[name].binding) for name in sorted(of_cluster)},
+            # What is known of the names in them: another value there is another input.
+            "names": dict(_known_values(program, frame, mentioned - of_cluster)),
+        }
+
+    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> _Written | None:
+        """What is written for an option, where a value of the cluster is in it."""
+        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
+        templates = [self._template(plugin, item) for item in items]
+        if not any(_reads(each, of_cluster) for each in templates):
+            return None
+        texts = [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
+        return _Written(texts, {name for each in templates if each is not None for name in each.names})
+
+    def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
+        binder = self._binders.of(self._owner(plugin))
+        return binder.template(item) if binder is not None else None
+
+    def _owner(self, plugin: PluginDecision) -> Owner:
+        return self._prepared.owners[plugin.target.owner]
+
+    # ---- Rendering
+
+    def render_input(self, plugin: PluginDecision) -> RenderInput | None:
+        """What a plugin's render takes; None where there is nothing to render."""
+        revision = plugin.target.revision
+        renderer = renderer_of(revision.object.spec) if revision is not None else None
+        if revision is None or renderer is None:
+            return None
+        substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
+        by_helm = renderer == "helm"
+        variables = self.variables(plugin) if not by_helm else {}
+        return RenderInput(
+            revision.object,
+            renderer,
+            with_placeholders(self.values(plugin)) if by_helm else {},
+            with_placeholders(variables),
+            plugin.target.release_name,
+            plugin.target.release_namespace,
+            tuple((*each.identity, each.spec_hash) for each in plugin.configs.effective),
+            substitution.strict,
+            substitution.only == "Declared",
+            self._unset(plugin, variables) if not by_helm else (),
+        )
+
+    def _unset(self, plugin: PluginDecision, variables: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of variables that a definition or an owner declares, and that have no value here."""
+        declared = plugin.options.keys() | self.written_substitute(plugin).keys()
+        return tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each)))
+
+    def holds_secrets(self, plugin: PluginDecision) -> list[str]:
+        """The options and variables whose values are secret."""
+        options = [name for name, each in plugin.options.items() if has_secret(each.value)]
+        return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _fixed(plugin: PluginDecision, delivery: Delivery | None) -> _Fixed:
+    target = plugin.target
+    parts: dict[str, Any] = {"releaseName": target.release_name, "releaseNamespace": target.release_namespace}
+    if target.revision is not None:
+        parts["revision"] = {"definition": target.definition, "version": target.revision.version}
+        parts["source"] = _tree(target.revision.object.spec.source)
+    parts["configs"] = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
+    parts["delivery"] = _tree(delivery)
+    parts["substitution"] = _tree(getattr(target.owner.spec, "substitution", None)) or None
+    unknown = target.revision is None or any(each.spec_hash == UNKNOWN_HASH for each in plugin.configs.effective)
+    return _Fixed(parts, HashHead(parts), unknown)
+
+
+def _known_values(program: Program, frame: Frame, names: set[str]) -> Iterator[tuple[str, Any]]:
+    bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
+    for name in sorted(names):
+        known = given(name) if name not in bound else None
+        value = bound.get(name, Missing("", "")) if known is None else known.make(frame)
+        if value.__class__ is not Missing:
+            yield name, value
+
+
+def _filled_in(program: Program, frame: Frame) -> Iterator[tuple[str, Any]]:
+    for each in program.variables:
+        value = each.template.make(frame) if each.template is not None else each.written
+        if value.__class__ is not Missing:
+            yield each.name, value
+
+
+def _reads(template: Template | None, names: set[str]) -> bool:
+    return template is not None and not names.isdisjoint(template.names)
+
+
+def _tree(record: Any) -> Any:
+    return msgspec.to_builtins(record) if record is not None else None

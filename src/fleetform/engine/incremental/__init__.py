@@ -1,0 +1,1 @@
+"""What changed since the last pass, and which plugins that can reach."""

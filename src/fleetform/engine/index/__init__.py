@@ -1,0 +1,1 @@
+"""A snapshot indexed: what owners and overrides say, which clusters they reach, and who claims what."""

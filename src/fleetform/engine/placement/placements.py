@@ -1,0 +1,150 @@
+"""Placements of a snapshot: what each chooses, found when it is asked for, and once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
+from fleetform.engine.placement.pool import ClusterPool, Sets
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.kinds.placement import PlacementSpec
+from fleetform.model.objects import Object, Ref
+from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.times import parse_time
+
+Cluster = Object[ClusterSpec]
+# Kinds that decide what placements choose.
+KINDS = ("Placement", "ManagedClusterSet", "ManagedClusterSetBinding", "AddOnPlacementScore")
+
+
+class Placements:
+    """What the placements of all organizations choose."""
+
+    def __init__(self, snapshot: Snapshot, clusters: Mapping[str, list[Cluster]]) -> None:
+        self._snapshot, self._clusters = snapshot, clusters
+        self._choices: dict[Ref, Choice] = {}
+        self._placed: dict[Ref, Placed] = {}
+        self._members: dict[Ref, frozenset[Cluster]] = {}
+        self._pools: dict[str, ClusterPool] = {}
+
+    @cached_property
+    def objects(self) -> dict[Ref, Object[PlacementSpec]]:
+        return {ref: each for ref, each in self._snapshot.others.items() if isinstance(each.spec, PlacementSpec)}
+
+    def placed(self, ref: Ref) -> Placed | None:
+        """What a placement chooses; None where there is none of that name."""
+        if ref not in self._placed:
+            object_ = self.objects.get(ref)
+            if object_ is None:
+                return None
+            placed = place(self._choice(ref))
+            self._placed[ref] = replace(placed, look_again_at=self._look_again(object_, placed))
+        return self._placed[ref]
+
+    def chosen(self, organization: str, name: str) -> tuple[Cluster, ...]:
+        """The clusters that a placement of an organization chooses, by name."""
+        placed = self.placed(Ref("Placement", organization, name))
+        return placed.chosen if placed is not None else ()
+
+    def _look_again(self, placement: Object[PlacementSpec], placed: Placed) -> datetime | None:
+        """When what a placement chooses may change by itself: a toleration ends, or a score that counts."""
+        ends = [placed.look_again_at] if placed.look_again_at is not None else []
+        if placement.spec.prioritizers is not None:
+            times = [
+                _time(each.spec.valid_until) for each in self._others("AddOnPlacementScore", placement.ref.organization)
+            ]
+            ends += [each for each in times if each is not None and each > self._snapshot.at]
+        return min(ends, default=None)
+
+    def members(self, organization: str, name: str) -> frozenset[Cluster]:
+        """The same, to look a cluster up among them."""
+        ref = Ref("Placement", organization, name)
+        found = self._members.get(ref)
+        if found is None:
+            found = self._members[ref] = frozenset(self.chosen(organization, name))
+        return found
+
+    def why_not(self, ref: Ref, cluster: str) -> str | None:
+        """Why a placement does not choose a cluster, in words; None where it does."""
+        return why_not(self._choice(ref), cluster)
+
+    def why_not_others(self, ref: Ref) -> dict[str, str]:
+        """Why a placement does not choose each of the clusters that it does not."""
+        return why_not_others(self._choice(ref))
+
+    def _choice(self, ref: Ref) -> Choice:
+        """The choice of a placement, which what it chooses and why not share."""
+        if ref not in self._choices:
+            placement = self.objects[ref]
+            self._choices[ref] = Choice(
+                placement.spec,
+                self._pool(ref.organization),
+                at=self._snapshot.at,
+                sets=self._sets(placement),
+                earlier=self._snapshot.selected.get(ref, frozenset()),
+                load=self._load(ref),
+            )
+        return self._choices[ref]
+
+    def _load(self, ref: Ref) -> Counter[str]:
+        """How many other placements had chosen a cluster before: what they choose now would depend on their order."""
+        return self._loads.get(ref.organization, Counter()) - Counter(self._snapshot.selected.get(ref, ()))
+
+    @cached_property
+    def _loads(self) -> dict[str, Counter[str]]:
+        loads: dict[str, Counter[str]] = {}
+        for ref, chosen in self._snapshot.selected.items():
+            if ref in self.objects:
+                loads.setdefault(ref.organization, Counter()).update(chosen)
+        return loads
+
+    def _sets(self, placement: Object[PlacementSpec]) -> Sets | None:
+        """Sets of Open Cluster Management, and there the ones that are bound to the placement's namespace."""
+        organization = placement.ref.organization
+        declared = {each.ref.name: each.spec for each in self._others("ManagedClusterSet", organization)}
+        if placement.dialect != "ocm":
+            return Sets(declared) if declared or placement.spec.cluster_sets else None
+        namespace = placement.ref.name.partition("/")[0]
+        bindings = self._others("ManagedClusterSetBinding", organization)
+        return Sets(declared, {each.spec.cluster_set for each in bindings if each.spec.namespace == namespace})
+
+    def _pool(self, organization: str) -> ClusterPool:
+        if organization not in self._pools:
+            self._pools[organization] = ClusterPool(self._clusters.get(organization, ()), self._scores(organization))
+        return self._pools[organization]
+
+    def _scores(self, organization: str) -> dict[tuple[str, str, str], int]:
+        scores = {}
+        for each in self._others("AddOnPlacementScore", organization):
+            if not self._has_expired(each.spec.valid_until):
+                for name, score in each.spec.scores.items():
+                    scores[each.spec.cluster, each.spec.resource, name] = score
+        return scores
+
+    def _has_expired(self, until: str | None) -> bool:
+        end = _time(until)
+        return end is not None and end < self._snapshot.at
+
+    def _others(self, kind: str, organization: str) -> list[Object[Any]]:
+        return self._by_kind.get((kind, organization), [])
+
+    @cached_property
+    def _by_kind(self) -> dict[tuple[str, str], list[Object[Any]]]:
+        found: dict[tuple[str, str], list[Object[Any]]] = {}
+        for ref, each in self._snapshot.others.items():
+            if ref.kind in KINDS and each.spec is not None:
+                found.setdefault((ref.kind, ref.organization), []).append(each)
+        return found
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""The other direction: what decisions say about overrides, progress and changes."""

@@ -1,0 +1,183 @@
+"""Against: what a change of definitions owes its users (R2-10), from the definitions before it and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from fleetform.engine.options.rules import must_be_set
+from fleetform.engine.versions.migrations import Form, Migrations, migrations_to
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.objects import At, Object
+from fleetform.model.results.decisions import Revision
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.snapshot import VersionKey
+from fleetform.syntax.hashing import content_hash
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.versions import parse_version
+
+Name = tuple[str, str]
+Versions = Mapping[str, Revision]
+FOR_PEOPLE = ("displayName", "description", "icon", "docsURL", "docMarkDownUrl")
+
+
+# There a definition has no versions of its own: it is what an add-on or a module says now.
+_UNVERSIONED = ("ocm", "fleeet")
+
+
+def compare_definitions(
+    before: Mapping[Name, Versions], after: Mapping[Name, Versions], rendering_anew: Collection[VersionKey] = ()
+) -> Iterator[Diagnostic]:
+    """What is wrong with a change of definitions, in the order of their names.
+
+    rendering_anew are the versions whose definition may say the same, and whose source holds other bytes.
+    """
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        if old is None:
+            continue
+        if new is None:
+            yield _vanished(old[max(old, key=parse_version)])
+            continue
+        yield from _compare_contents(old, new, rendering_anew)
+        yield from _compare_newest(old, new)
+        yield from _compare_published(old, new)
+
+
+def content_of(object_: Object[PluginDefinitionSpec]) -> str:
+    """A hash of what makes a version what it is: its whole spec as written, less what is for people only (S27).
+
+    How the version is spelt does not count: v1.0.0 is 1.0.0.
+    """
+    written = object_.content if isinstance(object_.content, dict) else msgspec.to_builtins(object_.spec)
+    return content_hash({key: value for key, value in written.items() if key not in (*FOR_PEOPLE, "version")})
+
+
+def _vanished(revision: Revision) -> Diagnostic:
+    ref = revision.object.ref
+    message = f"the definition {ref.name} is gone"
+    return Diagnostic("vanished-definition", message, "keep it while anyone uses it", "warning", ref)
+
+
+def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[VersionKey]) -> Iterator[Diagnostic]:
+    for version in sorted(new, key=parse_version):
+        # Builds of one version are one version: what differs between them has no number of its own.
+        same = version if version in old else next((each for each in old if _equal(each, version)), None)
+        if same is None:
+            continue
+        one, other = old[same], new[version]
+        hint = f"raise spec.version above {max(old, key=parse_version)}"
+        if other.object.dialect in _UNVERSIONED:
+            continue
+        if content_of(one.object) != content_of(other.object):
+            message = f"{other.object.ref.name} {version} changed, and its version did not"
+            yield _error("changed-without-bump", message, hint, other, "spec", "version")
+        elif (other.object.ref, version) in rendering_anew:
+            message = f"what {other.object.ref.name} {version} renders changed, and its version did not"
+            yield _error("changed-without-bump", message, hint, other, "spec", "source")
+
+
+def _equal(one: str, other: str) -> bool:
+    return parse_version(one) == parse_version(other)
+
+
+def _compare_newest(old: Versions, new: Versions) -> Iterator[Diagnostic]:
+    low, high = max(old, key=parse_version), max(new, key=parse_version)
+    if new[high].object.dialect in _UNVERSIONED:
+        return
+    if parse_version(high) < parse_version(low):
+        message = f"{new[high].object.ref.name} went down from {low} to {high}"
+        yield _error("version-went-down", message, f"raise it above {low}", new[high], "spec", "version")
+
+
+def _compare_published(old: Versions, new: Versions) -> Iterator[Diagnostic]:
+    """Every version that is new against the one it follows, as long as that is of the same major version."""
+    known = {**old, **new}
+    for version in sorted(new.keys() - old.keys(), key=parse_version):
+        before = _predecessor(version, known)
+        if before is not None and parse_version(before).major == parse_version(version).major:
+            yield from _Comparison.of(known[before], new[version]).findings()
+
+
+def _predecessor(version: str, known: Versions) -> str | None:
+    """The version that one follows; a release follows a release, whatever candidates there were."""
+    this = parse_version(version)
+    lower = [each for each in known if parse_version(each) < this]
+    if not this.prerelease:
+        lower = [each for each in lower if not parse_version(each).prerelease]
+    return max(lower, key=parse_version, default=None)
+
+
+class _Comparison(NamedTuple):
+    """Two versions of one major, in which nobody's values may stop working."""
+
+    what: str
+    new: Revision
+    old_options: dict[Form, Option]
+    migrations: Migrations
+    required: set[Form]
+
+    @classmethod
+    def of(cls, one: Revision, other: Revision) -> _Comparison:
+        what = f"{other.object.ref.name} {one.version} → {other.version}"
+        return cls(what, other, one.forms, migrations_to([other]), set(_required(other)))
+
+    def findings(self) -> Iterator[Diagnostic]:
+        places = {option.name: index for index, option in reversed(list(enumerate(self.new.object.spec.options or [])))}
+        arrived: set[Form] = set()
+        for form, option in self.old_options.items():
+            target = self._target(form)
+            now = self.new.forms.get(target) if target is not None else None
+            if now is not None and target is not None:
+                arrived.add(target)
+                retyped = any(name in (form, target) for name, _ in self.migrations.retypes)
+                yield from self._compare(option, now, places[now.name], retyped, target in self.required)
+            elif target is not None:
+                hint = "bump the major version, or say in changes.migrations what becomes of it"
+                message = f"{self.what} removes the option {option.name}"
+                yield _error("option-removed", message, hint, self.new, "spec", "options")
+        for form, option in self.new.forms.items():
+            if form not in arrived and form not in self.required and must_be_set(option):
+                message = f"{self.what} adds the required option {option.name}"
+                hint = "give it a default, bump the major version, or add a require migration"
+                yield _error("option-required", message, hint, self.new, "spec", "options", places[option.name])
+
+    def _target(self, form: Form) -> Form | None:
+        """Where an option is now: None where a migration removes it. What the new version declares stays."""
+        if form in self.new.forms:
+            return form
+        steps = self.migrations.moved(form)
+        return normal_form(steps) if steps is not None else None
+
+    def _compare(self, old: Option, new: Option, index: int, retyped: bool, required: bool) -> Iterator[Diagnostic]:
+        path = ("spec", "options", index)
+        if old.type != new.type and not retyped:
+            message = f"{self.what} makes {new.name} a {new.type} option; it was a {old.type} option"
+            hint = "bump the major version, or add a retype migration"
+            yield _error("option-retyped", message, hint, self.new, *path, "type")
+        if must_be_set(new) and not must_be_set(old) and not required:
+            message = f"{self.what} makes the option {new.name} required"
+            hint = "give it a default, bump the major version, or add a require migration"
+            yield _error("option-required", message, hint, self.new, *path)
+        if old.required and not new.required:
+            message = f"{self.what} no longer requires the option {new.name}"
+            yield _error("requirement-lost", message, "bump the major version", self.new, *path)
+
+
+def _required(revision: Revision) -> Iterator[Form]:
+    """Options that a migration says must now be set."""
+    changes = revision.object.spec.changes
+    for step in (changes.migrations if changes is not None else None) or []:
+        try:
+            if step.require is not None:
+                yield normal_form(parse_path(step.require.name))
+        except PathError:
+            # Said where the migration stands.
+            continue
+
+
+def _error(code: str, message: str, hint: str, revision: Revision, *path: str | int) -> Diagnostic:
+    at: At = revision.object.at(*path)
+    return Diagnostic(code, message, hint, "error", revision.object.ref, at)

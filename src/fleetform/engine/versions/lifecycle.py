@@ -1,0 +1,133 @@
+"""Lifecycle: what policies say about time, and the times of one upgrade.
+
+The platform's policy sets ceilings; an organization chooses below them, and what it chooses above is clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
+from fleetform.model.results.decisions import Revision
+from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.times import parse_duration, parse_time
+
+ANNOUNCED = "fleetform.dev/announced"
+# Durations an organization may choose, by attribute and written name; the platform's is the longest it may choose.
+REVISION_HISTORY = 10
+DURATIONS = {
+    "notice": "notice",
+    "grace": "grace",
+    "force_after": "forceAfter",
+    "max_soak": "maxSoak",
+    "max_stage_wait": "maxStageWait",
+}
+
+
+class Lifecycle(NamedTuple):
+    """The durations in force for an organization; None where nobody gives one."""
+
+    notice: timedelta = timedelta(0)
+    grace: timedelta | None = None
+    force_after: timedelta | None = None
+    max_soak: timedelta | None = None
+    max_stage_wait: timedelta | None = None
+    revision_history: int = REVISION_HISTORY
+
+
+class UpgradeTimes(NamedTuple):
+    """When an upgrade was announced, when it may start, until when it may wait, and when it is forced."""
+
+    announced: datetime
+    not_before: datetime
+    grace_until: datetime | None = None
+    forced: datetime | None = None
+
+
+def lifecycle_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None) -> Lifecycle:
+    """An organization's choices, clamped to the platform's ceilings."""
+    durations: dict[str, Any] = {}
+    limits = [each.revision_history for each in (platform, own) if each is not None]
+    given_limits = [each for each in limits if each is not None]
+    if given_limits:
+        durations["revision_history"] = min(given_limits)
+    for attribute in DURATIONS:
+        ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
+        given = [each for each in (ceiling, choice) if each is not None]
+        if given:
+            durations[attribute] = min(given)
+    return Lifecycle(**durations)
+
+
+def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> Iterator[tuple[str, str]]:
+    """The fields in which an organization chooses more than the platform allows, with the ceiling as written."""
+    for attribute, written in DURATIONS.items():
+        ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
+        if ceiling is not None and choice is not None and choice > ceiling:
+            yield written, str(getattr(platform, attribute))
+    limit = platform.revision_history if platform is not None else None
+    if limit is not None and own.revision_history is not None and own.revision_history > limit:
+        yield "revisionHistory", str(limit)
+
+
+def _duration(policy: LifecyclePolicySpec | None, attribute: str) -> timedelta | None:
+    text = getattr(policy, attribute, None)
+    try:
+        return parse_duration(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def upgrade_times(
+    lifecycle: Lifecycle, passed: Iterable[Revision], wanted: Revision, snapshot: Snapshot
+) -> UpgradeTimes:
+    """The times of an upgrade to a revision; grace and force concern versions that break on the way."""
+    announced = announced_at(wanted, snapshot)
+    breaking = [each for each in passed if each.object.spec.changes is not None and each.object.spec.changes.breaking]
+    not_before = later(announced, lifecycle.notice)
+    if not breaking:
+        return UpgradeTimes(announced, not_before)
+    since = min(announced_at(each, snapshot) for each in breaking)
+    longest = max([lifecycle.grace or timedelta(0), *(_own_grace(each) for each in breaking)])
+    grace_until = later(since, longest) if longest else None
+    # Forced only where the policy has forceAfter, and never before the grace is over.
+    forced = later(since, lifecycle.force_after) if lifecycle.force_after is not None else None
+    return UpgradeTimes(
+        announced, not_before, grace_until, max(forced, grace_until) if forced and grace_until else forced
+    )
+
+
+def later(time: datetime, by: timedelta) -> datetime:
+    """A time after another; beyond the last that there is, that one."""
+    try:
+        return time + by
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC, microsecond=0)
+
+
+def _own_grace(revision: Revision) -> timedelta:
+    """A version may lengthen the policy's grace."""
+    changes = revision.object.spec.changes
+    try:
+        return parse_duration(changes.grace) if changes is not None and changes.grace is not None else timedelta(0)
+    except ValueError:
+        return timedelta(0)
+
+
+def announced_at(revision: Revision, snapshot: Snapshot) -> datetime:
+    """When a revision was announced: now, where nobody said when."""
+    return known_announcement(revision, snapshot) or snapshot.at
+
+
+def known_announcement(revision: Revision, snapshot: Snapshot) -> datetime | None:
+    """When a revision was announced, as its annotation says, or the stamp of an earlier pass."""
+    stamp = (revision.object.metadata.annotations or {}).get(ANNOUNCED)
+    try:
+        if stamp is not None:
+            return parse_time(stamp)
+    except ValueError:
+        # Said where the definition stands.
+        pass
+    return snapshot.announced.get((revision.object.ref, revision.version))

@@ -1,0 +1,519 @@
+"""The simple resolver: every plugin, every override, every option, one after the other, as the rules say it.
+
+It shares no code with the engine's stages and keeps nothing between two plugins. Property tests hold the engine equal
+to it, and the bench measures how much faster the engine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors, LabelRequirement, LabelSelector, OptionValue
+from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.kinds.preset import DefinitionRef, OverrideItem
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import ABSENT, PluginKey, Secret, Steps
+from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.cel import context_of, evaluate
+from fleetform.syntax.names import generated_name
+from fleetform.syntax.option_paths import parse_path, text_of
+from fleetform.syntax.times import parse_time
+from fleetform.syntax.versions import parse_version
+
+Cluster = Object[ClusterSpec]
+Definition = Object[PluginDefinitionSpec]
+Form = tuple[str, ...]
+
+
+class Voice(NamedTuple):
+    """Who says something, and with which words."""
+
+    layer: str
+    object: str
+    text: str
+
+
+class Said(NamedTuple):
+    """One thing that one layer says about one path."""
+
+    voice: Voice
+    written: OptionValue | OverrideItem
+
+    @property
+    def strategy(self) -> str:
+        return getattr(self.written, "strategy", None) or "Replace"
+
+
+class Misfit(ValueError):  # noqa: N818 - it is not an error of the program
+    """A path that leads nowhere in a value."""
+
+
+class PartAnswer(NamedTuple):
+    """Who decides a path inside an option's value, and who spoke of it before, from specific to generic."""
+
+    winner: Voice
+    hidden: tuple[Voice, ...]
+
+
+@dataclass
+class OptionAnswer:
+    """What becomes of one option. stumbled says that something that counts could not be applied."""
+
+    value: Any = ABSENT
+    winner: Voice | None = None
+    hidden: tuple[Voice, ...] = ()
+    parts: dict[Form, PartAnswer] = field(default_factory=dict)
+    removed_by: Voice | None = None
+    stumbled: bool = False
+
+
+@dataclass
+class PluginAnswer:
+    """What one plugin gets; version is None where no revision fits."""
+
+    version: str | None
+    options: dict[str, OptionAnswer]
+
+
+def resolve_simply(snapshot: Snapshot, clusters: Iterable[Cluster] | None = None) -> dict[PluginKey, PluginAnswer]:
+    """What every plugin gets, on all clusters or on some of them."""
+    chosen = list(snapshot.clusters.values() if clusters is None else clusters)
+    answers: dict[PluginKey, PluginAnswer] = {}
+    releases = set()
+    for owner in owners_by_age(snapshot):
+        blocks, names = blocks_by_cluster(owner), release_of(snapshot, owner)
+        for cluster in chosen:
+            release = (cluster.ref, *names)
+            key = (cluster.ref.organization, cluster.ref.name, plugin_name(owner, cluster))
+            if not wants(owner, cluster) or release in releases or key in answers:
+                continue
+            releases.add(release)
+            answers[key] = resolve_plugin(snapshot, owner, cluster, blocks.get(cluster.ref.name, []))
+    return answers
+
+
+def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blocks: list[OptionValue]) -> PluginAnswer:
+    definition = definition_for(snapshot, owner)
+    if definition is None:
+        return PluginAnswer(None, {})
+    version = str(parse_version(definition.spec.version))
+    declared = {form_of(option.name): option for option in definition.spec.options or []}
+    entries: dict[str, list[tuple[Said, Steps]]] = {option.name: [] for option in declared.values()}
+    for said, passes_undeclared in everything_said(snapshot, owner, cluster, definition, blocks):
+        name, inside = option_spoken_of(said.voice.text, declared)
+        if name is not None:
+            entries[name].append((said, inside))
+        elif passes_undeclared:
+            entries.setdefault(text_of(parse_path(said.voice.text)), []).append((said, ()))
+    context = (cluster, definition_name(owner)[0], version)
+    types = {option.name: option.type for option in declared.values()}
+    return PluginAnswer(version, {name: answer(types.get(name), each, context) for name, each in entries.items()})
+
+
+# ---- Owners: which plugins there are
+
+
+def owners_by_age(snapshot: Snapshot) -> list[Object[Any]]:
+    """Presets and hand-made plugins; of two that claim one release or one name, the older keeps it (B23)."""
+    by_hand = [each for each in snapshot.plugins.values() if each.spec.preset_ref is None]
+    owners: list[Object[Any]] = [*snapshot.presets.values(), *by_hand]
+    return sorted(owners, key=lambda each: (*age(each), each.ref.kind == "Plugin", each.ref.name))
+
+
+def age(object_: Object[Any]) -> tuple[bool, float]:
+    """Sorts the oldest first; without a stamp an object counts as the newest (B7)."""
+    created = object_.created
+    return (True, 0.0) if created is None else (False, created.timestamp())
+
+
+def wants(owner: Object[Any], cluster: Cluster) -> bool:
+    if owner.ref.organization != cluster.ref.organization:
+        return False
+    if owner.ref.kind == "Plugin":
+        return bool(owner.spec.cluster_name == cluster.ref.name)
+    return owner.spec.cluster_selector is not None and selects(owner.spec.cluster_selector, cluster)
+
+
+def plugin_name(owner: Object[Any], cluster: Cluster) -> str:
+    return owner.ref.name if owner.ref.kind == "Plugin" else generated_name(owner.ref.name, cluster.ref.name)
+
+
+def template_of(owner: Object[Any]) -> Any:
+    return owner.spec if owner.ref.kind == "Plugin" else owner.spec.plugin
+
+
+def definition_name(owner: Object[Any]) -> tuple[str, str | None]:
+    """The definition's name, and the version that is asked for."""
+    template = template_of(owner)
+    written = template.plugin_definition
+    if isinstance(written, DefinitionRef):
+        return written.name, written.version or template.plugin_definition_version
+    return written or "", template.plugin_definition_version
+
+
+def release_of(snapshot: Snapshot, owner: Object[Any]) -> tuple[str, str]:
+    """Named after the definition; in Greenhouse after the chart, and in the organization's namespace (S8)."""
+    template, (name, _) = template_of(owner), definition_name(owner)
+    namespace = name
+    if owner.dialect == "greenhouse":
+        definition = definition_for(snapshot, owner)
+        source = definition.spec.source if definition is not None else None
+        name = source.helm.chart if source is not None and source.helm is not None else name
+        namespace = owner.ref.organization
+    return template.release_namespace or namespace, template.release_name or name
+
+
+def definition_for(snapshot: Snapshot, owner: Object[Any]) -> Definition | None:
+    """The exact version, or the newest stable one; an organization's own definition hides the platform's."""
+    name, wanted = definition_name(owner)
+    for organization in (owner.ref.organization, PLATFORM_NAMESPACE):
+        offers = {
+            parse_version(each.spec.version): each
+            for each in snapshot.definitions.values()
+            if (each.ref.organization, each.ref.name) == (organization, name)
+        }
+        if offers:
+            stable = [version for version in offers if not version.prerelease]
+            best = parse_version(wanted) if wanted else max(stable, default=None)
+            return offers.get(best) if best is not None else None
+    return None
+
+
+# ---- Layers: default < preset < groups < per-cluster < instance < overrides (B14)
+
+
+def everything_said(
+    snapshot: Snapshot, owner: Object[Any], cluster: Cluster, definition: Definition, blocks: list[OptionValue]
+) -> Iterator[tuple[Said, bool]]:
+    """All that is said about a plugin, in order of application, and whether it counts where nobody declares it."""
+    passes = owner.dialect == "greenhouse"
+    for option in definition.spec.options or []:
+        if option.default is not UNSET and option.default is not None:
+            yield (
+                Said(Voice("default", definition.ref.name, option.name), OptionValue(option.name, option.default)),
+                False,
+            )
+    own_layer = "instance" if owner.ref.kind == "Plugin" else "preset"
+    for said in said_in(own_layer, owner, values_of(template_of(owner).option_values)):
+        yield said, passes
+    for group in getattr(owner.spec, "groups", None) or []:
+        if group.cluster_selector is not None and selects(group.cluster_selector, cluster):
+            for said in said_in("group", owner, values_of(group.option_values)):
+                yield said, passes
+    for said in said_in("cluster", owner, blocks):
+        yield said, passes
+    for instance in instances_of(snapshot, owner, cluster):
+        for said in said_in("instance", instance, values_of(instance.spec.option_values)):
+            yield said, passes
+    for override in overrides_on(snapshot, definition_name(owner)[0], cluster):
+        for said in said_in("override", override, override.spec.overrides):
+            yield said, override.spec.allow_undeclared
+
+
+def said_in(layer: str, object_: Object[Any], written: Iterable[OptionValue | OverrideItem]) -> Iterator[Said]:
+    for each in written:
+        text = each.path if isinstance(each, OverrideItem) else each.name
+        yield Said(Voice(layer, object_.ref.name, text), each)
+
+
+def values_of(values: list[OptionValue] | dict[str, Any] | None) -> list[OptionValue]:
+    if isinstance(values, dict):
+        return [OptionValue(name, value) for name, value in values.items()]
+    return values or []
+
+
+def blocks_by_cluster(owner: Object[Any]) -> dict[str, list[OptionValue]]:
+    """A preset's values by cluster: all blocks of a cluster, in order (R0-13)."""
+    found: dict[str, list[OptionValue]] = {}
+    if owner.ref.kind == "PluginPreset":
+        for block in [*(owner.spec.cluster_option_overrides or []), *(owner.spec.cluster_overrides or [])]:
+            found.setdefault(block.cluster_name, []).extend(block.overrides)
+    return found
+
+
+def instances_of(snapshot: Snapshot, owner: Object[Any], cluster: Cluster) -> list[Object[Any]]:
+    """The Plugin beside a preset, by the name that the preset generates (B4)."""
+    if owner.ref.kind == "Plugin":
+        return []
+    return [
+        each
+        for each in snapshot.plugins.values()
+        if each.spec.preset_ref is not None
+        and each.spec.preset_ref.name == owner.ref.name
+        and each.ref.organization == owner.ref.organization
+        and each.ref.name == plugin_name(owner, cluster)
+    ]
+
+
+def overrides_on(snapshot: Snapshot, definition: str, cluster: Cluster) -> list[Object[Any]]:
+    """The overrides that reach a plugin: by rank, then the oldest first, then by name (R0-10, R0-11)."""
+    reaching = []
+    for override in snapshot.overrides.values():
+        spec = override.spec
+        if override.ref.organization != cluster.ref.organization:
+            continue
+        if spec.plugin_definition_names and definition not in spec.plugin_definition_names:
+            continue
+        if spec.expires is not None and parse_time(spec.expires) <= snapshot.at:
+            continue
+        if selects(spec.cluster_selector, cluster):
+            reaching.append(override)
+    return sorted(reaching, key=lambda each: (rank(each), *age(each), each.ref.name))
+
+
+def rank(override: Object[Any]) -> int:
+    """1 for neither, 2 for one of cluster and definition, 3 for both (S16)."""
+    spec = override.spec
+    return 1 + names_clusters(spec.cluster_selector) + bool(spec.plugin_definition_names)
+
+
+# ---- Selectors
+
+
+def elements_of(selectors: ClusterSelectors | None) -> list[ClusterSelector]:
+    """Absent, {} and [] are one thing: all clusters (R0-4)."""
+    if isinstance(selectors, ClusterSelector):
+        return [selectors]
+    return selectors or [ClusterSelector()]
+
+
+def selects(selectors: ClusterSelectors | None, cluster: Cluster) -> bool:
+    """A list is a union, and ignoreClusters acts within its own element (R0-3, S17)."""
+    return any(selects_one(each, cluster) for each in elements_of(selectors))
+
+
+def selects_one(selector: ClusterSelector, cluster: Cluster) -> bool:
+    name = cluster.ref.name
+    if name in (selector.ignore_clusters or []):
+        return False
+    if selects_by_nothing(selector):
+        return True
+    return name in (selector.cluster_names or []) or (asks(selector) and labels_match(selector, cluster.labels))
+
+
+def selects_by_nothing(selector: ClusterSelector) -> bool:
+    return not asks(selector) and not selector.cluster_names
+
+
+def names_clusters(selectors: ClusterSelectors | None) -> bool:
+    return not any(selects_by_nothing(each) and not each.ignore_clusters for each in elements_of(selectors))
+
+
+def labels_of(selector: ClusterSelector) -> LabelSelector:
+    return selector if selector.label_selector is None else selector.label_selector
+
+
+def asks(selector: ClusterSelector) -> bool:
+    labels = labels_of(selector)
+    return bool(labels.match_labels or labels.match_expressions)
+
+
+def labels_match(selector: ClusterSelector, labels: dict[str, str]) -> bool:
+    wanted = labels_of(selector)
+    if any(labels.get(key) != value for key, value in (wanted.match_labels or {}).items()):
+        return False
+    return all(expression_holds(each, labels) for each in wanted.match_expressions or [])
+
+
+def expression_holds(expression: LabelRequirement, labels: dict[str, str]) -> bool:
+    present = expression.key in labels
+    if expression.operator == "Exists":
+        return present
+    if expression.operator == "DoesNotExist":
+        return not present
+    among = present and labels[expression.key] in (expression.values or [])
+    return among if expression.operator == "In" else not among
+
+
+# ---- Paths
+
+
+def form_of(text: str) -> Form:
+    """What two spellings of one path have in common."""
+    return tuple(str(step) for step in parse_path(text))
+
+
+def option_spoken_of(text: str, declared: dict[Form, Option]) -> tuple[str | None, Steps]:
+    """The longest declared name wins; the rest is a path inside its value (R0-8)."""
+    steps, form = parse_path(text), form_of(text)
+    best: Form = ()
+    for name in declared:
+        if len(name) > len(best) and form[: len(name)] == name:
+            best = name
+    return (declared[best].name, steps[len(best) :]) if best else (None, ())
+
+
+def found_at(tree: Any, steps: Steps) -> Any:
+    for step in steps:
+        if isinstance(tree, dict):
+            tree = tree.get(str(step), ABSENT)
+        elif isinstance(tree, list) and str(step).isdigit() and int(step) < len(tree):
+            tree = tree[int(step)]
+        else:
+            return ABSENT
+    return tree
+
+
+def put(tree: Any, steps: Steps, value: Any) -> Any:
+    """The tree, changed in place, with the value at the path; the next index of a list appends (S18)."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if tree is ABSENT or tree is None:
+        tree = [] if isinstance(step, int) else {}
+    if isinstance(tree, dict):
+        tree[str(step)] = put(tree.get(str(step), ABSENT), rest, value)
+    elif isinstance(tree, list) and isinstance(step, int) and step <= len(tree):
+        before = tree[step] if step < len(tree) else ABSENT
+        tree[step : step + 1] = [put(before, rest, value)]
+    else:
+        raise Misfit(f"there is no {step} here")
+    return tree
+
+
+def drop(tree: Any, steps: Steps) -> Any:
+    """The tree, changed in place, with nothing at the path."""
+    if found_at(tree, steps) is not ABSENT:
+        holder, step = found_at(tree, steps[:-1]), steps[-1]
+        del holder[str(step) if isinstance(holder, dict) else step]
+    return tree
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Deep for maps, everything else is replaced (S18)."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{key: merged(below.get(key, ABSENT), value) for key, value in above.items()}}
+
+
+def leaves(below: Any, above: Any, form: Form) -> Iterator[Form]:
+    """The paths that a merge sets."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        for key, value in above.items():
+            yield from leaves(below.get(key, ABSENT), value, (*form, key))
+    else:
+        yield form
+
+
+# ---- One option
+
+
+def answer(type_: str | None, entries: list[tuple[Said, Steps]], context: tuple[Cluster, str, str]) -> OptionAnswer:
+    """Everything said about an option, said again one after the other onto a copy."""
+    replay = Replay(type_, lambda said: value_said(said, context))
+    for said, inside in entries:
+        try:
+            replay.hear(said, inside)
+        except ValueError:
+            replay.stumble(said, inside)
+    result = replay.result
+    if type_ == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
+        result.value = Secret(None, result.value)
+    return result
+
+
+def value_said(said: Said, context: tuple[Cluster, str, str]) -> Any:
+    written = said.written
+    if written.value is not UNSET and written.value is not None:
+        return deepcopy(written.value)
+    if written.value_from is not None:
+        return Secret(written.value_from.secret)
+    return evaluate(written.expression or "", context_of(*context))
+
+
+class Heard(NamedTuple):
+    """Something that was said and had an effect; value is ABSENT for a removal."""
+
+    said: Said
+    inside: Steps
+    value: Any
+
+    def speaks_of(self, form: Form) -> bool:
+        own = texts(self.inside)
+        if own[: len(form)] == form:
+            return True
+        if form[: len(own)] != own:
+            return False
+        return self.said.strategy == "Remove" or found_at(self.value, form[len(own) :]) is not ABSENT
+
+
+class Replay:
+    """An option's answer while it is being made."""
+
+    def __init__(self, type_: str | None, value_of: Callable[[Said], Any]) -> None:
+        self.result = OptionAnswer()
+        self._type = type_
+        self._value_of = value_of
+        self._heard: list[Heard] = []
+        self._default: Said | None = None
+
+    def hear(self, said: Said, inside: Steps) -> None:
+        if said.voice.layer == "default":
+            self._default = said
+        if said.strategy == "Remove":
+            self._remove(said, inside)
+            return
+        value, below = self._value_of(said), found_at(self.result.value, inside)
+        merges = said.strategy == "Merge" and isinstance(value, dict) and isinstance(below, dict)
+        if not inside and not merges:
+            self._replace(said, value)
+            return
+        changed = list(leaves(below, value, texts(inside))) if merges else [texts(inside)]
+        self.result.value = put(self._copy(), inside, merged(below, value) if merges else deepcopy(value))
+        self._claim(Heard(said, inside, value), changed)
+
+    def _copy(self) -> Any:
+        """The value so far, to be changed; a number's meaning in one that is not there follows from the type."""
+        if self.result.value is ABSENT:
+            return {"map": {}, "list": []}.get(self._type or "", ABSENT)
+        return deepcopy(self.result.value)
+
+    def _replace(self, said: Said, value: Any) -> None:
+        self.result = OptionAnswer(deepcopy(value) if value is not ABSENT else ABSENT, said.voice, self._voices(()))
+        self._heard.append(Heard(said, (), value))
+
+    def _claim(self, heard: Heard, changed: list[Form]) -> None:
+        parts = self.result.parts
+        for form in changed:
+            for below in [each for each in parts if each[: len(form)] == form]:
+                del parts[below]
+            parts[form] = PartAnswer(heard.said.voice, self._voices(form))
+        if changed:
+            self._heard.append(heard)
+
+    def _voices(self, form: Form) -> tuple[Voice, ...]:
+        return tuple(each.said.voice for each in reversed(self._heard) if each.speaks_of(form))
+
+    def _remove(self, said: Said, inside: Steps) -> None:
+        """As if no layer but the default had set it (S18)."""
+        default = self._default.written.value if self._default is not None else ABSENT
+        heard = Heard(said, inside, ABSENT)
+        if not inside:
+            winner = self._default.voice if self._default is not None else None
+            hidden = tuple(each for each in self._voices(()) if each != winner)
+            self.result = OptionAnswer(default, winner, hidden, removed_by=said.voice)
+            self._heard.append(heard)
+            return
+        remaining = found_at(default, inside)
+        if remaining is not ABSENT:
+            self.result.value = put(self._copy(), inside, deepcopy(remaining))
+        elif self.result.value is not ABSENT:
+            self.result.value = drop(self._copy(), inside)
+        self._claim(heard, [texts(inside)])
+
+    def stumble(self, said: Said, inside: Steps) -> None:
+        """A whole value that cannot be told is none; a part that cannot be changed stays as it is."""
+        if not inside:
+            self._replace(said, ABSENT)
+        self.result.stumbled = True
+
+
+def texts(steps: Steps) -> Form:
+    return tuple(str(step) for step in steps)

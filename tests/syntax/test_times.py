@@ -1,0 +1,77 @@
+"""Times and durations as manifests write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from fleetform.syntax.times import parse_duration, parse_time, time_text
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2026-11-01T12:00:00Z", "2026-11-01T12:00:00Z"),
+        ("2026-11-01t12:00:00z", "2026-11-01T12:00:00Z"),
+        ("2026-11-01T12:00:00+02:00", "2026-11-01T10:00:00Z"),
+        ("2026-11-01T23:30:00-02:00", "2026-11-02T01:30:00Z"),
+        ("2026-11-01T12:00:00.5Z", "2026-11-01T12:00:00.500000Z"),
+        (" 2026-11-01 12:00Z ", "2026-11-01T12:00:00Z"),
+    ],
+)
+def test_a_time_is_read_and_written_in_utc(text: str, utc: str) -> None:
+    assert time_text(parse_time(text)) == utc
+
+
+def test_a_date_is_its_first_instant_in_utc() -> None:
+    assert parse_time("2026-11-01") == datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-02-30", "2026-13-01", "12:00", "2026-11-01T25:00:00Z"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_time(text)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+def test_a_time_outside_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_time(text)
+
+
+@pytest.mark.parametrize("text", ["2026-W10", "20261101", "2026-11-01T12"])
+def test_only_rfc_3339_and_dates_are_times(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_time(text)
+
+
+def test_times_of_other_zones_are_written_in_utc() -> None:
+    east = timezone(timedelta(hours=5, minutes=30))
+    assert time_text(datetime(2026, 1, 1, 5, 30, tzinfo=east)) == "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("30m", timedelta(minutes=30)),
+        ("24h", timedelta(hours=24)),
+        ("14d", timedelta(days=14)),
+        ("1h30m", timedelta(minutes=90)),
+        ("0s", timedelta()),
+    ],
+)
+def test_a_duration_is_read(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", "1.5h", "1h 30m", "-1h", "5x", "1h!", "1w", "٣s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration(text)
+
+
+def test_a_duration_of_ages_is_refused() -> None:
+    with pytest.raises(ValueError):
+        parse_duration("9999999999999d")
