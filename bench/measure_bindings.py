@@ -14,12 +14,11 @@ from bench.bound import NAMES, bound_fleet
 from bench.calibrate import best_of, calibrate, clock
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
-from fleetform.engine.bindings.outputs import Binders
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
-from fleetform.engine.index.homes import homes
-from fleetform.engine.index.prepare import Prepared
-from fleetform.model.results.decisions import Decisions
+from fleetform.engine.index.index import Index
+from fleetform.engine.index.outputs import Binders
 
 SIZES = (1_000, 10_000)
 PLUGINS = 10
@@ -52,7 +51,7 @@ def measure(clusters: int) -> dict[str, Any]:
         "loop": loop,
         "plain": best_of(3, partial(decide, plain)),
         "bound": best_of(3, partial(decide, bound)),
-        "frames": best_of(3, partial(_frames, Prepared(bound))),
+        "frames": best_of(3, partial(_frames, Index(bound))),
     }
     decisions = decide(open_)
     assert not any(plugin.gates or plugin.missing for plugin in decisions.plugins.values())
@@ -60,14 +59,14 @@ def measure(clusters: int) -> dict[str, Any]:
     return {**measured, "plugins": len(decisions.plugins), "hashes": seconds, "distinct": len(hashes)}
 
 
-def _frames(prepared: Prepared) -> None:
-    """What every name stands for on every cluster, and nothing else."""
-    binders = Binders(prepared)
-    for owner in prepared.owners.values():
-        binder = binders.of(owner)
-        assert binder is not None
-        for cluster, name, _ in homes(prepared, owner):
-            binder.frame(cluster, name)
+def _frames(index: Index) -> None:
+    """The value of every variable on every cluster, and nothing else."""
+    binders = Binders(index)
+    for cluster in index.snapshot.clusters.values():
+        for selected in index.owners_on(cluster):
+            binder = binders.of(selected.owner)
+            assert binder is not None
+            binder.frame(cluster, selected.plugin_on(cluster))
 
 
 def _hashes(decisions: Decisions) -> set[str | None]:

@@ -18,7 +18,7 @@ def rows() -> list[Row]:
     loop = calibrate()
     decisions = decide(snapshot)
     deciding = best_of(3, lambda: decide(snapshot))
-    objects = best_of(2, lambda: list(lint_objects(snapshot)))
+    objects = best_of(2, lambda: list(lint_objects(decisions.index)))
     effects = best_of(2, lambda: list(lint_effects(decisions)))
     return [
         plainly("deciding", deciding, "s", loop),

@@ -17,7 +17,7 @@ from bench.fresh import resident_mb, run_fresh
 from bench.simple import resolve_simply
 from bench.table import Row, at_least, at_most, plainly
 from fleetform.engine.decide import decide
-from fleetform.model.results.decisions import Decisions
+from fleetform.engine.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 
 SIZES = (100, 1_000, 10_000)

@@ -9,8 +9,8 @@ from bench.calibrate import calibrate, clock
 from bench.fleets import Size, make_fleet, with_edited_override
 from bench.table import Row, at_most, plainly
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 
 CLUSTERS = 10_000

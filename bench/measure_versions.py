@@ -19,7 +19,8 @@ from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
 from bench.versions import DEFINITIONS, VERSIONS, admitting, plain_fleet, versioned_fleet, with_revision
 from fleetform.engine.decide import decide
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.engine.decisions import Decisions
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.snapshot import Snapshot
 
 SIZES = (1_000, 10_000)
@@ -76,7 +77,7 @@ def _published(what: str, measured: dict[str, Any], loop: float) -> list[Row]:
 def measure(clusters: int) -> dict[str, Any]:
     size = Size(clusters, plugins=DEFINITIONS)
     plain, gated = plain_fleet(size), versioned_fleet(size)
-    ranged = replace(gated, running={})
+    ranged = replace(gated, states={})
     loop = calibrate()
     decisions = decide(gated)
     return {

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from bench.fleets import ENVIRONMENTS, NOW, REGIONS, TIERS, Size, made, make_override, option_name
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import (
     Changes,
@@ -34,10 +35,11 @@ from fleetform.model.kinds.preset import (
     Upgrades,
 )
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.ranges import parse_range
 from fleetform.syntax.versions import parse_version
+from support.states import states
 
 DEFINITIONS, PACKS, RINGS = 30, 3, ("stable", "latest")
 VERSIONS = [f"{major}.{number // 2}.{number % 2}" for major, count in ((1, 12), (2, 8)) for number in range(count)]
@@ -57,7 +59,7 @@ def versioned_fleet(size: Size) -> Snapshot:
     snapshot = _fleet(size, [_definition(number, at, size) for number in range(DEFINITIONS) for at in revisions])
     rng = random.Random(size.seed)
     running = {key: _running(plugin, rng) for key, plugin in decide(snapshot).plugins.items()}
-    return replace(snapshot, running=running)
+    return replace(snapshot, states=states(running))
 
 
 def plain_fleet(size: Size) -> Snapshot:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fleetform.model.results.decisions import ABSENT, Decisions, Item, OptionDecision, PluginDecision, PluginKey
+from fleetform.engine.decisions import Decisions
+from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, PluginKey
 from fleetform.syntax.option_paths import normal_form
 from support.oracle import Form, Voice
 

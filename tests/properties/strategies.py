@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
+import fleetform.dialects.greenhouse.read as greenhouse
+import fleetform.dialects.ocm.read as ocm
+from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, Metadata, NameRef, OptionValue
 from fleetform.model.kinds.definition import PluginDefinitionSpec
@@ -102,7 +106,16 @@ def an_object(
 ) -> Object[Any]:
     metadata = Metadata(name=name, namespace=organization, labels=labels)
     origin = Origin(f"{kind}-{name}.yaml", 1, 9)
-    return Object(Ref(kind, organization, name), metadata, spec, origin, dialect, created=created)
+    object_ = Object(Ref(kind, organization, name), metadata, spec, origin, created=created)
+    return as_written_in(dialect, object_)
+
+
+CONVENTIONS = {"native": NATIVE, "greenhouse": greenhouse.CONVENTIONS, "ocm": ocm.CONVENTIONS}
+
+
+def as_written_in(dialect: str, object_: Object[Any]) -> Object[Any]:
+    """The object with what its manifests mean in a system."""
+    return replace(object_, dialect=dialect, conventions=CONVENTIONS[dialect])
 
 
 def a_cluster(name: str, labels: dict[str, str], organization: str = ACME) -> Object[ClusterSpec]:

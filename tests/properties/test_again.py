@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.engine.decide import decide
-from fleetform.model.results.decisions import Decisions
+from fleetform.engine.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 from properties.edits import KINDS_OF_EDITS, Edit, is_reached, override_edits, put, taken
 from properties.seen import seen, seen_claims

@@ -69,7 +69,8 @@ def test_bindings_and_options_are_what_a_simple_resolver_says(bindings: list[Bin
     for plugin in decisions.plugins.values():
         simple = Simple(written, plugin.cluster.ref.name, _converted)
         bound = {each.name: each for each in inputs.bound(plugin)}
-        program = decisions.memory.owners[plugin.target.owner].program
+        program = decisions.index.owners[plugin.target.owner].program
+        assert program is not None
         assert bool(program.cycles) == bool(in_circles)
         for name in written:
             if leads_to[name] & in_circles:

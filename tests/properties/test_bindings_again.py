@@ -28,6 +28,7 @@ from fleetform.syntax.yaml_in import read_one
 from properties.edits import put, taken
 from properties.strategies import NOW, an_object, an_override, examples
 from support.bound import everything
+from support.states import states
 
 CLUSTERS = ("c0", "c1", "c2")
 OWNERS = ("web", "ca", "mid")
@@ -140,7 +141,7 @@ def fleets(draw: st.DrawFn) -> Snapshot:
         definitions={(each.ref, each.spec.version): each for each in defined},
         presets={each.ref: each for each in sorted(owned, key=lambda each: each.ref)},
         others={each.ref: each for each in sorted(others, key=lambda each: each.ref)},
-        observed=draw(observations()),
+        states=states(observed=draw(observations())),
     )
 
 
@@ -151,7 +152,7 @@ def edits(draw: st.DrawFn, before: Snapshot) -> Snapshot:
     if what == "take":
         return _without_one(draw, before)
     if what == "observed":
-        return replace(before, observed=draw(observations()))
+        return replace(before, states=states(observed=draw(observations())))
     if what == "cluster":
         cluster = draw(clusters(draw(st.sampled_from(CLUSTERS))))
         return replace(before, clusters=put(before.clusters, cluster.ref, cluster))
@@ -198,6 +199,6 @@ def test_an_object_that_nobody_binds_leaves_every_plugin_as_it_is(snapshot: Snap
     unread = replace(object_, ref=Ref("Unread", "acme", object_.ref.name), content=tree)
     after = decide(replace(snapshot, others=put(snapshot.others, unread.ref, unread)), before)
     computed = any(
-        "$(" in ref.kind for owner in after.memory.owners.values() if owner.program for ref in owner.program.references
+        "$(" in ref.kind for owner in after.index.owners.values() if owner.program for ref in owner.program.references
     )
     assert computed or all(plugin is before.plugins[key] for key, plugin in after.plugins.items())

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, LabelSelector, Metadata, NameRef
 from fleetform.model.kinds.definition import ConfigValues, ObjectName, PluginDefinitionSpec, SupportedConfig
 from fleetform.model.kinds.placement import PlacementSpec, Predicate, RequiredClusterSelector
@@ -22,7 +23,6 @@ from fleetform.model.kinds.preset import (
     PresetGroup,
 )
 from fleetform.model.objects import Object, Origin, Ref
-from fleetform.model.results.decisions import Decisions
 from fleetform.model.snapshot import Snapshot
 from properties.edits import put, taken
 from properties.seen import seen_plugin
@@ -93,7 +93,7 @@ def owners(draw: st.DrawFn, name: str) -> Object[PluginPresetSpec]:
         groups=groups,
         config_mode=draw(st.sampled_from(MODES)),
     )
-    return replace(an_object("PluginPreset", name, spec), dialect=draw(st.sampled_from(["native", "native", "ocm"])))
+    return an_object("PluginPreset", name, spec, dialect=draw(st.sampled_from(["native", "native", "ocm"])))
 
 
 @st.composite

@@ -8,10 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.syntax.variables import Dialect, ExpandError, escape, mentions
+from fleetform.model.conventions import VariableSyntax
+from fleetform.syntax.variables import ExpandError, escape, mentions
 from support.expanding import expand
 
-DIALECTS: list[Dialect] = ["native", "fleeet"]
+DIALECTS: list[VariableSyntax] = ["native", "kubernetes"]
 NOTHING: dict[str, Any] = {}
 dialects = st.sampled_from(DIALECTS)
 # Plain text hardly ever has two dollars before a parenthesis.
@@ -22,22 +23,22 @@ values = (
 
 
 @given(texts, values, dialects)
-def test_any_text_expands_or_names_the_mention_that_does_not(text: str, value: Any, dialect: Dialect) -> None:
+def test_any_text_expands_or_names_the_mention_that_does_not(text: str, value: Any, syntax: VariableSyntax) -> None:
     refused = None
     try:
-        expand(text, {"A": value}.__getitem__, dialect=dialect)
+        expand(text, {"A": value}.__getitem__, syntax=syntax)
     except ExpandError as error:
         refused = error.message
     except KeyError as error:
         refused = f"$({error.args[0]}) "
-    assert refused is None or any(refused.startswith(f"$({name}) ") for name in mentions(text, dialect=dialect))
+    assert refused is None or any(refused.startswith(f"$({name}) ") for name in mentions(text, syntax=syntax))
 
 
 @given(texts, dialects)
-def test_a_value_comes_out_as_it_went_in(value: str, dialect: Dialect) -> None:
+def test_a_value_comes_out_as_it_went_in(value: str, syntax: VariableSyntax) -> None:
     lookup = {"A": value, "B.c/d": "never"}.__getitem__
-    assert expand("$(A)", lookup, dialect=dialect) == value
-    assert expand("<$(A)$(A)>", lookup, dialect=dialect) == f"<{value}{value}>"
+    assert expand("$(A)", lookup, syntax=syntax) == value
+    assert expand("<$(A)$(A)>", lookup, syntax=syntax) == f"<{value}{value}>"
 
 
 @given(texts)
@@ -48,16 +49,16 @@ def test_text_without_mentions_and_escapes_stays(text: str) -> None:
 
 
 @given(texts, dialects)
-def test_escaped_text_expands_to_itself(text: str, dialect: Dialect) -> None:
-    escaped = escape(text, dialect=dialect)
-    assert mentions(escaped, dialect=dialect) == []
-    assert expand(escaped, NOTHING.__getitem__, dialect=dialect) == text
+def test_escaped_text_expands_to_itself(text: str, syntax: VariableSyntax) -> None:
+    escaped = escape(text, syntax=syntax)
+    assert mentions(escaped, syntax=syntax) == []
+    assert expand(escaped, NOTHING.__getitem__, syntax=syntax) == text
 
 
 @given(texts, texts, dialects)
-def test_escaped_text_can_stand_beside_a_mention(before: str, after: str, dialect: Dialect) -> None:
-    text = f"{escape(before, dialect=dialect)} $(A){escape(after, dialect=dialect)}"
-    assert expand(text, {"A": 1}.__getitem__, dialect=dialect) == f"{before} 1{after}"
+def test_escaped_text_can_stand_beside_a_mention(before: str, after: str, syntax: VariableSyntax) -> None:
+    text = f"{escape(before, syntax=syntax)} $(A){escape(after, syntax=syntax)}"
+    assert expand(text, {"A": 1}.__getitem__, syntax=syntax) == f"{before} 1{after}"
 
 
 @given(st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=10))

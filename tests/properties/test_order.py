@@ -14,7 +14,7 @@ from fleetform.engine.decide import decide
 from fleetform.model.snapshot import Snapshot
 from properties.files import fleet_from, manifests, shuffled_files
 from properties.seen import SeenPlugin, seen, seen_claims
-from properties.strategies import examples, fleets
+from properties.strategies import as_written_in, examples, fleets
 
 Seen = tuple[dict[tuple[str, str, str], SeenPlugin], list[tuple[str, str, str, str]], list[tuple[str, ...]]]
 
@@ -38,5 +38,5 @@ def test_order_of_files_documents_and_keys_changes_nothing(snapshot: Snapshot, s
 @given(fleets(), st.integers(0, 2**32))
 def test_a_fleet_read_from_files_is_decided_as_the_one_that_was_written(snapshot: Snapshot, seed: int) -> None:
     fleet = fleet_from(shuffled_files(manifests(snapshot), Random(seed)), snapshot)
-    native = replace(snapshot, presets={ref: replace(each, dialect="native") for ref, each in snapshot.presets.items()})
+    native = replace(snapshot, presets={ref: as_written_in("native", each) for ref, each in snapshot.presets.items()})
     assert seen(fleet.decisions) == seen(decide(native))

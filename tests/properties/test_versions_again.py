@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import (
     Changes,
@@ -23,11 +24,12 @@ from fleetform.model.kinds.definition import (
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.kinds.preset import Acknowledgement, DefinitionRef, PluginPresetSpec, PluginTemplate, Upgrades
 from fleetform.model.objects import Object, Ref
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.snapshot import Snapshot
 from properties.edits import put, taken
 from properties.seen import seen_plugin
 from properties.strategies import NOW, a_cluster, an_object, examples
+from support.states import states
 
 NUMBERS = ("1.0.0", "1.1.0", "1.2.0", "2.0.0", "2.1.0-rc.1")
 WANTED = (None, "1.1.0", "~1.1.0", "^1.0", ">=1.0 <3", ">=2.1.0-0", "2.x", "9.0.0")
@@ -79,7 +81,7 @@ def fleets(draw: st.DrawFn) -> Snapshot:
         clusters={each.ref: each for each in clusters},
         definitions={(each.ref, each.spec.version): each for each in sorted(offered, key=_version)},
         presets={each.ref: each for each in owners},
-        running=running,
+        states=states(running),
     )
 
 

@@ -269,7 +269,7 @@ def test_a_given_name_in_other_words_is_recognised(name: str, expected: str | No
 
 
 def test_fleeets_manifests_are_not_told_of_names_that_they_do_not_have() -> None:
-    assert (meant("cluster.label.r", "fleeet"), meant("cluster.name", "fleeet")) == (None, "CLUSTER_NAME")
+    assert (meant("cluster.label.r", "kubernetes"), meant("cluster.name", "kubernetes")) == (None, "CLUSTER_NAME")
 
 
 @pytest.mark.parametrize(

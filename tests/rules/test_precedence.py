@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
 
@@ -281,7 +282,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _answers(plugins: object) -> dict[object, object]:
-    assert isinstance(plugins, dict)
+    assert isinstance(plugins, Mapping)
     return {
         key: (
             plugin.version,

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from fleetform.app.fleet import Fleet
+from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Bound
-from fleetform.model.results.decisions import Decisions, PluginKey, Secret
+from fleetform.model.results.decisions import PluginKey, Secret
 from fleetform.model.snapshot import Snapshot
 from fleetform.ports import KnownState
 from properties.seen import exact, seen_plugin

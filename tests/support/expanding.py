@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from fleetform.engine.bindings.templates import Template, compile_template
+from fleetform.model.conventions import VariableSyntax
 from fleetform.model.results.bindings import Missing
-from fleetform.syntax.variables import Dialect, ExpandError
+from fleetform.syntax.variables import ExpandError
 
 
-def expand(tree: Any, lookup: Callable[[str], Any], *, dialect: Dialect = "native") -> Any:
+def expand(tree: Any, lookup: Callable[[str], Any], *, syntax: VariableSyntax = "native") -> Any:
     """A tree with its mentions filled in; what the lookup raises passes through."""
 
     def name_of(name: str) -> Template:
         return Template(lambda frame: lookup(name), varies=True)
 
-    template = compile_template(tree, name_of, dialect)
+    template = compile_template(tree, name_of, syntax)
     made = template.make(None) if template is not None else tree
     if isinstance(made, Missing):
         raise ExpandError(made.message, made.do)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from data.oracles.tables import Row, rows_named, rows_of, table
-from fleetform.syntax.variables import Dialect, ExpandError, escape, mentions, mentions_in
+from fleetform.model.conventions import VariableSyntax
+from fleetform.syntax.variables import ExpandError, escape, mentions, mentions_in
 from support.expanding import expand
 
 # A binding has a name, so that an empty mention is text even where something answers to it.
@@ -61,15 +62,15 @@ def text_of(fields: dict[str, Any], name: str) -> str:
     return str(fields[name])
 
 
-def as_there(row: Row, dialect: Dialect) -> Any:
+def as_there(row: Row, syntax: VariableSyntax) -> Any:
     """The row's answer if unknown names stood for themselves."""
     names = ChainMap(*row.given["contexts"])
-    return expand(text_of(row.given, "input"), lambda name: names.get(name, f"$({name})"), dialect=dialect)
+    return expand(text_of(row.given, "input"), lambda name: names.get(name, f"$({name})"), syntax=syntax)
 
 
 @pytest.mark.parametrize("row", rows_of("expansion", without={*EMPTY_NAME, *NO_TEXT}))
 def test_fleeet_manifests_expand_as_in_kubernetes(row: Row) -> None:
-    assert as_there(row, "fleeet") == text_of(row.answer, "result")
+    assert as_there(row, "kubernetes") == text_of(row.answer, "result")
     if row.id in GARBLED_BY_FLEEET:
         assert text_of(row.answer, "fleeet") != text_of(row.answer, "result")
 
@@ -88,7 +89,7 @@ def test_natively_other_dollars_are_text(row: Row) -> None:
 @pytest.mark.parametrize("row", rows_named("expansion", EMPTY_NAME))
 def test_an_empty_name_is_text(row: Row) -> None:
     assert row.answer["result"] == "emptyname"
-    assert as_there(row, "native") == as_there(row, "fleeet") == EMPTY_NAME[row.id]
+    assert as_there(row, "native") == as_there(row, "kubernetes") == EMPTY_NAME[row.id]
 
 
 @pytest.mark.parametrize("row", rows_named("expansion", UNBOUND))
@@ -126,7 +127,7 @@ def test_an_embedded_mention_becomes_text(text: str, expected: str) -> None:
 
 def test_what_a_mention_stands_for_is_not_expanded_again() -> None:
     assert expand("$(REF)", VALUES.__getitem__) == "$(NAME) $$(NAME)"
-    assert expand("<$(REF)>", VALUES.__getitem__, dialect="fleeet") == "<$(NAME) $$(NAME)>"
+    assert expand("<$(REF)>", VALUES.__getitem__, syntax="kubernetes") == "<$(NAME) $$(NAME)>"
 
 
 @pytest.mark.parametrize(
@@ -151,4 +152,4 @@ def test_a_tree_is_expanded_in_its_values() -> None:
 
 def test_escaped_text_has_only_the_dollars_it_needs() -> None:
     assert escape("$(A) $5 $$") == "$$(A) $5 $$"
-    assert escape("$(A) $5 $$", dialect="fleeet") == "$$(A) $$5 $$$$"
+    assert escape("$(A) $5 $$", syntax="kubernetes") == "$$(A) $$5 $$$$"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from fleetform.app.objects import content_of
+from fleetform.engine.report.progress import Reached
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
-from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.model.state import NOTHING_OBSERVED, Deployed, PluginState
 from fleetform.ports import KnownState
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
@@ -44,14 +46,12 @@ def assemble(
         fields["plugins"],
         fields["overrides"],
         fields["others"],
-        running=_running(state),
+        states=_states(state),
         rejected=_rejected(state, owners),
         announced={key: each.announced for key, each in versions.items() if each.announced is not None},
         selected=_selected(state, fields["others"].values()),
         ends={key: each.ends for key, each in versions.items() if each.ends is not None},
         recorded={key: each.digest for key, each in versions.items() if each.digest is not None},
-        healthy=state.healthy,
-        observed=state.observed,
     )
 
 
@@ -88,15 +88,25 @@ def _group_of(object_: Object[Any]) -> str:
     return str(version).partition("/")[0]
 
 
-def _running(state: KnownState) -> dict[PluginKey, str]:
-    """The versions that a state says are admitted; one that cannot be read is not known."""
-    running = {}
-    for key, admitted in state.admitted.items():
-        try:
-            running[key] = str(parse_version(str(admitted.get("version"))))
-        except VersionError:
-            continue
-    return running
+def _states(state: KnownState) -> dict[Ref, dict[str, PluginState]]:
+    """What a state knows of each plugin; an admitted version that cannot be read is not known."""
+    states: dict[Ref, dict[str, PluginState]] = {}
+    for key in sorted({*state.admitted, *state.healthy, *state.observed, *state.reached}):
+        organization, cluster, plugin = key
+        written, healthy, reached = state.admitted.get(key), state.healthy.get(key), state.reached.get(key, Reached())
+        admitted: Deployed | None = None
+        if written is not None:
+            with suppress(VersionError):
+                version = str(parse_version(str(written.get("version"))))
+                definition = written.get("definition")
+                admitted = Deployed(version, definition if isinstance(definition, str) else None, reached.admitted)
+        states.setdefault(Ref("Cluster", organization, cluster), {})[plugin] = PluginState(
+            admitted,
+            Deployed(healthy, input_hash=reached.healthy) if healthy is not None else None,
+            state.observed.get(key, NOTHING_OBSERVED),
+            reached.failed,
+        )
+    return states
 
 
 _PLACEMENT = "cluster.open-cluster-management.io/placement"

@@ -7,7 +7,6 @@ from typing import Any
 from fleetform.app.errors import AmbiguousError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.index.prepare import policies_of, rules_in
 from fleetform.engine.versions.lifecycle import known_announcement
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.decisions import Revision
@@ -20,10 +19,9 @@ View = dict[str, Any]
 def feed(fleet: Fleet, scope: Scope) -> dict[str, View]:
     """The releases of each definition that an organization is offered, by the definition's name (R2-46)."""
     found: dict[str, View] = {}
-    policies = policies_of(fleet.snapshot).values()
     for organization, name in _offered(fleet, scope):
         revisions = fleet.decisions.revisions[organization, name]
-        rules = rules_in(fleet.snapshot, policies, scope.organization or organization, name, revisions)
+        rules = fleet.decisions.index.definitions.rules(scope.organization or organization, name)
         usable = [revisions[each] for each in sorted(revisions, key=parse_version) if rules.refuses(each) is None]
         found[name] = {"releases": [_release(fleet, each) for each in usable]}
     return dict(sorted(found.items()))

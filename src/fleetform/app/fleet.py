@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
+
+from msgspec import structs
 
 from fleetform.app.assemble import assemble
 from fleetform.app.catalogs import Brought, read_catalogs
@@ -15,14 +17,16 @@ from fleetform.app.reading import read_document
 from fleetform.engine.check import lint_objects
 from fleetform.engine.check.effects import lint_effects
 from fleetform.engine.decide import decide
+from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import At, Object, Ref
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.model.state import UNKNOWN, Deployed, PluginState, PluginStates
 from fleetform.ports import Digests, Elsewhere, Input, KnownState
 
 _WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
@@ -47,13 +51,10 @@ class Fleet:
         both = [key for key in then.definitions if key in now.definitions]
         recorded = {key: digest for key in both if (digest := before.digests(key).found) is not None}
         found = {key: digest for key in recorded if (digest := self.digests(key).found) is not None}
-        installed = {key: plugin.target.definition for key, plugin in before.decisions.plugins.items()}
         known = {**then.retired, **then.definitions, **now.retired}
-        runs = {key: plugin.version for key, plugin in before.decisions.plugins.items() if plugin.version is not None}
         snapshot = replace(
             now,
-            running={**runs, **now.running},
-            installed={**installed, **now.installed},
+            states=_running_after(before.decisions, now.states),
             retired={key: each for key, each in known.items() if key not in now.definitions},
             selected={**_chosen(before.placements), **now.selected},
             recorded={**recorded, **now.recorded},
@@ -107,12 +108,12 @@ class Fleet:
     @property
     def placements(self) -> Placements:
         """What placements choose."""
-        placements: Placements = self.decisions.memory.placements
+        placements: Placements = self.decisions.index.placements
         return placements
 
     @cached_property
     def _of_objects(self) -> list[Diagnostic]:
-        found = self._ours(lint_objects(self.snapshot))
+        found = self._ours(lint_objects(self.decisions.index))
         return [*self.reading, *(each for each in found if not self._is_told_already(each))]
 
     def _is_told_already(self, diagnostic: Diagnostic) -> bool:
@@ -120,7 +121,7 @@ class Fleet:
         if diagnostic.code != "missing-definition" or diagnostic.object is None:
             return False
         object_ = self.snapshot.presets.get(diagnostic.object) or self.snapshot.plugins.get(diagnostic.object)
-        owner = self.decisions.memory.owners.get(object_)
+        owner = self.decisions.index.owners.get(object_) if object_ is not None else None
         return owner is not None and owner.definition in self._unread_definitions
 
     @cached_property
@@ -206,6 +207,21 @@ def _chosen(placements: Placements) -> dict[Ref, frozenset[str]]:
     """What every placement chooses, by name."""
     placed = {ref: placements.placed(ref) for ref in placements.objects}
     return {ref: frozenset(each.names) for ref, each in placed.items() if each is not None}
+
+
+def _running_after(before: Decisions, known: PluginStates) -> PluginStates:
+    """What runs: what a state knows and, where none does, what an earlier fleet wants."""
+    states: dict[Ref, Mapping[str, PluginState]] = dict(known)
+    for ref, here in before.clusters.items():
+        there = dict(known.get(ref, {}))
+        for name, plugin in here.plugins.items():
+            state, definition = there.get(name, UNKNOWN), plugin.target.definition
+            if state.admitted is not None and state.admitted.definition is None:
+                there[name] = structs.replace(state, admitted=structs.replace(state.admitted, definition=definition))
+            elif state.admitted is None and plugin.version is not None:
+                there[name] = structs.replace(state, admitted=Deployed(plugin.version, definition))
+        states[ref] = there
+    return states
 
 
 def _wrong_value_at(diagnostic: Diagnostic) -> At | None:

@@ -20,9 +20,8 @@ from fleetform.app.views import (
     masked,
     object_ref,
 )
-from fleetform.engine.check.known import Known
 from fleetform.engine.desired import values_tree
-from fleetform.engine.index.layers import has_expired, override_layer
+from fleetform.engine.layers.overrides import has_expired, override_layer
 from fleetform.engine.report.effects import Effects
 from fleetform.engine.report.progress import summarize
 from fleetform.model.kinds import API_VERSION, KINDS
@@ -146,7 +145,7 @@ def _definitions(fleet: Fleet, scope: Scope) -> Iterator[View]:
 
 
 def _presets(fleet: Fleet, scope: Scope) -> Iterator[View]:
-    known = Known(fleet.snapshot)
+    known = fleet.decisions.index
     plugins: dict[Object[Any], list[PluginDecision]] = {}
     for plugin in scope.plugins(fleet):
         plugins.setdefault(plugin.target.owner, []).append(plugin)
@@ -179,7 +178,7 @@ def _wanted_hash(fleet: Fleet, plugin: PluginDecision) -> str | None:
 
 
 def _overrides(fleet: Fleet, scope: Scope) -> Iterator[View]:
-    effects, known, locator = Effects(fleet.decisions), Known(fleet.snapshot), fleet.input.locator
+    effects, known, locator = Effects(fleet.decisions), fleet.decisions.index, fleet.input.locator
     tied: dict[Object[Any], set[Object[Any]]] = {}
     for tie in effects.ties():
         tied.setdefault(tie.winner.layer.object, set()).add(tie.loser.layer.object)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.views import MASKED
-from fleetform.engine.check.known import Known
+from fleetform.engine.index.index import Index
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins
@@ -20,7 +20,7 @@ View = dict[str, Any]
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def object_view(object_: Object[Any], status: View | None = None, known: Known | None = None) -> View:
+def object_view(object_: Object[Any], status: View | None = None, known: Index | None = None) -> View:
     """An object in its native shape, secrets masked."""
     metadata: View = {"name": object_.ref.name, "namespace": object_.ref.organization}
     if object_.metadata.labels:
@@ -80,7 +80,7 @@ def _mask_source(source: View) -> None:
         git["url"] = shown(git["url"])
 
 
-def _mask(object_: Object[Any], spec: View, known: Known | None) -> View:
+def _mask(object_: Object[Any], spec: View, known: Index | None) -> View:
     if object_.ref.kind == "Catalog":
         _mask_addresses(spec)
     if object_.ref.kind == "PluginDefinition":
@@ -111,7 +111,7 @@ def _written_items(kind: str, spec: View) -> Iterator[View]:
             yield from values
 
 
-def _mask_map(object_: Object[Any], spec: View, known: Known) -> None:
+def _mask_map(object_: Object[Any], spec: View, known: Index) -> None:
     """The map form of optionValues."""
     for holder in (spec.get("plugin", spec), *spec.get("groups", [])):
         values = holder.get("optionValues")
@@ -121,10 +121,10 @@ def _mask_map(object_: Object[Any], spec: View, known: Known) -> None:
                     values[name] = dict(MASKED)
 
 
-def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bool:
+def _is_secret(object_: Object[Any], spec: View, item: View, known: Index) -> bool:
     organization = object_.ref.organization
     if object_.ref.kind == "PluginOverride":
-        names = spec.get("pluginDefinitionNames") or known.definitions(organization)
+        names = spec.get("pluginDefinitionNames") or known.definitions.names(organization)
     else:
         reference = spec.get("plugin", spec).get("pluginDefinition") or _preset_definition(object_, known)
         names = [reference["name"] if isinstance(reference, dict) else reference]
@@ -132,7 +132,7 @@ def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bo
         steps = parse_path(item.get("name") or item.get("path") or "")
     except PathError:
         return False
-    revisions = [each for name in names for each in known.revisions(organization, name or "")]
+    revisions = [each for name in names for each in known.definitions.of(organization, name or "")]
     if not revisions:
         # Nobody can tell, so nobody is shown.
         return True
@@ -140,7 +140,7 @@ def _is_secret(object_: Object[Any], spec: View, item: View, known: Known) -> bo
     return any(match is not None and match[0].type == "secret" for match in found)
 
 
-def _preset_definition(object_: Object[Any], known: Known) -> Any:
+def _preset_definition(object_: Object[Any], known: Index) -> Any:
     ref = getattr(object_.spec, "preset_ref", None)
     preset = known.preset(object_.ref.organization, ref.name) if ref is not None else None
     return msgspec.to_builtins(preset.spec.plugin.plugin_definition) if preset is not None else None

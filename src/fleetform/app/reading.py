@@ -8,6 +8,7 @@ import msgspec
 
 from fleetform.dialects.native.read import is_native, looks_misspelt, read_native
 from fleetform.dialects.reading import Reading
+from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds import KINDS
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
@@ -67,7 +68,7 @@ def _read_foreign(tree: dict[str, Any], origin: Origin, organization: str) -> Re
         metadata = msgspec.convert({"name": ref.name or None}, Metadata)
     except msgspec.ValidationError:
         metadata = Metadata()
-    return Reading(Object(ref, metadata, None, origin, f"foreign:{version}", content=tree))
+    return Reading(Object(ref, metadata, None, origin, f"foreign:{version}", content=tree, conventions=LENIENT))
 
 
 def _misspelt_envelope(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:

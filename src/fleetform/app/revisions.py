@@ -10,7 +10,7 @@ from typing import Any
 from fleetform.app.fleet import Fleet
 from fleetform.app.objects import object_view
 from fleetform.app.scope import Scope
-from fleetform.engine.index.layers import definition_of
+from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.compatibility import FOR_PEOPLE
 from fleetform.engine.versions.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
 from fleetform.engine.versions.retention import judge_history

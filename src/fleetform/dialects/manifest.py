@@ -8,6 +8,7 @@ import msgspec
 
 from fleetform.dialects.native.spellings import Pair, closest_first, written_at
 from fleetform.dialects.reading import misfit_diagnostics, read_tolerantly
+from fleetform.model.conventions import Conventions
 from fleetform.model.kinds.base import Metadata, Record
 from fleetform.model.objects import At, Object, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
@@ -51,10 +52,12 @@ class Manifest:
         ref: Ref,
         metadata: Metadata,
         dialect: str,
+        conventions: Conventions,
         namespace: str = "default",
         respelt: tuple[Pair, ...] = (),
     ) -> None:
-        self._tree, self._origin, self._dialect, self._respelt = tree, origin, dialect, respelt
+        self._tree, self._origin, self._respelt = tree, origin, respelt
+        self._dialect, self._conventions = dialect, conventions
         self.ref, self.metadata, self.namespace = ref, metadata, namespace
         self.kind = str(tree.get("kind"))
         self.name = metadata.name or ""
@@ -104,7 +107,8 @@ class Manifest:
         """An object of this manifest; moved says which path of the native shape stands where in this one."""
         ref = self.ref._replace(kind=kind or self.ref.kind, name=name or self.ref.name)
         metadata = self.metadata if name is None else msgspec.structs.replace(self.metadata, name=name)
-        return Object(ref, metadata, spec, self._origin, self._dialect, closest_first(self._as_written(moved)))
+        places = closest_first(self._as_written(moved))
+        return Object(ref, metadata, spec, self._origin, self._dialect, places, conventions=self._conventions)
 
     def _as_written(self, moved: tuple[Pair, ...]) -> list[Pair]:
         """The pairs with their ends where they stand in the document, and what was respelt below each of them."""

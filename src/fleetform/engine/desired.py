@@ -11,27 +11,17 @@ import msgspec
 from fleetform.engine.bindings.builtin import given
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.frames import Frame
-from fleetform.engine.bindings.outputs import Binders
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
-from fleetform.engine.index.layers import Owner
-from fleetform.engine.index.prepare import Prepared
+from fleetform.engine.decisions import Decisions
+from fleetform.engine.layers.owners import Owner
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Missing
 from fleetform.model.results.configs import Configs
-from fleetform.model.results.decisions import (
-    ABSENT,
-    Decisions,
-    Item,
-    OptionDecision,
-    PluginDecision,
-    Secret,
-    Shared,
-    Target,
-)
+from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
 from fleetform.model.results.rendering import RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
@@ -110,8 +100,7 @@ class Inputs:
     """What the plugins of one pass are made of."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self._prepared: Prepared = decisions.memory
-        self._binders = Binders(self._prepared)
+        self._index, self._binders = decisions.index, decisions.binders
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
 
@@ -233,7 +222,7 @@ class Inputs:
         if written is not None:
             return written
         name = plugin.organization
-        organization = self._prepared.snapshot.organizations.get(Ref("Organization", name, name))
+        organization = self._index.snapshot.organizations.get(Ref("Organization", name, name))
         return organization.spec.default_delivery if organization is not None else None
 
     def _may_read_cluster(self, plugin: PluginDecision) -> bool:
@@ -276,7 +265,7 @@ class Inputs:
         return binder.template(item) if binder is not None else None
 
     def _owner(self, plugin: PluginDecision) -> Owner:
-        return self._prepared.owners[plugin.target.owner]
+        return self._index.owners[plugin.target.owner]
 
     # ---- Rendering
 

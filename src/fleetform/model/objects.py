@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from fleetform.model.conventions import NATIVE, Conventions
 from fleetform.model.kinds.base import Metadata
 
 Path = tuple[str | int, ...]
@@ -44,7 +45,8 @@ class At(NamedTuple):
 class Object(Generic[Spec_co]):
     """One object of the input. Compared by identity: a changed object is another object.
 
-    moved holds, for objects of other systems, which path of the native shape stands where in their own.
+    moved holds, for objects of other systems, which path of the native shape stands where in their own; conventions is
+    what their manifests mean where systems differ.
     """
 
     ref: Ref
@@ -55,6 +57,7 @@ class Object(Generic[Spec_co]):
     moved: tuple[tuple[Path, Path], ...] = ()
     created: datetime | None = None
     content: Any = None
+    conventions: Conventions = NATIVE
 
     def at(self, *path: str | int) -> At:
         for native, theirs in self.moved:
@@ -62,6 +65,11 @@ class Object(Generic[Spec_co]):
                 path = theirs + path[len(native) :]
                 break
         return At(self.origin, self.origin.base + path)
+
+    @property
+    def foreign_version(self) -> str | None:
+        """The apiVersion of an object of a kind that no dialect reads."""
+        return self.dialect.removeprefix("foreign:") if self.dialect.startswith("foreign:") else None
 
     @property
     def labels(self) -> dict[str, str]:

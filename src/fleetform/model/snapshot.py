@@ -11,6 +11,7 @@ from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Ref
+from fleetform.model.state import UNKNOWN, PluginState, PluginStates
 
 # A definition and one of its versions.
 VersionKey = tuple[Ref, str]
@@ -20,12 +21,10 @@ VersionKey = tuple[Ref, str]
 class Snapshot:
     """Objects by reference; definitions also by version, as several stand side by side.
 
-    What earlier passes left behind, as far as it is known: running holds the version that runs, by organization,
-    cluster and plugin, and installed the definition it is of; rejected the versions that failed, by their owner;
-    announced and ends the times at which a version came and goes; recorded the digest of the bytes it came with;
-    retired the definitions that are no longer offered and may still run; selected the clusters that placements had
-    chosen, by name. healthy holds the version that was last healthy, by plugin; observed what was read on clusters for
-    a plugin, by the binding's name. found holds the digests of a version's bytes now.
+    What earlier passes left behind, as far as it is known: states holds what is known of each plugin; rejected the
+    versions that failed, by their owner; announced and ends the times at which a version came and goes; recorded the
+    digest of the bytes it came with; retired the definitions that are no longer offered and may still run; selected the
+    clusters that placements had chosen, by name. found holds the digests of a version's bytes now.
     """
 
     at: datetime
@@ -36,8 +35,7 @@ class Snapshot:
     plugins: Mapping[Ref, Object[PluginSpec]] = field(default_factory=dict)
     overrides: Mapping[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
     others: Mapping[Ref, Object[Any]] = field(default_factory=dict)
-    running: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
-    installed: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    states: PluginStates = field(default_factory=dict)
     rejected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     announced: Mapping[VersionKey, datetime] = field(default_factory=dict)
     ends: Mapping[VersionKey, datetime] = field(default_factory=dict)
@@ -45,8 +43,11 @@ class Snapshot:
     selected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     recorded: Mapping[VersionKey, str] = field(default_factory=dict)
     found: Mapping[VersionKey, str] = field(default_factory=dict)
-    healthy: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
-    observed: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+    def state(self, cluster: Ref, plugin: str) -> PluginState:
+        """What is known of a plugin on a cluster."""
+        on_cluster = self.states.get(cluster)
+        return on_cluster.get(plugin, UNKNOWN) if on_cluster is not None else UNKNOWN
 
     @property
     def objects(self) -> list[Object[Any]]:

@@ -272,3 +272,11 @@ def any_matches(matchers: Matchers, name: str, labels: Labels) -> bool:
 def names_clusters(matchers: Matchers) -> bool:
     """Whether an override with this selector ranks as naming clusters: not if any element selects all of them."""
     return all(matcher.names_clusters for matcher in matchers)
+
+
+def safe_matchers(selector: ClusterSelectors | None) -> Matchers:
+    """A selector that cannot be read selects nothing; validation says why."""
+    try:
+        return compile_clusters(selector)
+    except SelectorError:
+        return ()

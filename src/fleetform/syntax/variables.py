@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
+from fleetform.model.conventions import VariableSyntax
 from fleetform.syntax.hashing import number_text
 
-Dialect = Literal["native", "fleeet"]
-
 # Dollars that count, all that stand together; beginning with one, so that searching skips all other text at once.
-_DOLLARS: dict[Dialect, re.Pattern[str]] = {
+_DOLLARS: dict[VariableSyntax, re.Pattern[str]] = {
     "native": re.compile(r"\$(?<!\$\$)\$*+\("),
-    "fleeet": re.compile(r"\$(?<!\$\$)\$*+\(?"),
+    "kubernetes": re.compile(r"\$(?<!\$\$)\$*+\(?"),
 }
 
 
@@ -30,34 +29,34 @@ class ExpandError(ValueError):
         self.message, self.hint = message, hint
 
 
-def mentions(text: str, *, dialect: Dialect = "native") -> list[str]:
+def mentions(text: str, *, syntax: VariableSyntax = "native") -> list[str]:
     """The names that a text mentions, in order, each as often as it stands there."""
-    return split_mentions(text, dialect)[1::2]
+    return split_mentions(text, syntax)[1::2]
 
 
-def mentions_in(tree: Any, *, dialect: Dialect = "native") -> list[str]:
+def mentions_in(tree: Any, *, syntax: VariableSyntax = "native") -> list[str]:
     """The names that the texts of a tree mention."""
     if isinstance(tree, str):
-        return mentions(tree, dialect=dialect)
+        return mentions(tree, syntax=syntax)
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return [name for child in children for name in mentions_in(child, dialect=dialect)]
+    return [name for child in children for name in mentions_in(child, syntax=syntax)]
 
 
-def escape(text: str, *, dialect: Dialect = "native") -> str:
+def escape(text: str, *, syntax: VariableSyntax = "native") -> str:
     """The text that expands to this one."""
-    return _DOLLARS[dialect].sub(lambda dollars: dollars[0].replace("$", "$$"), text)
+    return _DOLLARS[syntax].sub(lambda dollars: dollars[0].replace("$", "$$"), text)
 
 
 def as_native(text: str) -> str:
     """What a text of Fleeet's manifests is in a native one."""
-    parts = split_mentions(text, "fleeet")
+    parts = split_mentions(text, "kubernetes")
     return "".join(f"$({part})" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
-def split_mentions(text: str, dialect: Dialect) -> list[str]:
+def split_mentions(text: str, syntax: VariableSyntax) -> list[str]:
     """The texts around the mentions with their escapes undone, and between each two the mention's name."""
     parts: list[str] = []
-    search = _DOLLARS[dialect].search
+    search = _DOLLARS[syntax].search
     before, position = "", 0
     while (dollars := search(text, position)) is not None:
         start, end = dollars.span()

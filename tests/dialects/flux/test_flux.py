@@ -560,7 +560,7 @@ def test_what_travels_is_an_assemblage() -> None:
 @pytest.mark.parametrize("data", ["$(IP)", "$$(IP)", "a$$b", "$", "costs $5", "$$$(A)", "${A}", "$(", "plain"])
 def test_data_that_looks_like_a_mention_arrives_as_data(data: str) -> None:
     [binding] = sync_tree(SYNC._replace(bound={"DATA": data}, downstream=()))["bindings"]
-    assert expand(binding["value"], {"IP": "10.0.0.1", "A": "a"}.__getitem__, dialect="fleeet") == data
+    assert expand(binding["value"], {"IP": "10.0.0.1", "A": "a"}.__getitem__, syntax="kubernetes") == data
 
 
 @pytest.mark.rule("S40", "B18")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from engine.placement.test_placement import cluster, placed, placement
 
 CLUSTERS = [cluster(f"{region}-{number}", {"region": region}) for region in ("eu", "us") for number in range(3)]

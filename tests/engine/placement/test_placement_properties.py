@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from engine.placement.test_placement import AT, SET, cluster, placement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.placement.test_placement import AT, SET, cluster, placement
 from fleetform.engine.placement.choice import Choice
 from fleetform.engine.placement.facts import claims_of
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from engine.placement.test_placement import chosen, cluster, placement, reason
 
+from engine.placement.test_placement import chosen, cluster, placement, reason
 from fleetform.engine.placement.facts import parse_quantity
 from fleetform.engine.placement.pool import ClusterPool
 from fleetform.engine.placement.scores import Coordinate, total_scores, weights

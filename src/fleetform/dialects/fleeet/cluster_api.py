@@ -10,6 +10,7 @@ from typing import Any
 from fleetform.dialects.manifest import check_envelope, written
 from fleetform.dialects.native.spellings import Pair
 from fleetform.dialects.reading import Reading, read_metadata
+from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.fleet import Access, ClusterSpec, KubeconfigAccess
 from fleetform.model.objects import Object, Origin, Ref
@@ -26,4 +27,7 @@ def read_cluster(tree: dict[str, Any], origin: Origin, organization: str) -> Rea
         return Reading(None, tuple(diagnostics))
     kubeconfig = KubeconfigAccess(SecretKey(f"{ref.name}-kubeconfig", "value"))
     spec = ClusterSpec(access=Access(kubeconfig=kubeconfig))
-    return Reading(Object(ref, metadata, spec, origin, "cluster-api", _MOVED, content=tree), tuple(diagnostics))
+    return Reading(
+        Object(ref, metadata, spec, origin, "cluster-api", _MOVED, content=tree, conventions=LENIENT),
+        tuple(diagnostics),
+    )

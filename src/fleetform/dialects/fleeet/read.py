@@ -19,6 +19,7 @@ from fleetform.dialects.fleeet.modules import read_bootstrap_module, read_module
 from fleetform.dialects.manifest import Manifest, check_envelope, written
 from fleetform.dialects.native.spellings import Spelling
 from fleetform.dialects.reading import Reading, read_metadata
+from fleetform.model.conventions import Conventions
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
@@ -47,7 +48,7 @@ def read_fleeet(tree: dict[str, Any], origin: Origin, organization: str) -> Read
         return Reading(None, tuple(diagnostics))
     spelling = kind.respell(tree.get("spec"))
     respelt = {**tree, "spec": spelling.tree}
-    manifest = Manifest(respelt, origin, ref, metadata, "fleeet", respelt=spelling.pairs("spec"))
+    manifest = Manifest(respelt, origin, ref, metadata, "fleeet", CONVENTIONS, respelt=spelling.pairs("spec"))
     manifest.misfits(spelling.misfits, "spec")
     objects = kind.translate(manifest)
     found = (*diagnostics, *manifest.found)
@@ -68,6 +69,14 @@ def _unreadable(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
     return None
 
 
+CONVENTIONS = Conventions(
+    lenient=True,
+    unversioned=True,
+    selector_optional=True,
+    variables="kubernetes",
+    reads_own_namespace=True,
+    brings_variables=True,
+)
 _KINDS: dict[str, _Kind] = {
     "Module": _Kind("PluginDefinition", respell_module, read_module),
     "BootstrapModule": _Kind("PluginDefinition", respell_bootstrap_module, read_bootstrap_module),

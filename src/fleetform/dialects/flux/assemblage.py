@@ -61,7 +61,7 @@ def sync_tree(sync: AssemblageSync) -> dict[str, Any]:
 
 
 def _literal(value: Any, name: str) -> str:
-    return escape(variable_text(value, name), dialect="fleeet")
+    return escape(variable_text(value, name), syntax="kubernetes")
 
 
 def _as_written(binding: Binding) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from fleetform.dialects.greenhouse.kinds import (
     GreenhouseWaitFor,
 )
 from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata, read_tolerantly
+from fleetform.model.conventions import Conventions
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, Record, SecretRef, ValueFrom
 from fleetform.model.kinds.definition import (
@@ -55,6 +56,7 @@ from fleetform.model.shape import nearest
 from fleetform.syntax.times import parse_duration
 
 API_VERSION = "greenhouse.sap/v1alpha1"
+CONVENTIONS = Conventions(lenient=True, passes_undeclared=True, cluster_optional=True, release_after_chart=True)
 _UNREAD = ("ClusterKubeconfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
 Moved = tuple[tuple[Path, Path], ...]
 
@@ -103,7 +105,7 @@ def read_greenhouse(tree: dict[str, Any], origin: Origin, organization: str) -> 
     native = translation.translate(spec, notes)
     # A definition is what its author wrote, also what has no counterpart here: any change of it is a change.
     content = tree.get("spec") if isinstance(native, PluginDefinitionSpec) else None
-    object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved, content=content)
+    object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved, None, content, CONVENTIONS)
     return Reading(object_, (*diagnostics, *notes.found))
 
 

@@ -20,6 +20,7 @@ from fleetform.dialects.ocm.clusters import (
     read_score,
 )
 from fleetform.dialects.reading import Reading, read_metadata
+from fleetform.model.conventions import LENIENT, Conventions
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
@@ -35,6 +36,16 @@ _KEPT = {
 # Others have kinds in these groups, too: only what is all but equal is a slip.
 _SLIP = 0.9
 _DEFAULT_NAMESPACE = "default"
+CONVENTIONS = Conventions(
+    lenient=True,
+    passes_undeclared=True,
+    unversioned=True,
+    selector_optional=True,
+    placed_by_groups=True,
+    named_by_cluster=True,
+    configs_anywhere=True,
+    sets_are_bound=True,
+)
 
 
 class _Kind(NamedTuple):
@@ -62,7 +73,7 @@ def read_ocm(tree: dict[str, Any], origin: Origin, organization: str) -> Reading
     diagnostics += _check_envelope(tree, origin, ref, kind)
     if metadata is None or not name or (kind.of_cluster and not namespace):
         return Reading(None, tuple(diagnostics))
-    manifest = Manifest(tree, origin, ref, metadata, "ocm", namespace or _DEFAULT_NAMESPACE)
+    manifest = Manifest(tree, origin, ref, metadata, "ocm", CONVENTIONS, namespace or _DEFAULT_NAMESPACE)
     objects = kind.translate(manifest)
     found = (*diagnostics, *manifest.found)
     return Reading(objects[0], found, tuple(objects[1:])) if objects else Reading(None, found)
@@ -122,7 +133,7 @@ def _kept(tree: dict[str, Any], origin: Origin, organization: str) -> Object[Any
     metadata = read_record({"name": name or None}, Metadata)
     if not isinstance(metadata, Metadata):
         metadata = Metadata()
-    return Object(ref, metadata, None, origin, f"foreign:{tree['apiVersion']}", content=tree)
+    return Object(ref, metadata, None, origin, f"foreign:{tree['apiVersion']}", content=tree, conventions=LENIENT)
 
 
 # ---- What is read

@@ -8,10 +8,10 @@ from typing import Any
 
 from fleetform.engine.bindings.fields import FieldError, find_in
 from fleetform.engine.bindings.templates import Template
+from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
 from fleetform.model.results.bindings import Missing
 from fleetform.model.shape import did_you_mean, nearest
-from fleetform.syntax.variables import Dialect
 
 PLAIN = ("CLUSTER_NAME", "ORGANIZATION")
 LABELS, FACTS = "cluster.labels.", "cluster.facts."
@@ -25,9 +25,9 @@ _OTHER_WORDS = {
 _INSIDE = re.compile(r"clusters?[._]([^.]+)\.(.+)", re.IGNORECASE)
 
 
-def is_given(name: str, dialect: Dialect = "native") -> bool:
+def is_given(name: str, syntax: VariableSyntax = "native") -> bool:
     """Whether nobody may bind a name; Fleeet has but one such."""
-    if dialect == "fleeet":
+    if syntax == "kubernetes":
         return name == "CLUSTER_NAME"
     return name in PLAIN or name.startswith((LABELS, FACTS))
 
@@ -45,14 +45,14 @@ def given(name: str, at: At | None = None) -> Template | None:
     return None
 
 
-def meant(name: str, dialect: Dialect = "native") -> str | None:
+def meant(name: str, syntax: VariableSyntax = "native") -> str | None:
     """The given name that one which nobody binds was meant to be: `cluster.label.x`, `cluster.name`."""
     found = _OTHER_WORDS.get(name.lower().replace(".", "_"))
     inside = _INSIDE.fullmatch(name)
     if inside is not None:
         word = nearest(inside[1], ("labels", "facts"))
         found = f"cluster.{word}.{inside[2]}" if word is not None else None
-    return found if found is not None and is_given(found, dialect) else None
+    return found if found is not None and is_given(found, syntax) else None
 
 
 def _cluster_name(frame: Any) -> Any:

@@ -23,12 +23,13 @@ from fleetform.engine.bindings.readers import (
     plugin_output,
 )
 from fleetform.engine.bindings.templates import Template, compile_template, constant
+from fleetform.model.conventions import VariableSyntax
 from fleetform.model.kinds.definition import ObjectFieldRef, Output
 from fleetform.model.kinds.preset import Binding
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.bindings import Missing, Section
 from fleetform.model.shape import did_you_mean
-from fleetform.syntax.variables import Dialect, ExpandError, as_text, mentions, mentions_in
+from fleetform.syntax.variables import ExpandError, as_text, mentions, mentions_in
 
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
 SOURCES = ("value", "objectFieldRef", "clusterFieldRef", "pluginOutputRef")
@@ -72,9 +73,9 @@ class Program:
 
     def __init__(self, object_: Object[Any]) -> None:
         self.object = object_
-        self.dialect: Dialect = "fleeet" if object_.dialect == "fleeet" else "native"
+        self.syntax: VariableSyntax = object_.conventions.variables
         self.homes: tuple[str, ...] = (object_.ref.organization,)
-        if self.dialect == "fleeet":
+        if object_.conventions.reads_own_namespace:
             # There objects are looked for beside the module, whose namespace need not be the organization.
             self.homes = (object_.metadata.namespace or "default", object_.ref.organization)
         self.written = {each.binding.name: each for each in reversed(list(written_bindings(object_)))}
@@ -121,7 +122,7 @@ class Program:
 
     def compile(self, tree: Any, at: At) -> Template | None:
         """What fills in a tree that this owner wrote; None where it is text and nothing else."""
-        return compile_template(tree, self._name_of(at), self.dialect, at)
+        return compile_template(tree, self._name_of(at), self.syntax, at)
 
     def outputs(self, outputs: Iterable[Output], definition: Object[Any]) -> dict[str, Source]:
         """What a definition offers to others, with the names of this plugin."""
@@ -133,7 +134,7 @@ class Program:
                 # An object that the plugin itself makes is on the cluster.
                 here = object_field(self.compile, each.name, ref, at, self.homes)
                 source = either(here, field_on_cluster(self.compile, each.name, ref, at, f"{OUTPUT}{each.name}"))
-                names = tuple(name for part in parts_of(ref) for name in mentions_in(part, dialect=self.dialect))
+                names = tuple(name for part in parts_of(ref) for name in mentions_in(part, syntax=self.syntax))
                 source = source._replace(names=names)
             elif each.value is None:
                 message = f"the output {each.name} is null"
@@ -159,7 +160,7 @@ class Program:
     def _in_order(self) -> list[str]:
         """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
         graph = {
-            name: sorted({other for other in mentions_of(each.binding, self.dialect) if other in self.written})
+            name: sorted({other for other in mentions_of(each.binding, self.syntax) if other in self.written})
             for name, each in self.written.items()
         }
         self.cycles, ordered = in_order(graph)
@@ -174,7 +175,7 @@ class Program:
             message = f"{name} stands for nothing: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
             nothing = constant(Missing("value-type", message, "", at, told=True))
             return Step(name, section, path, Template(nothing), Source(nothing))
-        mentioned = mentions_of(binding, self.dialect)
+        mentioned = mentions_of(binding, self.syntax)
         if section == "control-plane":
             crossed = [each for each in mentioned if each in self.written and self.written[each].section != section]
             self.crossings += [(name, each) for each in crossed]
@@ -205,7 +206,7 @@ class Program:
         """The namespace that a binding reads from and may not; whether anything is there is not told either (B15)."""
         ref = written.binding.object_field_ref
         namespace = ref.namespace if ref is not None and written.section == "control-plane" else None
-        if namespace is None or namespace in self.homes or mentions(namespace, dialect=self.dialect):
+        if namespace is None or namespace in self.homes or mentions(namespace, syntax=self.syntax):
             return None
         return namespace
 
@@ -232,10 +233,10 @@ class Program:
                 step = self.steps[slot].template
                 in_text = self._in_text(name, at)
                 return Template(lambda frame: frame.values[slot], (), step.varies, step.optional, in_text)
-            found = given(name, at) if is_given(name, self.dialect) else None
+            found = given(name, at) if is_given(name, self.syntax) else None
             if found is not None:
                 return found
-            near = meant(name, self.dialect)
+            near = meant(name, self.syntax)
             hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
             return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
 
@@ -318,13 +319,13 @@ def substitutions(object_: Object[Any]) -> Iterator[tuple[str, Path, Any]]:
             yield name, (*path, index), value
 
 
-def mentions_of(binding: Binding, dialect: Dialect) -> list[str]:
+def mentions_of(binding: Binding, syntax: VariableSyntax) -> list[str]:
     """Every name that any part of a binding mentions."""
     parts: list[Any] = [each for each in (binding.value, binding.default) if each is not UNSET]
     parts += parts_of(binding.object_field_ref) if binding.object_field_ref is not None else ()
     parts += [binding.cluster_field_ref.path] if binding.cluster_field_ref is not None else []
     parts += [binding.plugin_output_ref.output] if binding.plugin_output_ref is not None else []
-    return [name for part in parts for name in mentions_in(part, dialect=dialect)]
+    return [name for part in parts for name in mentions_in(part, syntax=syntax)]
 
 
 # ---- Circles

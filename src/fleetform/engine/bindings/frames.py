@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 from fleetform.engine.bindings.fields import Fields
 from fleetform.model.kinds.fleet import ClusterSpec
-from fleetform.model.objects import Object
-from fleetform.model.results.decisions import PluginKey
+from fleetform.model.objects import Object, Ref
 
 Cluster = Object[ClusterSpec]
 # What another plugin on a cluster offers under a name: a Field, or why there is none.
 OutputOf = Callable[[Cluster, str, str], Any]
+
+
+# What was read on a cluster for a plugin, by the binding's name.
+Observed = Callable[[Ref, str], Mapping[str, Any]]
 
 
 class World(NamedTuple):
@@ -20,7 +23,7 @@ class World(NamedTuple):
 
     fields: Fields
     output_of: OutputOf
-    observed: Mapping[PluginKey, Mapping[str, Any]]
+    observed: Observed
 
 
 class Frame:

@@ -121,7 +121,7 @@ def field_on_cluster(
         texts = _texts(name, parts, frame, at)
         if isinstance(texts, Missing):
             return texts
-        seen = frame.world.observed.get((frame.organization, frame.cluster.ref.name, frame.plugin), {})
+        seen = frame.world.observed(frame.cluster.ref, frame.plugin)
         where = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
         if key not in seen:
             message = f"{name} waits for {where}, which nobody has read yet"

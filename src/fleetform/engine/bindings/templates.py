@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fleetform.engine.bindings.conversions import without_marks
+from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
 from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import Secret
-from fleetform.syntax.variables import Dialect, ExpandError, as_text, split_mentions
+from fleetform.syntax.variables import ExpandError, as_text, split_mentions
 
 
 class Template(NamedTuple):
@@ -37,14 +38,14 @@ LONGEST_TEXT, MOST_PARTS = 20_000_000, 500_000
 NameOf = Callable[[str], Template]
 
 
-def compile_template(tree: Any, name_of: NameOf, dialect: Dialect, at: At | None = None) -> Template | None:
+def compile_template(tree: Any, name_of: NameOf, syntax: VariableSyntax, at: At | None = None) -> Template | None:
     """A tree as a template; None where nothing in it needs filling in. at is where it is written."""
     if isinstance(tree, str):
-        return _compile_text(tree, name_of, dialect, at) if "$" in tree else None
+        return _compile_text(tree, name_of, syntax, at) if "$" in tree else None
     if not isinstance(tree, (dict, list)):
         return None
     pairs = list(tree.items() if isinstance(tree, dict) else enumerate(tree))
-    compiled = [(key, each, compile_template(each, name_of, dialect, at)) for key, each in pairs]
+    compiled = [(key, each, compile_template(each, name_of, syntax, at)) for key, each in pairs]
     inside = [each for _, _, each in compiled if each is not None]
     if not inside:
         return None
@@ -53,8 +54,8 @@ def compile_template(tree: Any, name_of: NameOf, dialect: Dialect, at: At | None
     return _made_of(make, inside)
 
 
-def _compile_text(text: str, name_of: NameOf, dialect: Dialect, at: At | None) -> Template | None:
-    parts = split_mentions(text, dialect)
+def _compile_text(text: str, name_of: NameOf, syntax: VariableSyntax, at: At | None) -> Template | None:
+    parts = split_mentions(text, syntax)
     if len(parts) == 1:
         return None if parts[0] == text else Template(constant(parts[0]))
     names = tuple(parts[1::2])

@@ -9,22 +9,21 @@ from collections.abc import Iterator
 
 from fleetform.engine.check.configs import lint_defaults
 from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.check.owners import lint_plugin, lint_preset
 from fleetform.engine.check.policies import lint_other
+from fleetform.engine.index.index import Index
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.snapshot import Snapshot
 
 
-def lint_objects(snapshot: Snapshot) -> Iterator[Diagnostic]:
+def lint_objects(known: Index) -> Iterator[Diagnostic]:
     """What is wrong with a snapshot's objects, one by one; lint.effects says what their decisions show."""
-    known = Known(snapshot)
+    snapshot = known.snapshot
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)
         yield from lint_defaults(definition, known)
-    for name in known.defined():
-        yield from lint_revisions(known.versions(name))
+    for name in known.definitions.defined():
+        yield from lint_revisions(list(known.definitions.revisions[name].values()))
     yield from lint_dependencies(snapshot.definitions.values())
     for preset in snapshot.presets.values():
         yield from lint_preset(preset, known)

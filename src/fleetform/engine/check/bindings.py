@@ -61,8 +61,8 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         message = f"the default of {binding.name} cannot be null"
         report.error("null-value", message, "write optional: true to leave the name out", *path, "default")
     # An assemblage brings along what was given where it was made.
-    brought = program.dialect == "fleeet" and report.object.ref.kind == "Plugin"
-    if is_given(binding.name, program.dialect) and not brought:
+    brought = report.object.conventions.brings_variables and report.object.ref.kind == "Plugin"
+    if is_given(binding.name, program.syntax) and not brought:
         message = f"{binding.name} is given, and cannot be bound"
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:
@@ -77,7 +77,7 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
 def _aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
     """Where a list or a map stands within a text, in which it has no form of its own (S37), and its name."""
     for path, text in counted_texts(program.object) if program.aggregates else ():
-        parts = split_mentions(text, program.dialect)
+        parts = split_mentions(text, program.syntax)
         is_mention = len(parts) == 3 and not parts[0] and not parts[2]
         for name in sorted(program.aggregates.intersection(parts[1::2])) if not is_mention else ():
             yield path, name

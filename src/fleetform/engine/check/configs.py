@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.report import Report
 from fleetform.engine.configs.combine import ConfigIndex
 from fleetform.engine.configs.references import default_references, may_use, references_of
+from fleetform.engine.index.index import Index
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import ConfigRef
 from fleetform.model.objects import At, Object, Path
@@ -17,12 +17,12 @@ from fleetform.model.shape import did_you_mean
 
 
 def lint_configs(
-    report: Report, known: Known, definition: str, written: Sequence[ConfigRef] | None, path: Path
+    report: Report, known: Index, definition: str, written: Sequence[ConfigRef] | None, path: Path
 ) -> None:
     """What is wrong with a list of configs."""
     if not written:
         return
-    revisions = known.revisions(report.object.ref.organization, definition)
+    revisions = known.definitions.of(report.object.ref.organization, definition)
     types = {(each.group, each.resource) for one in revisions for each in one.object.spec.configs or ()}
     seen: dict[Identity, At] = {}
     for index, each in enumerate(references_of(report.object, written, path, 2)):
@@ -36,7 +36,7 @@ def lint_configs(
         lint_reach(report, each, known.configs, at)
 
 
-def lint_defaults(definition: Object[PluginDefinitionSpec], known: Known) -> list[Diagnostic]:
+def lint_defaults(definition: Object[PluginDefinitionSpec], known: Index) -> list[Diagnostic]:
     """What is wrong with the configs that a definition names itself."""
     report = Report(definition)
     for each in default_references(definition):
@@ -62,7 +62,7 @@ def _unsupported(
     listed = f"it takes {', '.join(names)}" if names else "it takes none"
     message = f"{definition} takes no config of type {_type_name(reference.type)}"
     # There such a config is a condition of the add-on, not a fault of the manifest (R1-13).
-    say = report.error if report.object.dialect != "ocm" else report.warn
+    say = report.error if not report.object.conventions.lenient else report.warn
     say("unsupported-config", message, did_you_mean(_type_name(reference.type), names, listed), *path)
 
 

@@ -11,7 +11,6 @@ from fleetform.engine.bindings.cycles import in_order
 from fleetform.engine.check.catalogs import holds_login
 from fleetform.engine.check.mentions import lint_defaults
 from fleetform.engine.check.report import Report, exactly_one
-from fleetform.engine.options.rules import breaks_rules
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
@@ -21,6 +20,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError, compile_expression, matches
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.option_rules import breaks_rules
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 
@@ -42,7 +42,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
                 refs = {"tag": "tag", "commit": "commit", "branch": "branch"}
                 exactly_one(report, git.ref, refs, "spec", "source", "kustomize", "git", "ref")
     else:
-        say = report.warn if object_.dialect == "native" else report.note
+        say = report.warn if not object_.conventions.lenient else report.note
         say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
     _lint_announcement(report)
     _lint_options(report, spec.options or [])
@@ -202,7 +202,7 @@ def _lint_default(report: Report, option: Option, index: int) -> None:
     problem = breaks_rules(option, option.default)
     if problem:
         message = f"the default breaks its own option's rules: {problem}"
-        if report.object.dialect == "native":
+        if not report.object.conventions.lenient:
             report.error("wrong-type", message, "fix the default, or the option's type", *path)
         else:
             report.warn("wrong-type", message, "fix the default, or the option's type", *path)

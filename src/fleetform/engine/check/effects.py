@@ -8,10 +8,10 @@ from typing import Any
 from fleetform.engine.check.report import listed
 from fleetform.engine.check.unbound import lint_unbound
 from fleetform.engine.check.waiting import lint_waiting
-from fleetform.engine.index.prepare import Prepared
+from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Decisions, Gate, PluginDecision
+from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
@@ -67,11 +67,11 @@ def _warn(code: str, message: str, hint: str, object_: Object[Any]) -> Diagnosti
 
 
 def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:
-    prepared: Prepared = decisions.memory
+    index = decisions.index
     used = {plugin.target.owner for plugin in decisions.plugins.values()}
     used |= {claim.loses for claim in decisions.claims}
-    for object_, owner in prepared.owners.items():
-        if object_ not in used and owner.matchers and prepared.clusters.get(object_.ref.organization):
+    for object_, owner in index.owners.items():
+        if object_ not in used and owner.matchers and index.clusters.of(object_.ref.organization):
             message = f"the preset {object_.ref.name} selects no cluster"
             at = object_.at("spec", "clusterSelector")
             yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)

@@ -30,15 +30,15 @@ def lint_text(report: Report, program: Program) -> None:
     """Mentions of known names in what a section of bindings does not reach."""
     names = set(program.names)
     for path, text, counted in _texts_of(report.object):
-        for name in mentions_in(text, dialect=program.dialect) if not counted else ():
-            if name in names or is_given(name, program.dialect):
+        for name in mentions_in(text, syntax=program.syntax) if not counted else ():
+            if name in names or is_given(name, program.syntax):
                 hint = _IN_EXPRESSION if path[-1] == "expression" else _ELSEWHERE
                 report.warn("mention-is-text", f"$({name}) is text here", hint, *path)
 
 
 def lint_without_section(report: Report) -> None:
     """Where nothing is bound mentions are text, also those of given names."""
-    if report.object.dialect != "native":
+    if report.object.conventions.lenient:
         return
     for path, text, counted in _texts_of(report.object):
         if counted:

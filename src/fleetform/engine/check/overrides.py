@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.mentions import lint_values_for_others
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.check.values import Written, lint_rules, lint_written, option_names, report_undeclared
-from fleetform.engine.index.layers import has_expired
+from fleetform.engine.index.index import Index
+from fleetform.engine.layers.overrides import has_expired
 from fleetform.model.kinds.preset import PluginOverrideSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Steps
@@ -18,7 +18,7 @@ from fleetform.model.shape import did_you_mean
 from fleetform.syntax.times import parse_time
 
 
-def lint_override(object_: Object[PluginOverrideSpec], known: Known, at: datetime) -> list[Diagnostic]:
+def lint_override(object_: Object[PluginOverrideSpec], known: Index, at: datetime) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
     lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
     _lint_expiry(report, spec, at)
@@ -52,13 +52,13 @@ def _lint_expiry(report: Report, spec: PluginOverrideSpec, at: datetime) -> None
 
 
 def _lint_definition(
-    report: Report, spec: PluginOverrideSpec, known: Known, name: str, index: int, readable: list[tuple[Written, Steps]]
+    report: Report, spec: PluginOverrideSpec, known: Index, name: str, index: int, readable: list[tuple[Written, Steps]]
 ) -> None:
     """One that names a definition must name options of it (R0-22)."""
     organization = report.object.ref.organization
-    revisions = known.revisions(organization, name)
+    revisions = known.definitions.of(organization, name)
     if not revisions:
-        hint = did_you_mean(name, known.definitions(organization), "add the definition, or drop the name")
+        hint = did_you_mean(name, known.definitions.names(organization), "add the definition, or drop the name")
         message = f"there is no definition {name} here"
         report.warn("unknown-name", message, hint, "spec", "pluginDefinitionNames", index)
         return
@@ -69,9 +69,9 @@ def _lint_definition(
 
 
 def _lint_fleet_wide(
-    report: Report, spec: PluginOverrideSpec, known: Known, readable: list[tuple[Written, Steps]]
+    report: Report, spec: PluginOverrideSpec, known: Index, readable: list[tuple[Written, Steps]]
 ) -> None:
-    revisions = list(known.all_revisions(report.object.ref.organization))
+    revisions = list(known.definitions.all_of(report.object.ref.organization))
     binds = known.binds(report.object)
     for each, steps in readable:
         if revisions and not lint_rules(report, each, steps, revisions, binds) and not spec.allow_undeclared:

@@ -9,7 +9,6 @@ import msgspec
 from fleetform.engine.bindings.compile import in_force
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.mentions import lint_values_for_others
 from fleetform.engine.check.policies import lint_reference, lint_rollout, lint_time
 from fleetform.engine.check.report import Report, exactly_one
@@ -22,7 +21,8 @@ from fleetform.engine.check.values import (
     report_undeclared,
     written_values,
 )
-from fleetform.engine.index.layers import definition_of
+from fleetform.engine.index.index import Index
+from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
 from fleetform.model.kinds.preset import DefinitionRef, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Path
@@ -36,9 +36,9 @@ from fleetform.syntax.versions import VersionError, parse_version
 _ONLY_WITH_PRESET = ("optionValues", "configs", "presetRef", "clusterName")
 
 
-def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnostic]:
+def lint_preset(object_: Object[PluginPresetSpec], known: Index) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
-    if spec.cluster_selector is None and spec.placement is None and object_.dialect not in ("ocm", "fleeet"):
+    if spec.cluster_selector is None and spec.placement is None and not object_.conventions.selector_optional:
         hint = "write clusterSelector: {} for all clusters of the organization"
         report.error("missing-field", "a preset must say which clusters it selects", hint, "spec")
     exactly_one(report, spec, {"cluster_selector": "clusterSelector", "placement": "placement"}, "spec", at_least=0)
@@ -60,7 +60,7 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Known) -> list[Diagnos
     return report.found
 
 
-def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+def _lint_groups(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
     readable = []
     names: dict[str, int] = {}
     for index, group in enumerate(spec.groups or []):
@@ -81,7 +81,7 @@ def _lint_groups(report: Report, spec: PluginPresetSpec, known: Known) -> list[t
     return readable
 
 
-def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Known) -> list[tuple[Written, Steps]]:
+def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
     readable = []
     for field, blocks in (
         ("clusterOptionOverrides", spec.cluster_option_overrides),
@@ -94,18 +94,18 @@ def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Known) -> list[t
     return readable
 
 
-def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
+def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
     written = written_values(spec.option_values, ("spec", "optionValues"))
     readable = lint_written(report, written)
     if spec.preset_ref is not None:
         _lint_instance(report, spec, known, readable)
         preset = known.preset(object_.ref.organization, spec.preset_ref.name)
-        if preset is not None and preset.dialect == "native":
+        if preset is not None and not preset.conventions.lenient:
             why = "" if in_force(preset) else f"the preset {preset.ref.name} has no section of bindings"
             lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
-    if object_.dialect == "greenhouse" and spec.cluster_name is None:
+    if object_.conventions.cluster_optional and spec.cluster_name is None:
         # There a plugin without a cluster runs on the central one, which is none of the fleet here.
         report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
         return report.found
@@ -123,7 +123,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Known) -> list[Diagnostic]:
     return report.found
 
 
-def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Sequence[tuple[Written, Steps]]) -> None:
+def _lint_instance(report: Report, spec: PluginSpec, known: Index, readable: Sequence[tuple[Written, Steps]]) -> None:
     """A Plugin beside a preset holds values and configs only, and bears the name that the preset generates (B4)."""
     assert spec.preset_ref is not None
     organization = report.object.ref.organization
@@ -146,7 +146,9 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Known, readable: Seq
         and report.object.ref.name == generated_name(preset.ref.name, spec.cluster_name)
     ):
         lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
-    elif report.object.dialect != "ocm" and (cluster is None or spec.cluster_name not in (None, cluster)):
+    elif report.object.conventions.named_by_cluster:
+        return
+    elif cluster is None or spec.cluster_name not in (None, cluster):
         expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
         message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
         report.error("bad-name", message, f"name it {expected}", "metadata", "name")
@@ -170,17 +172,17 @@ def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Pat
 
 
 def _lint_definition(
-    report: Report, known: Known, definition: str, wanted: str | None, places: tuple[Path, Path]
+    report: Report, known: Index, definition: str, wanted: str | None, places: tuple[Path, Path]
 ) -> None:
     organization = report.object.ref.organization
-    offers = known.offers(organization, definition)
+    offers = known.definitions.offered_to(organization, definition)
     if not offers:
-        hint = did_you_mean(definition, known.definitions(organization), "add the definition, or fix the name")
+        hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
         return
     if wanted is not None:
         _lint_range(report, wanted, places[1])
-    chosen = choose(offers, definition, wanted, known.rules(organization, definition))
+    chosen = choose(offers, definition, wanted, known.definitions.rules(organization, definition))
     if not isinstance(chosen, Gate):
         return
     try:
@@ -205,9 +207,9 @@ def _lint_range(report: Report, wanted: str, place: Path) -> None:
 
 
 def _lint_against_definition(
-    report: Report, known: Known, definition: str, readable: Sequence[tuple[Written, Steps]]
+    report: Report, known: Index, definition: str, readable: Sequence[tuple[Written, Steps]]
 ) -> None:
-    revisions = known.revisions(report.object.ref.organization, definition)
+    revisions = known.definitions.of(report.object.ref.organization, definition)
     if not revisions:
         return
     sources = [each.object.spec.source for each in revisions]
@@ -217,10 +219,10 @@ def _lint_against_definition(
     for each, steps in readable:
         if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
             names = option_names(revisions)
-            report_undeclared(report, each, definition, names, error=report.object.dialect == "native")
+            report_undeclared(report, each, definition, names, error=not report.object.conventions.lenient)
 
 
-def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Index) -> None:
     exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
@@ -237,7 +239,7 @@ def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Kno
     lint_bindings(report)
 
 
-def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Known) -> None:
+def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Index) -> None:
     if spec.upgrades is None:
         return
     for index, said in enumerate(spec.upgrades.acknowledged or []):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.index.index import Index
 from fleetform.engine.placement.choice import expressions_of
 from fleetform.engine.placement.expressions import compile_condition
 from fleetform.model.kinds.base import LabelSelector
@@ -17,7 +17,7 @@ from fleetform.syntax.selectors import SelectorError, compile_labels
 BUILT_IN = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory")
 
 
-def lint_placement(report: Report, spec: PlacementSpec, known: Known) -> None:
+def lint_placement(report: Report, spec: PlacementSpec, known: Index) -> None:
     for index, predicate in enumerate(spec.predicates or []):
         if predicate.required_cluster_selector is not None:
             path: Path = ("spec", "predicates", index, "requiredClusterSelector")

@@ -7,10 +7,10 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fleetform.engine.check.catalogs import lint_catalog
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.placements import lint_placement
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.index.index import Index
 from fleetform.engine.versions.lifecycle import clamped
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import LabelSelector
@@ -30,7 +30,7 @@ _FIELD = r"[0-9A-Za-z*/,?#L-]+"
 _CRON = re.compile(rf"{_FIELD}( +{_FIELD}){{4}}\Z|@[a-z]+\Z")
 
 
-def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
+def lint_other(object_: Object[Any], known: Index) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
     if isinstance(spec, RolloutPolicySpec):
         lint_rollout(report, spec, known, "spec")
@@ -52,7 +52,7 @@ def lint_other(object_: Object[Any], known: Known) -> list[Diagnostic]:
     return report.found
 
 
-def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Known) -> None:
+def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
     platform = known.snapshot.others.get(Ref("LifecyclePolicy", PLATFORM_NAMESPACE, "default"))
     if platform is None or report.object is platform:
         return
@@ -61,8 +61,8 @@ def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Known) -> N
         report.warn("clamped", message, f"choose at most {ceiling}", "spec", field)
 
 
-def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Known) -> None:
-    names = sorted({name for _, name in known.defined()})
+def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
+    names = sorted({name for _, name in known.definitions.defined()})
     for index, rule in enumerate(spec.support or []):
         path = ("spec", "support", index)
         if rule.definition not in names:
@@ -83,7 +83,7 @@ def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Known) -> No
                 report.error("bad-version", message, "write one such as 1.1.x", *path, "ends", position, "version")
 
 
-def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Known, *path: str | int) -> None:
+def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Index, *path: str | int) -> None:
     seen: dict[str, int] = {}
     remainders = [index for index, stage in enumerate(spec.stages or []) if stage.remainder]
     if len(remainders) > 1:
@@ -103,7 +103,7 @@ def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Known, *path: s
         lint_selector(report, stage.cluster_selector, known, *place, "clusterSelector")
 
 
-def _lint_window(report: Report, spec: UpdateWindowSpec, known: Known) -> None:
+def _lint_window(report: Report, spec: UpdateWindowSpec, known: Index) -> None:
     lint_selector(report, spec.cluster_selector, known, "spec", "clusterSelector")
     forms = {
         "schedule": spec.schedule is not None,
@@ -127,8 +127,10 @@ def _lint_window(report: Report, spec: UpdateWindowSpec, known: Known) -> None:
     if _is_reversed(spec.from_, spec.to):
         report.error("bad-value", "the window ends before it begins", "swap from and to", "spec", "to")
     for index, name in enumerate(spec.plugin_definition_names or []):
-        if name not in known.definitions(report.object.ref.organization):
-            hint = did_you_mean(name, known.definitions(report.object.ref.organization), "add it, or drop the name")
+        if name not in known.definitions.names(report.object.ref.organization):
+            hint = did_you_mean(
+                name, known.definitions.names(report.object.ref.organization), "add it, or drop the name"
+            )
             report.warn(
                 "unknown-name", f"there is no definition {name} here", hint, "spec", "pluginDefinitionNames", index
             )
@@ -142,7 +144,7 @@ def _is_reversed(start: str | None, end: str | None) -> bool:
         return False
 
 
-def lint_reference(report: Report, known: Known, kind: str, name: str, *path: str | int) -> None:
+def lint_reference(report: Report, known: Index, kind: str, name: str, *path: str | int) -> None:
     """An object of the same organization that is named must exist; it may come later, so this warns."""
     names = known.names(kind, report.object.ref.organization)
     if name not in names:
@@ -150,7 +152,7 @@ def lint_reference(report: Report, known: Known, kind: str, name: str, *path: st
         report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
 
 
-def _lint_organization(report: Report, spec: OrganizationSpec, known: Known) -> None:
+def _lint_organization(report: Report, spec: OrganizationSpec, known: Index) -> None:
     if spec.default_rollout_policy is not None:
         place = ("spec", "defaultRolloutPolicy")
         lint_reference(report, known, "RolloutPolicy", spec.default_rollout_policy, *place)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.check.known import Known
 from fleetform.engine.check.report import Report
+from fleetform.engine.index.index import Index
 from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors
 from fleetform.model.objects import Path
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.selectors import SelectorError, compile_clusters
 
 
-def lint_selector(report: Report, selectors: ClusterSelectors | None, known: Known, *path: str | int) -> None:
+def lint_selector(report: Report, selectors: ClusterSelectors | None, known: Index, *path: str | int) -> None:
     if selectors is None:
         return
     try:
@@ -28,8 +28,8 @@ def lint_selector(report: Report, selectors: ClusterSelectors | None, known: Kno
                 lint_cluster_name(report, name, known, *place, field, index)
 
 
-def lint_cluster_name(report: Report, name: str, known: Known, *path: str | int) -> None:
-    clusters = known.clusters(report.object.ref.organization)
+def lint_cluster_name(report: Report, name: str, known: Index, *path: str | int) -> None:
+    clusters = known.clusters.of(report.object.ref.organization)
     if name not in clusters:
         hint = did_you_mean(name, clusters, "add the cluster, or drop the name")
         report.warn("unknown-name", f"there is no cluster {name} here", hint, *path)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fleetform.engine.check.report import listed
+from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Missing
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 _Case = tuple[PluginDecision, Missing]

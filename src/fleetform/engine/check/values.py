@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from fleetform.engine.check.report import Report
-from fleetform.engine.options.rules import breaks_rules
 from fleetform.engine.versions.migrations import migrations_to
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.definition import Option
@@ -18,6 +17,7 @@ from fleetform.model.results.decisions import Revision, Steps
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError, compile_expression
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
+from fleetform.syntax.option_rules import breaks_rules
 from fleetform.syntax.trees import same_value
 from fleetform.syntax.variables import mentions_in
 from fleetform.syntax.versions import parse_version
@@ -81,7 +81,7 @@ def _lint_sources(report: Report, each: Written) -> None:
     elif not given:
         message = f"{each.text} has no value"
         # There a value may come from what is not read here, which was noted.
-        say = report.error if report.object.dialect == "native" else report.warn
+        say = report.error if not report.object.conventions.lenient else report.warn
         say("exactly-one", message, "add value, valueFrom or expression", *each.place)
     if item.value_from is not None and item.value_from.secret is None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")

@@ -7,10 +7,11 @@ from typing import Any
 
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.cycles import in_order
-from fleetform.engine.bindings.outputs import Binders
-from fleetform.engine.index.prepare import Prepared
+from fleetform.engine.decisions import Decisions
+from fleetform.engine.index.index import Index
+from fleetform.engine.index.outputs import Binders
 from fleetform.model.objects import At, Object
-from fleetform.model.results.decisions import Decisions, PluginDecision
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 
 # The plugins of one cluster that read outputs, by name.
@@ -20,8 +21,8 @@ _Programs = dict[Object[Any], Program]
 
 def lint_waiting(decisions: Decisions) -> Iterator[Diagnostic]:
     """Each circle once, however many clusters it is on."""
-    programs = _programs(decisions.memory)
-    binders = Binders(decisions.memory)
+    programs = _programs(decisions.index)
+    binders = decisions.binders
     told: set[tuple[Object[Any], ...]] = set()
     for readers in _by_cluster(decisions, programs).values():
         for circle in _circles(readers, programs, binders):
@@ -31,9 +32,9 @@ def lint_waiting(decisions: Decisions) -> Iterator[Diagnostic]:
                 yield _diagnostic(circle, programs)
 
 
-def _programs(prepared: Prepared) -> _Programs:
+def _programs(index: Index) -> _Programs:
     """Those that read outputs; most fleets have none."""
-    found = {object_: owner.program for object_, owner in prepared.owners.items()}
+    found = {object_: owner.program for object_, owner in index.owners.items()}
     return {object_: each for object_, each in found.items() if each is not None and each.producers}
 
 

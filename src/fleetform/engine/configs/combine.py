@@ -30,7 +30,7 @@ class ConfigIndex:
 
     def __init__(self, others: Mapping[Ref, Object[Any]], before: ConfigIndex | None = None) -> None:
         self._objects: dict[Identity, Object[Any]] = {}
-        foreign = [each for each in others.values() if each.dialect.startswith("foreign:")]
+        foreign = [each for each in others.values() if each.foreign_version is not None]
         plurals = dict(_declared_plurals(foreign))
         for each in foreign:
             for identity in _identities(each, plurals):
@@ -72,7 +72,7 @@ def _identities(object_: Object[Any], plurals: Mapping[tuple[str, str], str]) ->
     metadata = tree.get("metadata") if isinstance(tree, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return
-    group = api_group(object_.dialect.removeprefix("foreign:"))
+    group = api_group(object_.foreign_version or "")
     resource = plurals.get((group, object_.ref.kind)) or plural_of(object_.ref.kind)
     namespace = metadata.get("namespace")
     for each in (namespace,) if isinstance(namespace, str) else (object_.ref.organization, ""):

@@ -43,13 +43,13 @@ def references_of(
 
 def _home(object_: Object[Any]) -> str:
     """Where a config without a namespace lies: with the object that names it; there such a config has none."""
-    return "" if object_.dialect == "ocm" else object_.ref.organization
+    return "" if object_.conventions.configs_anywhere else object_.ref.organization
 
 
 def may_use(object_: Object[Any], identity: Identity) -> bool:
     """Whether a config is within reach: of its own organization or the platform's (S31). There any namespace is."""
     namespaces = (object_.ref.organization, PLATFORM_NAMESPACE, "")
-    return object_.dialect == "ocm" or identity[2] in namespaces
+    return object_.conventions.configs_anywhere or identity[2] in namespaces
 
 
 def instance_configs(object_: Object[Any]) -> tuple[ConfigReference, ...]:

@@ -1,268 +1,154 @@
-"""Again: what of the last pass a change can reach. What it leaves out stays as it was decided then."""
+"""Which plugins a change can reach: owners on clusters. What is not reached stays as it was decided.
+
+It may take a plugin for reached that comes out the same; never the other way round, which a property test holds against
+deciding everything anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.engine.bindings.compile import Program
-from fleetform.engine.configs.references import default_references, instance_configs
-from fleetform.engine.index.homes import last_placements
-from fleetform.engine.index.layers import Group, Owner
-from fleetform.engine.index.prepare import Cluster, Prepared, differing
-from fleetform.engine.versions.choose import Choice
-from fleetform.model.kinds.definition import ObjectFieldRef
-from fleetform.model.objects import Object, Ref
-from fleetform.model.results.configs import ConfigReference, Identity
-from fleetform.model.results.decisions import Decisions, Gate, PluginDecision, Revision
-from fleetform.model.snapshot import Snapshot
-from fleetform.syntax.selectors import any_matches
-from fleetform.syntax.trees import same_value
-from fleetform.syntax.variables import mentions
-from fleetform.syntax.versions import parse_version
+from fleetform.engine.decisions import Decisions
+from fleetform.engine.incremental.changes import Changes
+from fleetform.engine.incremental.configs import ChangedConfigs
+from fleetform.engine.incremental.definitions import ChangedDefinitions
+from fleetform.engine.incremental.fields import owners_reading_changes
+from fleetform.engine.index.clusters import Cluster
+from fleetform.engine.index.index import Index
+from fleetform.engine.index.outputs import Binders
+from fleetform.engine.layers.owners import Owner
+from fleetform.engine.options.shared import Sharing
+from fleetform.model.objects import Object
+from fleetform.syntax.names import generated_name
 
-# What earlier passes left behind; a change of it may concern every plugin.
-_PAST = ("running", "installed", "retired", "recorded", "found", "healthy")
+OwnerObject = Object[Any]
 
 
-def changed_owners(prepared: Prepared, before: Prepared, previous: Decisions) -> set[Object[Any]]:
-    """Presets and plugins that changed, or for which a definition, a policy or what runs makes a difference."""
-    now, then = prepared.snapshot, before.snapshot
-    if any(getattr(now, past) != getattr(then, past) for past in _PAST):
-        return {*prepared.owners, *before.owners}
-    changed: set[Object[Any]] = {*differing(now.presets, then.presets), *differing(now.plugins, then.plugins)}
-    beside = {(each.ref.organization, each.spec.preset_ref.name) for each in changed if _preset_of(each) is not None}
-    definitions = _DefinitionChanges(prepared, before, previous)
-    moved = _placements_moved(prepared, before)
-    for object_, owner in prepared.owners.items():
-        if object_ in before.owners and (
-            (object_.ref.organization, object_.ref.name) in beside or definitions.reach(owner) or moved(owner)
-        ):
-            changed.add(object_)
-    return changed | _bound_otherwise(prepared, before, changed)
+class Reached:
+    """Owners to be decided again on clusters, and what of the pass before no longer holds."""
 
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        # None: every owner on that cluster.
+        self._owners: dict[Cluster, set[OwnerObject] | None] = {}
+        # Owners whose plugins are all decided again: what they shared is forgotten.
+        self.changed: set[Owner] = set()
+        self.definitions: set[tuple[str, str]] = set()
+        self.configs: ChangedConfigs | None = None
+        self.instances = False
 
-def _bound_otherwise(prepared: Prepared, before: Prepared, changed: set[Object[Any]]) -> set[Object[Any]]:
-    """Owners that read a field of an object which is another one now, or an output of an owner that changed (R3-8)."""
-    binding = {object_: owner.program for object_, owner in prepared.owners.items() if owner.program is not None}
-    if not binding:
-        return set()
-    changes = _Changes(prepared.snapshot, before.snapshot)
-    found = {object_ for object_, program in binding.items() if changes.reach(program, program.references)}
-    waiting = {object_: set(program.producers) for object_, program in binding.items() if program.producers}
-    offering = {each for producers in waiting.values() for each in producers}
-    for object_, owner in prepared.owners.items():
-        if owner.definition in offering and changes.reach_outputs(prepared, owner):
-            found.add(object_)
-    # Outputs may be made of outputs; and any version may be the one that was healthy last.
-    edited = {each.ref.name for each in differing(prepared.snapshot.definitions, before.snapshot.definitions)}
-    reached = changed | found
-    while True:
-        definitions = {owner.definition for owners in (prepared, before) for owner in _of_objects(owners, reached)}
-        definitions |= edited
-        more = {object_ for object_, producers in waiting.items() if producers & definitions} - reached
-        if not more:
-            return reached - changed
-        reached |= more
+    def add(self, cluster: Cluster, owners: Iterable[OwnerObject]) -> None:
+        known = self._owners.setdefault(cluster, set())
+        if known is not None:
+            known.update(owners)
 
-
-def _of_objects(prepared: Prepared, objects: set[Object[Any]]) -> Iterator[Owner]:
-    return (prepared.owners[each] for each in objects if each in prepared.owners)
-
-
-class _Changes:
-    """What came, went or is another object now: names by namespace and kind."""
-
-    def __init__(self, now: Snapshot, then: Snapshot) -> None:
-        self._clusters = _named(differing(now.clusters, then.clusters))
-        fields = ("organizations", "definitions", "presets", "plugins", "overrides", "others")
-        self._others = _named(each for field in fields for each in differing(getattr(now, field), getattr(then, field)))
-
-    def reach(self, program: Program, references: Iterable[ObjectFieldRef]) -> bool:
-        """Whether references may read what changed; each cluster's own object is looked at with its cluster."""
-        if not self._clusters and not self._others:
-            return False
-        return any(self._may_be_read(program, each) for each in references)
-
-    def reach_outputs(self, prepared: Prepared, owner: Owner) -> bool:
-        """Whether outputs of an owner's definition may read what changed."""
-        outputs = [each for one in prepared.known(owner).values() for each in one.object.spec.outputs or ()]
-        references = [each.object_field_ref for each in outputs if each.object_field_ref is not None]
-        return bool(references) and self.reach(owner.program or Program(owner.object), references)
-
-    def _may_be_read(self, program: Program, ref: ObjectFieldRef) -> bool:
-        if mentions(ref.kind, dialect=program.dialect):
-            return True
-        own = ref.kind == "Cluster" and ref.name == "$(CLUSTER_NAME)"
-        computed = bool(mentions(ref.name, dialect=program.dialect))
-        for home in program.homes:
-            names = self._others.get((home, ref.kind), set())
-            names = names if own else names | self._clusters.get((home, ref.kind), set())
-            if names and (computed or ref.name in names):
-                return True
-        return False
-
-
-def _named(objects: Iterable[Object[Any]]) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
-    for each in objects:
-        found.setdefault((each.ref.organization, each.ref.kind), set()).add(each.ref.name)
-    return found
-
-
-def clusters_read_anew(now: Snapshot, then: Snapshot) -> set[Cluster]:
-    """Clusters on which something else was read for a plugin (B16)."""
-    if now.observed is then.observed:
-        return set()
-    keys = {
-        key
-        for key in now.observed.keys() | then.observed.keys()
-        # true is not 1.
-        if not same_value(dict(now.observed.get(key, {})), dict(then.observed.get(key, {})))
-    }
-    refs = {Ref("Cluster", organization, cluster) for organization, cluster, _ in keys}
-    return {now.clusters[ref] for ref in refs if ref in now.clusters}
-
-
-def _placements_moved(prepared: Prepared, before: Prepared) -> Callable[[Owner], bool]:
-    """Whether a placement that an owner names chooses other clusters now."""
-
-    def moved(owner: Owner) -> bool:
-        names = {name for name in (owner.placement, *(each.placement for each in owner.groups)) if name is not None}
-        home = owner.object.ref.organization
-        return prepared.placements is not before.placements and any(
-            prepared.placements.members(home, name) != before.placements.members(home, name) for name in names
-        )
-
-    return moved
-
-
-def reached_by_changed_configs(prepared: Prepared, before: Prepared) -> dict[Owner, set[Cluster] | None]:
-    """Where configs count that came, went or changed: on some of an owner's clusters, or on all (None)."""
-    now, then = prepared.snapshot.others, before.snapshot.others
-    changed = prepared.configs.changed_since(before.configs) if now is not then else set()
-    if not changed:
-        return {}
-    found: dict[Owner, set[Cluster] | None] = {}
-    for owner in prepared.owners.values():
-        named = {each.identity for each in owner.configs} | _default_configs(prepared, owner)
-        if named & changed:
-            found[owner] = None
-            continue
-        clusters = {
-            each for group in owner.groups if _names(group.configs, changed) for each in _of(prepared, owner, group)
-        }
-        clusters.update(_holders(prepared, owner, changed))
-        if clusters:
-            found[owner] = clusters
-    return found
-
-
-def _names(configs: Iterable[ConfigReference], changed: set[Identity]) -> bool:
-    return any(each.identity in changed for each in configs)
-
-
-def _default_configs(prepared: Prepared, owner: Owner) -> set[Identity]:
-    return {each.identity for one in prepared.known(owner).values() for each in default_references(one.object)}
-
-
-def _of(prepared: Prepared, owner: Owner, group: Group) -> Iterable[Cluster]:
-    """The clusters of a group, as far as they are the owner's to choose from."""
-    organization = owner.object.ref.organization
-    if owner.groups_are_homes:
-        return [cluster for cluster, groups in last_placements(prepared, owner).items() if groups == (group,)]
-    if group.placement is not None:
-        return prepared.placements.members(organization, group.placement)
-    candidates = prepared.clusters.get(organization, ())
-    return [each for each in candidates if any_matches(group.matchers, each.ref.name, each.labels)]
-
-
-def _holders(prepared: Prepared, owner: Owner, changed: set[Identity]) -> Iterator[Cluster]:
-    """The clusters whose own Plugin names a config that changed."""
-    home = owner.object.ref
-    for plugin in prepared.instances_of.get((home.organization, home.name), ()):
-        cluster = prepared.cluster_of(plugin) if _names(instance_configs(plugin), changed) else None
+    def add_cluster(self, cluster: Cluster | None) -> None:
         if cluster is not None:
-            yield cluster
+            self._owners[cluster] = None
+
+    def add_owner(self, owner: Owner) -> None:
+        """An owner wherever it is now, with nothing of it kept."""
+        self.changed.add(owner)
+        for cluster in self._index.clusters_of(owner):
+            self.add(cluster, (owner.object,))
+
+    def on_clusters(self) -> Iterator[tuple[Cluster, set[OwnerObject] | None]]:
+        clusters = self._index.snapshot.clusters
+        return ((each, owners) for each, owners in self._owners.items() if clusters.get(each.ref) is each)
+
+    def sharing(self, before: Sharing, binders: Binders) -> Sharing:
+        """What plugins shared in the pass before, as far as it holds."""
+        sharing = before.after(self._index, binders, self.changed, self.definitions)
+        if self.configs is not None:
+            self.configs.forget(sharing)
+        if self.instances:
+            sharing.forget_instances(self._index)
+        return sharing
 
 
-def _preset_of(object_: Object[Any]) -> Any:
-    return object_.spec.preset_ref if object_.ref.kind == "Plugin" else None
+def reached_by(changes: Changes, index: Index, previous: Decisions) -> Reached:
+    reached, before = Reached(index), previous.index
+    for cluster in index.clusters.came:
+        reached.add_cluster(cluster)
+    _add_owners(reached, changes, index, before)
+    _add_overrides(reached, index, before)
+    definitions = ChangedDefinitions(changes, index, previous)
+    reached.definitions = definitions.names
+    for owner in index.owners.values() if definitions.anything else ():
+        if owner.object in before.owners and definitions.reach(owner):
+            reached.add_owner(owner)
+    _add_placed(reached, index, before)
+    _add_states(reached, changes, index)
+    if index.configs is not before.configs:
+        reached.configs = ChangedConfigs(index, before)
+        for cluster, owner in reached.configs.reached():
+            reached.add(cluster, (owner.object,))
+    for owner in owners_reading_changes(changes, index, before, reached.changed):
+        reached.add_owner(owner)
+    return reached
 
 
-class _DefinitionChanges:
-    """Which owners the definitions that came, went or changed make a difference to."""
-
-    def __init__(self, prepared: Prepared, before: Prepared, previous: Decisions) -> None:
-        self._now, self._then = prepared, before
-        self._changed: dict[str, list[Revision]] = {}
-        for object_ in differing(prepared.snapshot.definitions, before.snapshot.definitions):
-            revision = prepared.revision_of.get(object_) or before.revision_of.get(object_)
-            if revision is not None:
-                self._changed.setdefault(object_.ref.name, []).append(revision)
-        self._plugins: dict[Object[Any], list[PluginDecision]] = {}
-        for plugin in previous.plugins.values() if self._changed else ():
-            if plugin.target.definition in self._changed:
-                self._plugins.setdefault(plugin.target.owner, []).append(plugin)
-
-    def reach(self, owner: Owner) -> bool:
-        now = self._now.choices[owner]
-        if not _same_choice(now, self._then.choices[owner]):
-            return True
-        changed = self._changed.get(owner.definition)
-        if not changed:
-            return False
-        plugins = self._plugins.get(owner.object, [])
-        if isinstance(now, Gate) or self._shows_other_secrets(now.revision, plugins):
-            return True
-        return any(_makes_a_difference(each, now.revision, plugins) for each in changed)
-
-    def _shows_other_secrets(self, chosen: Revision, plugins: list[PluginDecision]) -> bool:
-        """Whether other options are secret now, for the revision that is wanted or for one that is kept."""
-        kept = {plugin.target.revision for plugin in plugins} - {None}
-        return any(
-            self._now.secret_forms(each) != self._then.secret_forms(each)
-            for each in (chosen, *kept)
-            if each is not None
-        )
+def _add_owners(reached: Reached, changes: Changes, index: Index, before: Index) -> None:
+    """Presets and plugins that came, went or changed; where they were, claims are settled again."""
+    for object_ in changes.objects("presets", "plugins"):
+        if object_ in index.owners:
+            reached.add_owner(index.owners[object_])
+        elif object_ in before.owners:
+            owner = before.owners[object_]
+            reached.changed.add(owner)
+            for cluster in before.clusters_of(owner):
+                reached.add(cluster, ())
+        else:
+            # A Plugin beside a preset. In some systems it also decides whether the preset has a plugin there, which
+            # others on the cluster may read outputs of.
+            reached.instances = True
+            reached.add_cluster(_cluster_beside(object_, index))
 
 
-def _same_choice(one: Choice | Gate, other: Choice | Gate) -> bool:
-    if isinstance(one, Choice) and isinstance(other, Choice):
-        return one.revision is other.revision and one.forced == other.forced
-    if isinstance(one, Gate) and isinstance(other, Gate):
-        return (one.gate, one.message, one.do) == (other.gate, other.message, other.do)
-    return False
+def _cluster_beside(plugin: OwnerObject, index: Index) -> Cluster | None:
+    """The cluster of a Plugin beside a preset; one that names none is found by the name that the preset gives."""
+    if plugin.spec.cluster_name:
+        return index.cluster_of(plugin)
+    preset = plugin.spec.preset_ref.name
+    clusters = index.clusters.of(plugin.ref.organization)
+    found = clusters.get(plugin.ref.name.removeprefix(f"{preset}-"))
+    if found is not None and generated_name(preset, found.ref.name) == plugin.ref.name:
+        return found
+    # A long name was cut, with a hash of the whole.
+    return next((each for each in clusters.values() if generated_name(preset, each.ref.name) == plugin.ref.name), None)
 
 
-def _makes_a_difference(changed: Revision, chosen: Revision, plugins: Iterable[PluginDecision]) -> bool:
-    """Whether a revision that is not the chosen one says anything about plugins that want the chosen one."""
-    version, top = parse_version(changed.version), parse_version(chosen.version)
-    changes = changed.object.spec.changes
-    if version <= top and changes is not None and changes.migrations:
-        return True
-    for running in {plugin.running for plugin in plugins} - {None}:
-        ends = sorted((parse_version(str(running)), top))
-        if ends[0] <= version <= ends[1]:
-            return True
-    return any(changed.find(each.item.steps) is not None for plugin in plugins for each in _skipped(plugin))
+def _add_overrides(reached: Reached, index: Index, before: Index) -> None:
+    """Overrides that changed, came, went or expired, wherever they reach."""
+    for object_ in index.overrides.keys() ^ before.overrides.keys():
+        override = index.overrides.get(object_) or before.overrides[object_]
+        organization = object_.ref.organization
+        owners = index.owners_of_definitions(organization, override.definitions)
+        for cluster in index.clusters.matching(organization, override.matchers):
+            if override.definitions:
+                reached.add(cluster, owners)
+            else:
+                reached.add_cluster(cluster)
 
 
-def _skipped(plugin: PluginDecision) -> Iterator[Any]:
-    yield from plugin.skipped
-    if plugin.upgrade is not None:
-        yield from plugin.upgrade.skipped
+def _add_placed(reached: Reached, index: Index, before: Index) -> None:
+    """Clusters that a placement chooses now and did not, or the other way round."""
+    if index.placements is before.placements:
+        return
+    for owner in index.owners.values():
+        for name in owner.placements if owner.object in before.owners else ():
+            home = owner.object.ref.organization
+            for cluster in index.placements.members(home, name) ^ before.placements.members(home, name):
+                reached.add_cluster(cluster)
 
 
-def reached_by_changed_overrides(prepared: Prepared, before: Prepared) -> tuple[set[Cluster], dict[str, set[Cluster]]]:
-    """Clusters that overrides reach which changed, came, went or expired: for all definitions, and for some."""
-    everywhere: set[Cluster] = set()
-    by_definition: dict[str, set[Cluster]] = {}
-    for object_ in prepared.overrides.keys() ^ before.overrides.keys():
-        override = prepared.overrides.get(object_) or before.overrides[object_]
-        clusters = prepared.clusters_reached(override)
-        if not override.definitions:
-            everywhere.update(clusters)
-        for name in override.definitions:
-            by_definition.setdefault(name, set()).update(clusters)
-    return everywhere, by_definition
+def _add_states(reached: Reached, changes: Changes, index: Index) -> None:
+    """Plugins of which something else is known, and those on their clusters that read outputs."""
+    for ref, name in changes.states():
+        cluster = index.snapshot.clusters.get(ref)
+        if cluster is not None:
+            for each in index.owners_on(cluster):
+                program = each.owner.program
+                if each.plugin_on(cluster) == name or (program is not None and program.producers):
+                    reached.add(cluster, (each.owner.object,))

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from fleetform.engine.options.rules import breaks_rules
 from fleetform.model.results.bindings import Missing
 from fleetform.model.results.decisions import ABSENT, Entry, Item, OptionDecision, Part, Secret, Settled, Slot, Steps
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, with_value, without
+from fleetform.syntax.option_rules import breaks_rules
 from fleetform.syntax.trees import same_value
 
 ValueOf = Callable[[Item], Any]

@@ -1,18 +1,33 @@
-"""What plugins share: each distinct combination of owner, revision, groups and overrides is decided once."""
+"""What plugins share: each distinct combination of owner, revision, groups and overrides is decided once.
+
+Of a fleet's plugins most have the same definition, preset and overrides. What follows from these is kept from pass to
+pass, by owner: as long as nothing that an owner's plugins are made of changes, a plugin that is decided again finds the
+very records that all others have. Records are held weakly: what no plugin has any more is forgotten with it, so that
+a thousand edits leave no more behind than the last of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
-from fleetform.engine.bindings.outputs import Binders
+from fleetform.engine.configs.combine import combine, of_preset
 from fleetform.engine.configs.items import Said, at_place, config_items
-from fleetform.engine.index.layers import Group, Override, Owner
-from fleetform.engine.index.prepare import Prepared
+from fleetform.engine.configs.references import default_references, instance_configs
+from fleetform.engine.index.definitions import gates_of_revision
+from fleetform.engine.index.index import Index
+from fleetform.engine.index.outputs import Binders
+from fleetform.engine.layers.overrides import Override
+from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.resolve import all_plain, decide_option, outline_of
+from fleetform.engine.options.schema import Schema
 from fleetform.engine.options.values import Valuing
+from fleetform.engine.versions.choose import Choice, versions_between
+from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object
-from fleetform.model.results.configs import Configs
+from fleetform.model.results.configs import NO_CONFIGS, Configs
 from fleetform.model.results.decisions import (
     ABSENT,
     Entry,
@@ -24,76 +39,183 @@ from fleetform.model.results.decisions import (
     Shared,
     Skipped,
     Slot,
+    Target,
     sort_key,
 )
 from fleetform.syntax.option_paths import normal_form, text_of
+from fleetform.syntax.versions import parse_version
 
-# A Plugin that names configs of its own.
+# A Plugin beside a preset that names configs of its own.
 Holder = Object[Any] | None
+Groups = tuple[Group, ...]
 Routed = tuple[dict[str, list[Entry]], list[Skipped]]
+# What a combination below overrides is: a revision, groups, and a Plugin with configs of its own.
+Below = tuple[Revision, Groups, Holder]
+Hints = Mapping[tuple[str, ...], str]
+
+
+class OwnerMemory:
+    """What is known of one owner's plugins. It holds as long as nothing changes that they are made of."""
+
+    __slots__ = ("below", "configs", "settled", "shared", "targets")
+
+    def __init__(self) -> None:
+        self.below: dict[Below, Routed] = {}
+        self.configs: dict[Below, tuple[Configs, list[Said]]] = {}
+        self.targets: dict[Revision | Gate, Target] = {}
+        self.shared: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
+        self.settled: WeakValueDictionary[tuple[Any, ...], Settled] = WeakValueDictionary()
+
+    def without(self, is_stale: Callable[[Below], bool]) -> OwnerMemory:
+        """A copy without some combinations."""
+        memory = OwnerMemory()
+        memory.targets = self.targets
+        memory.below = {each: found for each, found in self.below.items() if not is_stale(each)}
+        memory.configs = {each: found for each, found in self.configs.items() if not is_stale(each)}
+        for key, shared in self.shared.items():
+            revision, groups, _, holder = key
+            if not isinstance(revision, Revision) or not is_stale((revision, groups, holder)):
+                memory.shared[key] = shared
+        for key, settled in self.settled.items():
+            if not is_stale(key[0]):
+                memory.settled[key] = settled
+        return memory
 
 
 class Sharing:
     """Decides each distinct combination once, and each option in it once."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        self._prepared = prepared
-        self.binders = Binders(prepared)
-        self._shared: dict[tuple[Any, ...], Shared] = {}
-        self._below: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], Routed] = {}
-        self._configs: dict[tuple[Owner, Revision, tuple[Group, ...], Holder], tuple[Configs, list[Said]]] = {}
-        self._settled: dict[tuple[Any, ...], Settled] = {}
-        self._routed: dict[tuple[Revision, Override], Routed] = {}
-        self._positions: dict[tuple[str, ...], dict[str, int]] = {}
-        self._positions_of: dict[Shared, dict[str, int]] = {}
+    def __init__(self, index: Index, binders: Binders) -> None:
+        self._index, self._binders = index, binders
+        self._owners: dict[Owner, OwnerMemory] = {}
+        self._schemas: dict[Revision, Schema] = {}
+        self._routed: dict[Override, dict[Revision, Routed]] = {}
+        self._steps: dict[tuple[str, Revision], Step] = {}
+
+    def after(
+        self, index: Index, binders: Binders, changed: Iterable[Owner], definitions: Iterable[tuple[str, str]]
+    ) -> Sharing:
+        """What still holds in the next pass.
+
+        What is forgotten: all of owners that changed, schemas of definitions of which a version came, went or changed,
+        and what overrides said that are gone. Two passes share what holds in both: what one adds holds in the other.
+        """
+        sharing = Sharing(index, binders)
+        sharing._owners = dict(self._owners)
+        for owner in changed:
+            sharing._owners.pop(owner, None)
+        gone = {*definitions}
+        sharing._schemas = {each: schema for each, schema in self._schemas.items() if _name(each) not in gone}
+        if not gone:
+            sharing._steps = self._steps
+        else:
+            for owner in [each for each in sharing._owners if each.definition in {name for _, name in gone}]:
+                # Its plugins keep what they have; what it would be routed by is another schema now.
+                kept, memory = sharing._owners[owner], OwnerMemory()
+                memory.shared, memory.settled, memory.targets = kept.shared, kept.settled, kept.targets
+                sharing._owners[owner] = memory
+        there = index.compiled_overrides
+        for override, routed in self._routed.items():
+            if there.get(override.object) is override:
+                sharing._routed[override] = (
+                    {each: found for each, found in routed.items() if _name(each) not in gone} if gone else routed
+                )
+        return sharing
+
+    def forget(self, is_stale: Callable[[Owner, Below], bool]) -> None:
+        """Forget what owners' plugins share where that no longer holds; other passes keep what they have."""
+        for owner, memory in self._owners.items():
+            if any(is_stale(owner, each) for each in memory.configs):
+                self._owners[owner] = memory.without(partial(is_stale, owner))
+
+    def forget_instances(self, index: Index) -> None:
+        """Forget what followed from Plugins beside presets that are gone."""
+        plugins = index.snapshot.plugins
+        self.forget(lambda _, below: below[2] is not None and plugins.get(below[2].ref) is not below[2])
+
+    # ---- What follows from a revision, or from an owner and a revision
+
+    def schema(self, revision: Revision) -> Schema:
+        found = self._schemas.get(revision)
+        if found is None:
+            definitions, name = self._index.definitions, _name(revision)
+            found = Schema(revision, definitions.versions_of(name), definitions.revisions.get(name, {}))
+            self._schemas[revision] = found
+        return found
+
+    def step(self, running: str, wanted: Revision) -> Step:
+        """The way from the version that runs to another, over the versions of the definition that is wanted."""
+        found = self._steps.get((running, wanted))
+        if found is None:
+            low, high = sorted((running, wanted.version), key=parse_version)
+            passed = versions_between(self._index.definitions.versions_of(_name(wanted)), low, high)
+            found = self._steps[running, wanted] = step_between(running, wanted, passed)
+        return found
+
+    def target(self, owner: Owner, chosen: Revision | Gate) -> Target:
+        targets = self._memory(owner).targets
+        found = targets.get(chosen)
+        if found is None:
+            choice = self._index.definitions.choice(owner)
+            forced = isinstance(choice, Choice) and choice.forced and choice.revision is chosen
+            revision = chosen if isinstance(chosen, Revision) else None
+            release = owner.release(revision)
+            found = Target(owner.object, owner.definition, owner.wanted, revision, *release, forced)
+            targets[chosen] = found
+        return found
+
+    def _memory(self, owner: Owner) -> OwnerMemory:
+        found = self._owners.get(owner)
+        if found is None:
+            found = self._owners[owner] = OwnerMemory()
+        return found
+
+    # ---- What plugins have in common
 
     def shared(
         self,
         owner: Owner,
         revision: Revision | Gate,
-        groups: tuple[Group, ...],
+        groups: Groups,
         overrides: tuple[Override, ...],
         holder: Holder = None,
     ) -> Shared:
         """What plugins have in common; holder is a Plugin beside the preset that names configs of its own."""
-        key = (owner, revision, groups, overrides, holder)
-        found = self._shared.get(key)
+        memory = self._memory(owner).shared
+        key = (revision, groups, overrides, holder)
+        found = memory.get(key)
         if found is None:
-            found = self._shared[key] = self._share(*key)
+            found = memory[key] = self._share(owner, *key)
         return found
 
-    def positions(self, shared: Shared) -> dict[str, int]:
-        """Where each option stands in a Shared; the same map for all with the same options."""
-        found = self._positions_of.get(shared)
+    def configs(self, owner: Owner, below: Below) -> tuple[Configs, list[Said]]:
+        """The configs that count, from three places, and what they say."""
+        memory = self._memory(owner).configs
+        found = memory.get(below)
         if found is None:
-            names = tuple([each.slot.name for each in shared.options])
-            found = self._positions.setdefault(names, {name: position for position, name in enumerate(names)})
-            self._positions_of[shared] = found
+            revision, groups, holder = below
+            configs = self._combine(owner, revision, groups, holder)
+            found = memory[below] = (configs, config_items(configs, revision.object.spec.configs or ()))
         return found
 
-    def configs(
-        self, owner: Owner, revision: Revision, groups: tuple[Group, ...], holder: Holder
-    ) -> tuple[Configs, list[Said]]:
-        """The configs that count, and what they say."""
-        key = (owner, revision, groups, holder)
-        found = self._configs.get(key)
-        if found is None:
-            configs = self._prepared.configs_of(owner, revision, groups, holder)
-            found = self._configs[key] = (configs, config_items(configs, revision.object.spec.configs or ()))
-        return found
+    def _combine(self, owner: Owner, revision: Revision, groups: Groups, holder: Holder) -> Configs:
+        supported = revision.object.spec.configs or ()
+        mode = owner.config_mode or revision.object.spec.config_mode or "OverrideByGVK"
+        second, hidden = of_preset(() if owner.by_hand else owner.configs, [each.configs for each in groups], mode)
+        third = owner.configs if owner.by_hand else instance_configs(holder) if holder is not None else ()
+        if not supported and not second and not third and not hidden:
+            return NO_CONFIGS
+        references = [*default_references(revision.object), *second, *third]
+        return combine(mode, supported, references, self._index.configs, hidden)
 
     def _share(
-        self,
-        owner: Owner,
-        revision: Revision | Gate,
-        groups: tuple[Group, ...],
-        overrides: tuple[Override, ...],
-        holder: Holder,
+        self, owner: Owner, revision: Revision | Gate, groups: Groups, overrides: tuple[Override, ...], holder: Holder
     ) -> Shared:
         applied = tuple([each.object for each in overrides])
         if isinstance(revision, Gate):
             return Shared((), (), applied, (), (revision,))
-        below, skipped = self._under(owner, groups, revision, holder)
+        base: Below = (revision, groups, holder)
+        below, skipped = self._under(owner, base)
         above: dict[str, list[Entry]] = {}
         for override in overrides:
             routed, left_out = self._route_override(revision, override)
@@ -102,94 +224,101 @@ class Sharing:
                 above.setdefault(name, []).extend(entries)
         if owner.program is not None:
             skipped = skipped + self._left_out(owner, revision, below, above)
-        options = self._settle_all((owner, revision, groups, holder), revision, below, above)
-        dynamic = tuple(each for each in options if each.decision is None)
-        hints = self._prepared.hints(revision)
-        gates = tuple(gate for each in options if each.decision for gate in gates_of_option(each.decision, hints))
-        configs, _ = self.configs(owner, revision, groups, holder)
-        gates = (*self._prepared.gates_of_revision(revision), *missing_configs(configs), *gates)
-        unbound = tuple(each.decision for each in options if each.decision and each.decision.missing)
-        return Shared(options, dynamic, applied, tuple(skipped), gates, configs, unbound)
+        options = self._settle_all(owner, base, below, above)
+        schema = self.schema(revision)
+        configs, _ = self.configs(owner, base)
+        gates = (
+            *gates_of_revision(self._index.snapshot, revision),
+            *missing_configs(configs),
+            *(gate for each in options if each.decision for gate in gates_of_option(each.decision, schema.hints)),
+        )
+        return Shared(
+            options,
+            tuple([each for each in options if each.decision is None]),
+            applied,
+            tuple(skipped),
+            gates,
+            configs,
+            tuple([each.decision for each in options if each.decision and each.decision.missing]),
+            schema.positions(tuple([each.slot.name for each in options])),
+        )
 
     def _left_out(
         self, owner: Owner, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
     ) -> list[Skipped]:
-        """What mentions an optional name that stands for nothing, whatever the cluster."""
+        """What refers to an optional variable without a value, whatever the cluster."""
         valuing = self._everywhere(owner, revision)
         items = [item for entries in (*below.values(), *above.values()) for item, _ in entries]
         return [
             Skipped(item, "left-out")
             for item in items
-            if not self._varies(owner, item) and item.expression is None and valuing.is_left_out(item)
+            if item.expression is None and not self._varies(owner, item) and valuing.is_left_out(item)
         ]
 
     def _everywhere(self, owner: Owner, revision: Revision) -> Valuing:
         """The values of items that are the same on every cluster."""
-        binder = self.binders.of(owner)
+        binder = self._binders.of(owner)
         frame = binder.everywhere if binder is not None else None
         return Valuing(binder, frame, None, owner.definition, revision.version)
 
-    def _under(self, owner: Owner, groups: tuple[Group, ...], revision: Revision, holder: Holder) -> Routed:
+    def _under(self, owner: Owner, base: Below) -> Routed:
         """Defaults, the owner's values and its groups', by option; configs of a place go right below its values."""
-        key = (owner, revision, groups, holder)
-        found = self._below.get(key)
+        memory = self._memory(owner).below
+        found = memory.get(base)
         if found is None:
-            below: dict[str, list[Entry]] = {}
+            revision, groups, _ = base
+            defaults = self.schema(revision).defaults
+            below: dict[str, list[Entry]] = {name: [(item, ())] for name, item in defaults.items()}
             skipped: list[Skipped] = []
-            for steps, item in self._prepared.defaults(revision).items():
-                below[revision.options[steps].name] = [(item, ())]
-            for items in _layers_below(owner, groups, self.configs(*key)[1]):
+            for items in _layers_below(owner, groups, self.configs(owner, base)[1]):
                 skipped += self.route(revision, items, below, owner.passes_undeclared)
-            found = self._below[key] = (below, skipped)
+            found = memory[base] = (below, skipped)
         return found
 
     def _route_override(self, revision: Revision, override: Override) -> Routed:
-        found = self._routed.get((revision, override))
+        memory = self._routed.setdefault(override, {})
+        found = memory.get(revision)
         if found is None:
             routed: dict[str, list[Entry]] = {}
             skipped = self.route(revision, override.items, routed, override.allow_undeclared)
-            found = self._routed[revision, override] = (routed, skipped)
+            found = memory[revision] = (routed, skipped)
         return found
 
     def route(
         self, revision: Revision, items: Iterable[Item], into: dict[str, list[Entry]], pass_undeclared: bool
     ) -> list[Skipped]:
-        """Sort items by the option they speak of; those that speak of none are returned."""
+        """Sort items by the option they are about; those that are about none are returned."""
         skipped = []
-        prepared = self._prepared
-        migrates = prepared.has_migrations(revision)
-        for item in items:
-            route = prepared.route(revision, item.steps)
-            if migrates:
-                item, route = prepared.migrated(revision, item, route)
+        schema = self.schema(revision)
+        for written in items:
+            item, route = schema.read(written)
             if route is not None:
                 into.setdefault(route[0], []).append((item, route[1]))
             elif pass_undeclared or item.layer.name == "config":
                 # A definition's author says where configs go: there need be no option of that name.
                 into.setdefault(text_of(item.steps), []).append((item, ()))
             else:
-                skipped.append(Skipped(item, prepared.why_skipped(revision, item.steps)))
+                skipped.append(Skipped(item, schema.why_skipped(item.steps)))
         return skipped
 
     def _settle_all(
-        self, base: Any, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
+        self, owner: Owner, base: Below, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
     ) -> tuple[Settled, ...]:
-        slots = self._prepared.slots(revision)
+        slots = self.schema(base[0]).slots
         undeclared = (below.keys() | above.keys()) - slots.keys()
         if undeclared:
             extra = {name: Slot(name, (below.get(name) or above[name])[0][0].steps, None) for name in undeclared}
             slots = dict(sorted({**slots, **extra}.items(), key=lambda entry: sort_key(entry[1].steps)))
-        return tuple(
-            [self._settle(base, slot, below.get(name, ()), above.get(name, ())) for name, slot in slots.items()]
-        )
-
-    def _settle(self, base: Any, slot: Slot, below: Sequence[Entry], above: Sequence[Entry]) -> Settled:
-        over = tuple(above)
-        key = (base, slot.name, over)
-        found = self._settled.get(key)
-        if found is None:
-            found = self._settled[key] = self._decided(base[0], base[1], slot, tuple(below), over)
-        return found
+        memory = self._memory(owner).settled
+        settled = []
+        for name, slot in slots.items():
+            over = tuple(above.get(name, ()))
+            key = (base, name, over)
+            found = memory.get(key)
+            if found is None:
+                found = memory[key] = self._decided(owner, base[0], slot, tuple(below.get(name, ())), over)
+            settled.append(found)
+        return tuple(settled)
 
     def _decided(
         self, owner: Owner, revision: Revision, slot: Slot, below: tuple[Entry, ...], above: tuple[Entry, ...]
@@ -208,18 +337,22 @@ class Sharing:
         return Settled(slot, decide_option(slot, entries, valuing), below, above, all_plain(entries))
 
     def _may_be_left_out(self, owner: Owner, item: Item) -> bool:
-        binder = self.binders.of(owner)
+        binder = self._binders.of(owner)
         template = binder.template(item) if binder is not None else None
         return template is not None and template.optional
 
     def _varies(self, owner: Owner, item: Item) -> bool:
-        """Whether the names that an item mentions stand for something else on another cluster."""
-        binder = self.binders.of(owner)
+        """Whether the variables that an item refers to have another value on another cluster."""
+        binder = self._binders.of(owner)
         template = binder.template(item) if binder is not None else None
         return template is not None and template.varies
 
 
-def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> Iterator[Iterable[Item]]:
+def _name(revision: Revision) -> tuple[str, str]:
+    return revision.object.ref.organization, revision.object.ref.name
+
+
+def _layers_below(owner: Owner, groups: Groups, said: list[Said]) -> Iterator[Iterable[Item]]:
     """The items of everything below what one cluster says, in order of application."""
     if not said:
         yield owner.items
@@ -227,7 +360,7 @@ def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> 
         return
     yield at_place(said, 1)
     yield at_place(said, 2, "")
-    if owner.object.ref.kind == "Plugin":
+    if owner.by_hand:
         yield at_place(said, 3)
     yield owner.items
     for group in groups:
@@ -236,9 +369,6 @@ def _layers_below(owner: Owner, groups: tuple[Group, ...], said: list[Said]) -> 
 
 
 # ---- Gates
-
-
-Hints = Mapping[tuple[str, ...], str]
 
 
 def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...], hints: Hints) -> tuple[Gate, ...]:

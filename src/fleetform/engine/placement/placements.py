@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_time
 
 Cluster = Object[ClusterSpec]
+# An organization's clusters, by name.
+ClustersOf = Callable[[str], Mapping[str, Cluster]]
 # Kinds that decide what placements choose.
 KINDS = ("Placement", "ManagedClusterSet", "ManagedClusterSetBinding", "AddOnPlacementScore")
 
@@ -26,8 +28,9 @@ KINDS = ("Placement", "ManagedClusterSet", "ManagedClusterSetBinding", "AddOnPla
 class Placements:
     """What the placements of all organizations choose."""
 
-    def __init__(self, snapshot: Snapshot, clusters: Mapping[str, list[Cluster]]) -> None:
-        self._snapshot, self._clusters = snapshot, clusters
+    def __init__(self, snapshot: Snapshot, clusters_of: ClustersOf) -> None:
+        self.at, self._selected, self._objects = snapshot.at, snapshot.selected, snapshot.others
+        self.clusters, self._clusters_of = snapshot.clusters, clusters_of
         self._choices: dict[Ref, Choice] = {}
         self._placed: dict[Ref, Placed] = {}
         self._members: dict[Ref, frozenset[Cluster]] = {}
@@ -35,7 +38,7 @@ class Placements:
 
     @cached_property
     def objects(self) -> dict[Ref, Object[PlacementSpec]]:
-        return {ref: each for ref, each in self._snapshot.others.items() if isinstance(each.spec, PlacementSpec)}
+        return {ref: each for ref, each in self._objects.items() if isinstance(each.spec, PlacementSpec)}
 
     def placed(self, ref: Ref) -> Placed | None:
         """What a placement chooses; None where there is none of that name."""
@@ -59,7 +62,8 @@ class Placements:
             times = [
                 _time(each.spec.valid_until) for each in self._others("AddOnPlacementScore", placement.ref.organization)
             ]
-            ends += [each for each in times if each is not None and each > self._snapshot.at]
+            # A score counts until its very end, so that what is chosen may change right after it.
+            ends += [each + timedelta(microseconds=1) for each in times if each is not None and each >= self.at]
         return min(ends, default=None)
 
     def members(self, organization: str, name: str) -> frozenset[Cluster]:
@@ -85,21 +89,21 @@ class Placements:
             self._choices[ref] = Choice(
                 placement.spec,
                 self._pool(ref.organization),
-                at=self._snapshot.at,
+                at=self.at,
                 sets=self._sets(placement),
-                earlier=self._snapshot.selected.get(ref, frozenset()),
+                earlier=self._selected.get(ref, frozenset()),
                 load=self._load(ref),
             )
         return self._choices[ref]
 
     def _load(self, ref: Ref) -> Counter[str]:
         """How many other placements had chosen a cluster before: what they choose now would depend on their order."""
-        return self._loads.get(ref.organization, Counter()) - Counter(self._snapshot.selected.get(ref, ()))
+        return self._loads.get(ref.organization, Counter()) - Counter(self._selected.get(ref, ()))
 
     @cached_property
     def _loads(self) -> dict[str, Counter[str]]:
         loads: dict[str, Counter[str]] = {}
-        for ref, chosen in self._snapshot.selected.items():
+        for ref, chosen in self._selected.items():
             if ref in self.objects:
                 loads.setdefault(ref.organization, Counter()).update(chosen)
         return loads
@@ -108,7 +112,7 @@ class Placements:
         """Sets of Open Cluster Management, and there the ones that are bound to the placement's namespace."""
         organization = placement.ref.organization
         declared = {each.ref.name: each.spec for each in self._others("ManagedClusterSet", organization)}
-        if placement.dialect != "ocm":
+        if not placement.conventions.sets_are_bound:
             return Sets(declared) if declared or placement.spec.cluster_sets else None
         namespace = placement.ref.name.partition("/")[0]
         bindings = self._others("ManagedClusterSetBinding", organization)
@@ -116,7 +120,8 @@ class Placements:
 
     def _pool(self, organization: str) -> ClusterPool:
         if organization not in self._pools:
-            self._pools[organization] = ClusterPool(self._clusters.get(organization, ()), self._scores(organization))
+            clusters = self._clusters_of(organization).values()
+            self._pools[organization] = ClusterPool(clusters, self._scores(organization))
         return self._pools[organization]
 
     def _scores(self, organization: str) -> dict[tuple[str, str, str], int]:
@@ -129,7 +134,7 @@ class Placements:
 
     def _has_expired(self, until: str | None) -> bool:
         end = _time(until)
-        return end is not None and end < self._snapshot.at
+        return end is not None and end < self.at
 
     def _others(self, kind: str, organization: str) -> list[Object[Any]]:
         return self._by_kind.get((kind, organization), [])
@@ -137,10 +142,42 @@ class Placements:
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Object[Any]]]:
         found: dict[tuple[str, str], list[Object[Any]]] = {}
-        for ref, each in self._snapshot.others.items():
+        for ref, each in self._objects.items():
             if ref.kind in KINDS and each.spec is not None:
                 found.setdefault((ref.kind, ref.organization), []).append(each)
         return found
+
+    def look_again(self) -> Iterator[datetime]:
+        """When what was chosen may change by itself."""
+        return (each.look_again_at for each in self._placed.values() if each.look_again_at is not None)
+
+    def keep(self, before: Placements) -> None:
+        """Take over what an earlier pass chose, as far as time alone does not change it."""
+        for ref, placed in before._placed.items():
+            if placed.look_again_at is None or placed.look_again_at > self.at:
+                self._placed[ref] = placed
+                if ref in before._members:
+                    self._members[ref] = before._members[ref]
+
+
+def placements_after(snapshot: Snapshot, clusters_of: ClustersOf, before: Placements | None) -> Placements:
+    """What placements choose; where nothing that decides it differs, what they chose in the pass before."""
+    if before is None:
+        return Placements(snapshot, clusters_of)
+    same = snapshot.clusters is before.clusters and snapshot.selected == before._selected
+    same = same and (snapshot.others is before._objects or _deciding(snapshot.others) == _deciding(before._objects))
+    if not same:
+        return Placements(snapshot, clusters_of)
+    if snapshot.at == before.at and snapshot.others is before._objects:
+        return before
+    placements = Placements(snapshot, clusters_of)
+    if snapshot.at >= before.at:
+        placements.keep(before)
+    return placements
+
+
+def _deciding(others: Mapping[Ref, Object[Any]]) -> list[Object[Any]]:
+    return [each for ref, each in others.items() if ref.kind in KINDS]
 
 
 def _time(text: str | None) -> datetime | None:

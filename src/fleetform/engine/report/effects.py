@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import (
-    Decisions,
     Item,
     OptionDecision,
     PluginDecision,

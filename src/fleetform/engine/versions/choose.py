@@ -6,7 +6,7 @@ end. A pin holds against everything but an end date (B11); nothing ever falls ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -75,6 +75,16 @@ def support_rules(
                 # Said where the policy stands.
                 continue
     return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended), rejected)
+
+
+def ends_of(support: Iterable[Support]) -> Iterator[datetime]:
+    """The times at which rules end the support of versions."""
+    for end in (each for rule in support for each in rule.ends or []):
+        try:
+            yield parse_time(end.at)
+        except ValueError:
+            # Reported where the policy stands.
+            continue
 
 
 def _readable(versions: Iterable[str]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from fleetform.engine.options.rules import must_be_set
 from fleetform.engine.versions.migrations import Form, Migrations, migrations_to
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.objects import At, Object
@@ -16,15 +15,12 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import VersionKey
 from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.option_rules import must_be_set
 from fleetform.syntax.versions import parse_version
 
 Name = tuple[str, str]
 Versions = Mapping[str, Revision]
 FOR_PEOPLE = ("displayName", "description", "icon", "docsURL", "docMarkDownUrl")
-
-
-# There a definition has no versions of its own: it is what an add-on or a module says now.
-_UNVERSIONED = ("ocm", "fleeet")
 
 
 def compare_definitions(
@@ -69,7 +65,7 @@ def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[V
             continue
         one, other = old[same], new[version]
         hint = f"raise spec.version above {max(old, key=parse_version)}"
-        if other.object.dialect in _UNVERSIONED:
+        if other.object.conventions.unversioned:
             continue
         if content_of(one.object) != content_of(other.object):
             message = f"{other.object.ref.name} {version} changed, and its version did not"
@@ -85,7 +81,7 @@ def _equal(one: str, other: str) -> bool:
 
 def _compare_newest(old: Versions, new: Versions) -> Iterator[Diagnostic]:
     low, high = max(old, key=parse_version), max(new, key=parse_version)
-    if new[high].object.dialect in _UNVERSIONED:
+    if new[high].object.conventions.unversioned:
         return
     if parse_version(high) < parse_version(low):
         message = f"{new[high].object.ref.name} went down from {low} to {high}"

@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fleetform.engine.options.rules import breaks_rules
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import ABSENT, Item, Revision, Steps
 from fleetform.syntax.cel import ExpressionError, evaluate_value
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.option_rules import breaks_rules
 
 Form = tuple[str, ...]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fleetform.engine.options.rules import must_be_set
 from fleetform.engine.versions.choose import Offers, versions_between
 from fleetform.engine.versions.migrations import migrations_to
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Revision
 from fleetform.syntax.option_paths import normal_form
+from fleetform.syntax.option_rules import must_be_set
 
 
 class Span(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from fleetform.engine.index.layers import Owner
+from fleetform.engine.layers.owners import Owner
 from fleetform.model.kinds.definition import Changes
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object

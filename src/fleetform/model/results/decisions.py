@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
@@ -199,7 +199,7 @@ class Skipped(NamedTuple):
 Entry = tuple[Item, Steps]
 
 
-class Settled(Struct, frozen=True, eq=False, gc=False):
+class Settled(Struct, frozen=True, eq=False, weakref=True):
     """An option as all plugins of a kind have it, with the items under and over the place of a cluster's own.
 
     decision is None where an expression or a name makes the value differ from cluster to cluster. plain says that
@@ -215,10 +215,11 @@ class Settled(Struct, frozen=True, eq=False, gc=False):
     outline: OptionDecision | None = None
 
 
-class Shared(Struct, frozen=True, eq=False, gc=False):
+class Shared(Struct, frozen=True, eq=False, weakref=True):
     """What all plugins with the same owner, groups and overrides have in common; options in path order.
 
-    unbound are those among the options that mention a name which stands for nothing, whatever the cluster.
+    unbound are those among the options that refer to a variable which cannot be resolved, whatever the cluster;
+    positions say where each option stands.
     """
 
     options: tuple[Settled, ...]
@@ -228,6 +229,7 @@ class Shared(Struct, frozen=True, eq=False, gc=False):
     gates: tuple[Gate, ...]
     configs: Configs = NO_CONFIGS
     unbound: tuple[OptionDecision, ...] = ()
+    positions: dict[str, int] = {}
 
 
 class Target(Struct, frozen=True, eq=False, gc=False):
@@ -314,41 +316,45 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
 class Claim(Struct, frozen=True, eq=False, gc=False):
     """Two objects want one release, or one plugin's name, on one cluster; claimed says which.
 
-    plugin is what the one that loses would get, with the gate that says so.
+    candidate is what the one that loses would get if it were alone; gate is what keeps it from that.
     """
 
     claimed: str
     keeps: Object[Any]
-    plugin: PluginDecision
+    candidate: PluginDecision
+    gate: Gate
+
+    @property
+    def plugin(self) -> PluginDecision:
+        """What the one that loses would get, with the gate that says so before its other ones."""
+        blocked = structs.replace(self.candidate, gates=(self.gate, *self.candidate.gates))
+        if self.candidate.upgrade is None:
+            return blocked
+        wanted = self.candidate.upgrade
+        return structs.replace(blocked, upgrade=structs.replace(wanted, gates=(self.gate, *wanted.gates)))
 
     @property
     def cluster(self) -> Object[ClusterSpec]:
-        return self.plugin.cluster
+        return self.candidate.cluster
 
     @property
     def loses(self) -> Object[Any]:
-        return self.plugin.target.owner
+        return self.candidate.target.owner
 
 
-class Decisions(Struct, frozen=True, eq=False):
-    """Everything decided in one pass.
+class ClusterDecisions(Struct, frozen=True, eq=False, gc=False):
+    """What one cluster gets: its plugins by name, and what owners claim there beside them."""
 
-    plugins go by organization, cluster and name; revisions by organization and name of their definition, then version,
-    and so do those that are no longer offered and may still run (retired); overrides are those that apply at the time
-    of the pass. memory is what the next pass can reuse, and nobody else's.
-    """
-
-    plugins: dict[PluginKey, PluginDecision]
-    revisions: dict[tuple[str, str], dict[str, Revision]]
-    overrides: tuple[Object[Any], ...]
+    cluster: Object[ClusterSpec]
+    plugins: dict[str, PluginDecision]
     claims: tuple[Claim, ...] = ()
-    retired: dict[tuple[str, str], dict[str, Revision]] = {}
-    memory: Any = None
 
-    def versions_of(self, revision: Revision) -> dict[str, Revision]:
-        """All versions known of a revision's definition."""
-        name = (revision.object.ref.organization, revision.object.ref.name)
-        return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
+    @property
+    def candidates(self) -> list[PluginDecision]:
+        """What every owner wants there, before claims are settled."""
+        if not self.claims:
+            return list(self.plugins.values())
+        return [*self.plugins.values(), *(claim.candidate for claim in self.claims)]
 
 
 def sort_key(steps: Steps) -> tuple[tuple[int, int, str], ...]:

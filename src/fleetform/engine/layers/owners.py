@@ -1,57 +1,31 @@
-"""From objects to layers and items: what each object says, in the form that the stages read.
-
-Everything here is made once per object and shared by all decisions. What cannot be read is left out: validation says
-so, with its place.
-"""
+"""Owners: presets and hand-made Plugins, ready to be applied, with their groups and blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from fleetform.engine.bindings.compile import Program, in_force, substitutions
 from fleetform.engine.configs.references import references_of
-from fleetform.model.kinds.base import OptionValue, OptionValues
-from fleetform.model.kinds.definition import ConfigMode, Option, PluginDefinitionSpec
+from fleetform.engine.layers.items import values_items
+from fleetform.model.kinds.definition import ConfigMode
 from fleetform.model.kinds.preset import (
     ClusterOptionOverride,
     DefinitionRef,
-    OverrideItem,
-    PluginOverrideSpec,
     PluginPresetSpec,
     PluginSpec,
     Upgrades,
 )
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.configs import ConfigReference
-from fleetform.model.results.decisions import Item, Layer, Revision, Steps, Strategy
-from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.model.results.decisions import Item, Layer, Revision
 from fleetform.syntax.ranges import RangeError, parse_range
-from fleetform.syntax.selectors import Matchers, SelectorError, compile_clusters, names_clusters
-from fleetform.syntax.times import parse_time
+from fleetform.syntax.selectors import Matchers, safe_matchers
 from fleetform.syntax.versions import VersionError, parse_version
 
 Block = tuple[Path, ClusterOptionOverride]
-
-
-class Override(Struct, frozen=True, eq=False):
-    """A PluginOverride, ready to be applied."""
-
-    object: Object[PluginOverrideSpec]
-    layer: Layer
-    items: tuple[Item, ...]
-    matchers: Matchers
-    definitions: frozenset[str]
-    allow_undeclared: bool
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """Application order: by rank, then the oldest first; no stamp is newest; equal times by name (R0-11, B7)."""
-        created = self.layer.created
-        return (self.layer.rank, created is None, created or _NO_TIME, self.object.ref.name)
 
 
 class Group(Struct, frozen=True, eq=False):
@@ -82,9 +56,38 @@ class Owner(Struct, frozen=True, eq=False):
     placement: str | None = None
     configs: tuple[ConfigReference, ...] = ()
     config_mode: ConfigMode | None = None
-    groups_are_homes: bool = False
+    placed_by_groups: bool = False
     program: Program | None = None
     substitute: dict[str, Any] = {}
+    group_lists: dict[tuple[Group, ...], tuple[Group, ...]] = {}
+
+    @property
+    def by_hand(self) -> bool:
+        """A Plugin that somebody wrote: a preset of one."""
+        return self.object.ref.kind == "Plugin"
+
+    @property
+    def cluster(self) -> str:
+        """The cluster that a Plugin names."""
+        return self.object.spec.cluster_name or "" if self.by_hand else ""
+
+    @property
+    def placements(self) -> list[str]:
+        """The placements that decide where its plugins are, or which groups they are in."""
+        return [name for name in (self.placement, *(each.placement for each in self.groups)) if name is not None]
+
+    def release(self, revision: Revision | None) -> tuple[str, str]:
+        """The namespace and the name of its release; by default both are the definition's name (S8)."""
+        name, namespace = self.definition, self.definition
+        if self.object.conventions.release_after_chart:
+            helm = revision.object.spec.source.helm if revision is not None and revision.object.spec.source else None
+            name, namespace = helm.chart if helm is not None else name, self.object.ref.organization
+        return self.release_namespace or namespace, self.release_name or name
+
+    def shared_groups(self, groups: Iterable[Group]) -> tuple[Group, ...]:
+        """Groups as one tuple for all clusters that are in the same ones, so that what follows is found by it."""
+        found = tuple(groups)
+        return self.group_lists.setdefault(found, found) if found else ()
 
     @property
     def pin(self) -> str | None:
@@ -93,67 +96,6 @@ class Owner(Struct, frozen=True, eq=False):
             return parse_range(self.wanted).exact if self.wanted is not None else None
         except RangeError:
             return None
-
-
-_NO_TIME = parse_time("1970-01-01")
-
-
-def override_layer(object_: Object[PluginOverrideSpec]) -> Override:
-    spec = object_.spec
-    matchers = safe_matchers(spec.cluster_selector)
-    definitions = frozenset(spec.plugin_definition_names or ())
-    rank = 1 + names_clusters(matchers) + bool(definitions)
-    layer = Layer("override", rank, object_, _scope(names_clusters(matchers), bool(definitions)), object_.created)
-    items = tuple(_override_items(layer, spec.overrides))
-    return Override(object_, layer, items, matchers, definitions, spec.allow_undeclared)
-
-
-def _scope(clusters: bool, definitions: bool) -> str:
-    if clusters and definitions:
-        return "cluster and definition"
-    return "cluster" if clusters else "definition" if definitions else "organization"
-
-
-def _override_items(layer: Layer, written: list[OverrideItem]) -> Iterator[Item]:
-    for index, item in enumerate(written):
-        yield from _item(layer, item.path, item, ("spec", "overrides"), index, item.strategy or "Replace")
-
-
-def values_items(layer: Layer, values: OptionValues | None, collection: Path) -> tuple[Item, ...]:
-    """The items of an optionValues field, as a list or as a map."""
-    items: list[Item] = []
-    if isinstance(values, dict):
-        # By name: the order of a map's keys must not decide anything.
-        for name, value in sorted(values.items()):
-            items += _item(layer, name, OptionValue(name, value), collection, name)
-    else:
-        for index, each in enumerate(values or ()):
-            items += _item(layer, each.name, each, collection, index)
-    return tuple(items)
-
-
-def _item(
-    layer: Layer,
-    name: str,
-    written: OptionValue | OverrideItem,
-    collection: Path,
-    index: str | int,
-    strategy: Strategy = "Replace",
-) -> tuple[Item, ...]:
-    """The item, or nothing where there is no path or value to speak of."""
-    try:
-        steps = parse_path(name)
-    except PathError:
-        return ()
-    if strategy == "Remove":
-        return (Item(layer, name, steps, collection, index, strategy="Remove"),)
-    if written.value is not UNSET and written.value is not None:
-        return (Item(layer, name, steps, collection, index, written.value, None, None, strategy),)
-    if written.value_from is not None and written.value_from.secret is not None:
-        return (Item(layer, name, steps, collection, index, secret=written.value_from.secret, strategy=strategy),)
-    if written.expression is not None:
-        return (Item(layer, name, steps, collection, index, expression=written.expression, strategy=strategy),)
-    return ()
 
 
 def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
@@ -170,14 +112,14 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         values_items(layer, spec.plugin.option_values, ("spec", "plugin", "optionValues")),
         tuple(_groups(object_)),
         _blocks(spec),
-        object_.dialect in ("greenhouse", "ocm"),
+        object_.conventions.passes_undeclared,
         _acknowledged(spec.upgrades),
         _is_of_platform(spec.plugin.plugin_definition),
         spec.placement.name if spec.placement is not None else None,
         references_of(object_, spec.plugin.configs, ("spec", "plugin", "configs"), 2),
         spec.config_mode,
         # There an add-on is where its placements are, and the last one that chooses a cluster counts whole.
-        object_.dialect == "ocm",
+        object_.conventions.placed_by_groups,
         *_names(object_),
     )
 
@@ -243,7 +185,7 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         instance_items(object_),
         (),
         {},
-        object_.dialect == "greenhouse",
+        object_.conventions.passes_undeclared,
         _acknowledged(spec.upgrades),
         _is_of_platform(spec.plugin_definition),
         configs=references_of(object_, spec.configs, ("spec", "configs"), 3),
@@ -272,48 +214,3 @@ def definition_of(written: DefinitionRef | str, version: str | None) -> tuple[st
     if isinstance(written, DefinitionRef):
         return written.name, written.version or version
     return written, version
-
-
-def revision_of(object_: Object[PluginDefinitionSpec]) -> Revision:
-    options: dict[Steps, Option] = {}
-    for option in object_.spec.options or []:
-        try:
-            options.setdefault(parse_path(option.name), option)
-        except PathError:
-            continue
-    version = str(parse_version(object_.spec.version))
-    layer = Layer("default", 0, object_, version)
-    forms = {normal_form(steps): option for steps, option in options.items()}
-    return Revision(object_, version, options, layer, forms)
-
-
-def default_items(revision: Revision) -> dict[Steps, Item]:
-    """The defaults of a revision; computed from it at each pass, never stamped anywhere (R2-16)."""
-    items: dict[Steps, Item] = {}
-    for index, option in enumerate(revision.object.spec.options or []):
-        if option.default is UNSET or option.default is None:
-            continue
-        try:
-            steps = parse_path(option.name)
-        except PathError:
-            continue
-        collection = ("spec", "options", index)
-        items.setdefault(steps, Item(revision.default_layer, option.name, steps, collection, "default", option.default))
-    return items
-
-
-def safe_matchers(selector: Any) -> Matchers:
-    """A selector that cannot be read selects nothing; validation says why."""
-    try:
-        return compile_clusters(selector)
-    except SelectorError:
-        return ()
-
-
-def has_expired(spec: PluginOverrideSpec, at: datetime) -> bool:
-    if spec.expires is None:
-        return False
-    try:
-        return parse_time(spec.expires) <= at
-    except ValueError:
-        return False

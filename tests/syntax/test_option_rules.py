@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fleetform.engine.options.rules import breaks_rules
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import Option, OptionType
 from fleetform.model.results.decisions import Secret
+from fleetform.syntax.option_rules import breaks_rules
 
 VALUES: dict[OptionType, Any] = {
     "string": "text",

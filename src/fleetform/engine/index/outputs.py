@@ -5,7 +5,8 @@ Outputs are those of the version that was last healthy; where no state tells, of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -14,13 +15,14 @@ from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.fields import Field
 from fleetform.engine.bindings.frames import Frame, World
 from fleetform.engine.bindings.readers import Source
-from fleetform.engine.index.homes import homes
-from fleetform.engine.index.layers import Owner
-from fleetform.engine.index.prepare import Cluster, Prepared
+from fleetform.engine.index.clusters import Cluster
+from fleetform.engine.index.index import Index
+from fleetform.engine.layers.owners import Owner
 from fleetform.engine.versions.choose import Choice
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Missing
-from fleetform.model.results.decisions import Gate, Revision
+from fleetform.model.results.decisions import Revision
 from fleetform.model.shape import did_you_mean
 
 # So many plugins may build on each other's outputs: people can follow fewer, and Python's stack some more.
@@ -30,14 +32,12 @@ Producer = tuple[Owner, str]
 
 
 class Binders:
-    """What binds the names of each owner of one prepared snapshot."""
+    """What binds the names of each owner of one snapshot."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        self._prepared = prepared
-        snapshot = prepared.snapshot
-        self._world = World(prepared.fields, self._output, snapshot.observed)
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._world = World(index.fields, self._output, self._observed)
         self._binders: dict[Owner, Binder] = {}
-        self._producers: dict[tuple[str, str], dict[Cluster, dict[tuple[str, str], Producer]]] = {}
         self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
         self._frames: dict[tuple[Owner, str], Frame | None] = {}
@@ -45,6 +45,9 @@ class Binders:
         self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
         self._without: dict[tuple[str, str], str] = {}
         self._may_read: dict[Owner, bool] = {}
+
+    def _observed(self, cluster: Ref, plugin: str) -> Mapping[str, Any]:
+        return self._index.snapshot.state(cluster, plugin).observed
 
     def of(self, owner: Owner) -> Binder | None:
         """What binds an owner's names; nothing where mentions are text (B6)."""
@@ -59,18 +62,14 @@ class Binders:
 
     def producers(self, cluster: Cluster, definition: str) -> list[Producer]:
         """Whose plugins of a definition are on a cluster; of two that claim one release, the older one's."""
-        organization = cluster.ref.organization
-        found = self._producers.get((organization, definition))
-        if found is None:
-            found = {}
-            for owner in self._prepared.owners.values():
-                if owner.definition == definition and owner.object.ref.organization == organization:
-                    target = self._prepared.target(owner, _chosen(self._prepared.choices[owner]))
-                    release = (target.release_namespace, target.release_name)
-                    for home, name, _ in homes(self._prepared, owner):
-                        found.setdefault(home, {}).setdefault(release, (owner, name))
-            self._producers[organization, definition] = found
-        return list(found.get(cluster, {}).values())
+        found: dict[tuple[str, str], Producer] = {}
+        for selected in self._index.owners_on(cluster):
+            owner = selected.owner
+            if owner.definition == definition:
+                choice = self._index.definitions.choice(owner)
+                release = owner.release(choice.revision if isinstance(choice, Choice) else None)
+                found.setdefault(release, (owner, selected.plugin_on(cluster)))
+        return list(found.values())
 
     def _output(self, cluster: Cluster, definition: str, output: str) -> Field | Missing:
         producers = self.producers(cluster, definition)
@@ -98,7 +97,7 @@ class Binders:
         if found is not None:
             return found
         homes_of = (organization, PLATFORM_NAMESPACE)
-        known = sorted({name for home, name in self._prepared.revisions if home in homes_of})
+        known = sorted({name for home, name in self._index.definitions.revisions if home in homes_of})
         otherwise = f"install {definition} there, or give a default"
         found = otherwise if definition in known else did_you_mean(definition, known, otherwise)
         self._without[organization, definition] = found
@@ -141,13 +140,13 @@ class Binders:
 
     def _of_definitions(self, owner: Owner, definitions: Sequence[str]) -> list[Owner]:
         organization = owner.object.ref.organization
-        owners = self._prepared.owners.values() if definitions else ()
+        owners = self._index.owners.values() if definitions else ()
         return [
             each for each in owners if each.definition in definitions and each.object.ref.organization == organization
         ]
 
     def _may_offer(self, owner: Owner) -> bool:
-        revisions = self._prepared.known(owner).values()
+        revisions = self._index.definitions.known(owner).values()
         outputs = [each for revision in revisions for each in revision.object.spec.outputs or ()]
         return any(each.object_field_ref is not None for each in outputs) or self.may_read_cluster(owner)
 
@@ -181,11 +180,9 @@ class Binders:
         return False
 
     def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
-        snapshot = self._prepared.snapshot
-        key = (cluster.ref.organization, cluster.ref.name, name)
-        version = snapshot.healthy.get(key)
-        kept = self._prepared.known(owner).get(version) if version is not None else None
-        choice = self._prepared.choices[owner]
+        healthy = self._index.snapshot.state(cluster.ref, name).last_healthy
+        kept = self._index.definitions.known(owner).get(healthy.version) if healthy is not None else None
+        choice = self._index.definitions.choice(owner)
         return kept or (choice.revision if isinstance(choice, Choice) else None)
 
     def _offered(self, owner: Owner, revision: Revision) -> dict[str, Source]:
@@ -194,7 +191,3 @@ class Binders:
             found = self._binder(owner).program.outputs(revision.object.spec.outputs or (), revision.object)
             self._outputs[owner, revision] = found
         return found
-
-
-def _chosen(choice: Choice | Gate) -> Revision | Gate:
-    return choice.revision if isinstance(choice, Choice) else choice
