@@ -54,7 +54,7 @@ def measure(clusters: int) -> dict[str, Any]:
         "frames": best_of(3, partial(_frames, Index(bound))),
     }
     decisions = decide(open_)
-    assert not any(plugin.gates or plugin.missing for plugin in decisions.plugins.values())
+    assert not any(plugin.gates or plugin.unresolved for plugin in decisions.plugins.values())
     seconds, hashes = clock(partial(_hashes, decisions))
     return {**measured, "plugins": len(decisions.plugins), "hashes": seconds, "distinct": len(hashes)}
 

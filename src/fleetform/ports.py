@@ -94,7 +94,7 @@ class Files(Protocol):
         """A file's text, with its line ends as they are; OSError where it is none that can be edited."""
 
 
-class Elsewhere(Protocol):
+class CatalogReader(Protocol):
     """What lies outside the input: catalogs, and the bytes that definitions render."""
 
     def catalog(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.catalogs.cache import Cache, cache_folder
-from fleetform.catalogs.elsewhere import Catalogs, Fetching
+from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file

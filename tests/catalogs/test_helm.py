@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetform.catalogs.helm import ChartLookup, read_helm
-from fleetform.catalogs.holdings import Holdings
+from fleetform.catalogs.listing import SourceListing
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
@@ -31,18 +31,18 @@ def read(
     known: Mapping[str, str] | None = None,
     credentials: Credentials | None = None,
     repository: str | None = None,
-) -> Holdings:
+) -> SourceListing:
     with Web(credentials, sleep=lambda _: None) as web:
         return read_helm(repository or server.repository, include, known or {}, web)
 
 
-def files(holdings: Holdings) -> list[str]:
-    return [holding.file for holding in holdings.found]
+def files(listing: SourceListing) -> list[str]:
+    return [holding.file for holding in listing.found]
 
 
 def test_every_version_becomes_a_definition(server: HelmServer) -> None:
     archive = server.add("web", "1.2.0", created="2024-05-06T09:08:07.123456789+02:00")
-    (holding,) = (holdings := read(server)).found
+    (holding,) = (listing := read(server)).found
     assert (holding.file, holding.revision, holding.digest) == ("web-1.2.0", "1.2.0", digest_of(archive))
     assert (holding.published, holding.mark) == ("2024-05-06T07:08:07Z", "web-1.2.0")
     assert read_one(holding.text)["spec"] == {
@@ -50,9 +50,9 @@ def test_every_version_becomes_a_definition(server: HelmServer) -> None:
         "source": {"helm": {"repository": server.repository, "chart": "web", "version": "1.2.0"}},
         "options": [{"name": "replicas", "type": "int"}],
     }
-    assert holdings.problems == []
-    assert holdings.revision == digest_of(server.index())
-    assert holdings.marks == {"web-1.2.0": digest_of(archive)}
+    assert listing.problems == []
+    assert listing.revision == digest_of(server.index())
+    assert listing.marks == {"web-1.2.0": digest_of(archive)}
 
 
 def test_charts_come_by_name_and_versions_oldest_first(server: HelmServer) -> None:
@@ -80,9 +80,9 @@ def test_what_is_known_is_not_fetched_again(server: HelmServer) -> None:
     marks = read(server).marks
     server.add("web", "1.1.0")
     server.asked.clear()
-    holdings = read(server, known=marks)
-    assert files(holdings) == ["web-1.1.0"]
-    assert set(holdings.marks) == {"web-1.0.0", "web-1.1.0"}
+    listing = read(server, known=marks)
+    assert files(listing) == ["web-1.1.0"]
+    assert set(listing.marks) == {"web-1.0.0", "web-1.1.0"}
     assert sorted(server.paths) == ["/charts/index.yaml", "/charts/web-1.1.0.tgz"]
 
 
@@ -91,9 +91,9 @@ def test_what_changed_is_fetched_again(server: HelmServer) -> None:
     marks = read(server).marks
     server.entries.clear()
     changed = server.add("web", "1.0.0", packed_chart("web", "1.0.0", "other: 1\n"))
-    holdings = read(server, known=marks)
-    assert files(holdings) == ["web-1.0.0"]
-    assert holdings.marks == {"web-1.0.0": digest_of(changed)}
+    listing = read(server, known=marks)
+    assert files(listing) == ["web-1.0.0"]
+    assert listing.marks == {"web-1.0.0": digest_of(changed)}
 
 
 def test_an_index_without_digests_says_nothing_of_changes(server: HelmServer) -> None:
@@ -108,8 +108,8 @@ def test_what_is_known_and_cannot_be_had_now_is_not_gone(server: HelmServer) -> 
     marks = read(server).marks
     server.entries.clear()
     server.add("web", "1.0.0", packed_chart("web", "1.0.0", "other: 1\n"), urls=["missing.tgz"])
-    holdings = read(server, known=marks)
-    assert (holdings.found, len(holdings.problems), holdings.marks) == ([], 1, marks)
+    listing = read(server, known=marks)
+    assert (listing.found, len(listing.problems), listing.marks) == ([], 1, marks)
 
 
 def test_what_is_gone_has_no_mark(server: HelmServer) -> None:
@@ -131,10 +131,10 @@ def test_a_version_that_cannot_be_had_leaves_the_others(server: HelmServer) -> N
     server.add("web", "not-a-version")
     server.entries["web"].insert(0, {"urls": ["web.tgz"]})
     server.add("Bad_Name", "1.0.0")
-    holdings = read(server)
-    assert files(holdings) == ["web-1.0.0"]
-    assert list(holdings.marks) == ["web-1.0.0"]
-    assert holdings.problems == [
+    listing = read(server)
+    assert files(listing) == ["web-1.0.0"]
+    assert list(listing.marks) == ["web-1.0.0"]
+    assert listing.problems == [
         "web: the index lists one without a version",
         "web not-a-version: 'not-a-version' is not a semantic version such as 1.4.0",
         "Bad_Name: it cannot be the name of a definition",
@@ -151,16 +151,16 @@ def test_a_version_that_cannot_be_had_leaves_the_others(server: HelmServer) -> N
 
 def test_what_a_definition_cannot_say_is_told(server: HelmServer) -> None:
     server.add("web", "1.0.0", packed_chart("web", "1.0.0", "/a: 1\nb: 1\n"))
-    holdings = read(server)
-    assert files(holdings) == ["web-1.0.0"]
-    assert holdings.told == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
+    listing = read(server)
+    assert files(listing) == ["web-1.0.0"]
+    assert listing.told == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
 
 
 def test_of_two_of_one_version_the_first_counts(server: HelmServer) -> None:
     server.add("web", "1.0.0", urls=["missing.tgz"])
     server.add("web", "1.0.0")
-    holdings = read(server)
-    assert (files(holdings), holdings.problems) == (["web-1.0.0"], [])
+    listing = read(server)
+    assert (files(listing), listing.problems) == (["web-1.0.0"], [])
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_what_is_no_index_is_refused(server: HelmServer, index: bytes, reason: s
 @pytest.mark.parametrize("index", [b"entries:\n", b"entries: {}\n", b"entries: {web: }\n", b'{"entries": {}}'])
 def test_a_repository_may_be_empty(server: HelmServer, index: bytes) -> None:
     server.files["/charts/index.yaml"] = index
-    holdings = read(server)
-    assert (holdings.found, holdings.problems, holdings.marks) == ([], [], {})
+    listing = read(server)
+    assert (listing.found, listing.problems, listing.marks) == ([], [], {})
 
 
 def test_addresses_are_relative_to_the_repository(server: HelmServer) -> None:
@@ -200,11 +200,11 @@ def test_addresses_are_relative_to_the_repository(server: HelmServer) -> None:
 def test_what_an_address_is_asked_with_goes_for_all_below_it_and_is_not_written_down(server: HelmServer) -> None:
     server.add("web", "1.0.0")
     repository = f"http://someone:{CANARY}@{server.host}/charts?key={CANARY}"
-    holdings = read(server, repository=repository)
+    listing = read(server, repository=repository)
     assert server.paths == [f"/charts/index.yaml?key={CANARY}", f"/charts/web-1.0.0.tgz?key={CANARY}"]
     assert {asked.headers["authorization"] for asked in server.asked} == {basic("someone", CANARY)}
-    assert CANARY not in repr(holdings)
-    assert read_one(holdings.found[0].text)["spec"]["source"]["helm"]["repository"] == server.repository
+    assert CANARY not in repr(listing)
+    assert read_one(listing.found[0].text)["spec"]["source"]["helm"]["repository"] == server.repository
 
 
 @pytest.mark.parametrize("repository", [f"https://u:{CANARY}@[x", f"https://u:{CANARY}", "charts", ""])
@@ -241,9 +241,9 @@ def test_no_problem_tells_a_credential() -> None:
         server.add("web", "1.1.0", urls=["missing.tgz"])
         server.add("web", "1.2.0", urls=[f"http://u:{CANARY}@[/"])
         server.add("web", "1.3.0", urls=[f"http://u:{CANARY}/@x:y/"])
-        holdings = read(server, credentials=Credentials("someone", CANARY))
-    assert len(holdings.problems) == 4
-    assert CANARY not in repr(holdings)
+        listing = read(server, credentials=Credentials("someone", CANARY))
+    assert len(listing.problems) == 4
+    assert CANARY not in repr(listing)
 
 
 def test_an_index_may_point_to_a_registry(server: HelmServer) -> None:
@@ -252,9 +252,9 @@ def test_an_index_may_point_to_a_registry(server: HelmServer) -> None:
         registry.push_chart("charts/web", "1.0.0_a", archive)
         server.add("web", "1.0.0+a", archive, urls=[f"{registry.repository('charts/web')}:1.0.0+a"])
         server.add("web", "1.1.0", urls=[f"{registry.repository('charts/web')}:1.1.0"])
-        holdings = read(server)
-    assert files(holdings) == ["web-1.0.0+a"]
-    assert [problem.partition(": ")[0] for problem in holdings.problems] == ["web 1.1.0"]
+        listing = read(server)
+    assert files(listing) == ["web-1.0.0+a"]
+    assert [problem.partition(": ")[0] for problem in listing.problems] == ["web 1.1.0"]
 
 
 def test_a_repository_may_be_a_folder(tmp_path: Path) -> None:

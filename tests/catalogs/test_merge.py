@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.holdings import Holding, Holdings
+from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.catalogs.merge import Merged, merge
 from fleetform.catalogs.records import SourceState
 from support.repositories import definition
@@ -16,18 +16,20 @@ LATER = "2026-11-01T13:00:00Z"
 NEVER_READ = SourceState("a source")
 
 
-def held(version: str, revision: str = "r1", text: str | None = None, default: int = 1, **more: Any) -> Holding:
+def held(
+    version: str, revision: str = "r1", text: str | None = None, default: int = 1, **more: Any
+) -> ListedDefinition:
     """A file with a version of web, at a revision of the source."""
-    return Holding("web.yaml", revision, text or definition("web", version, default), **more)
+    return ListedDefinition("web.yaml", revision, text or definition("web", version, default), **more)
 
 
-def once(*found: Holding, **more: Any) -> SourceState:
+def once(*found: ListedDefinition, **more: Any) -> SourceState:
     """What is known after a first reading."""
-    return merge(NEVER_READ, Holdings("r1", list(found), **more), NOW).state
+    return merge(NEVER_READ, SourceListing("r1", list(found), **more), NOW).state
 
 
-def again(before: SourceState, *found: Holding, **more: Any) -> SourceState:
-    return merge(before, Holdings("r2", list(found), **more), LATER).state
+def again(before: SourceState, *found: ListedDefinition, **more: Any) -> SourceState:
+    return merge(before, SourceListing("r2", list(found), **more), LATER).state
 
 
 def offered(state: SourceState) -> list[str]:
@@ -40,7 +42,7 @@ def gone(state: SourceState) -> list[str]:
 
 def test_a_version_is_remembered_with_its_place_and_its_text() -> None:
     text = f"# A comment.\n---\n{definition('web', 'v1.2.0')}"
-    state, texts = merge(NEVER_READ, Holdings("r1", [held("", text=text, published=NOW, mark="m")]), NOW)
+    state, texts = merge(NEVER_READ, SourceListing("r1", [held("", text=text, published=NOW, mark="m")]), NOW)
     (version,) = state.versions
     assert (version.name, version.version, version.file, version.revision) == ("web", "1.2.0", "web.yaml", "r1")
     assert (version.first_line, version.published, version.marks) == (2, NOW, ("m",))
@@ -92,7 +94,7 @@ def test_what_is_for_people_is_no_content(field: str) -> None:
 
 def test_the_text_of_a_version_that_is_known_is_not_kept_again() -> None:
     before = once(held("1.0.0"))
-    merged: Merged = merge(before, Holdings("r2", [held("1.0.0", "r2", default=2), held("1.1.0", "r2")]), LATER)
+    merged: Merged = merge(before, SourceListing("r2", [held("1.0.0", "r2", default=2), held("1.1.0", "r2")]), LATER)
     assert len(merged.texts) == 1
 
 
@@ -147,7 +149,7 @@ def test_a_file_may_hold_several_definitions_among_other_things() -> None:
     ],
 )
 def test_what_cannot_be_read_is_a_problem_with_its_place_and_hides_nothing_else(text: str, said: str) -> None:
-    state = once(held("", text=text), Holding("db.yaml", "r1", definition("db", "1.0.0")))
+    state = once(held("", text=text), ListedDefinition("db.yaml", "r1", definition("db", "1.0.0")))
     assert offered(state) == ["db 1.0.0"]
     (problem,) = state.told
     assert problem.startswith("web.yaml@r1: ")
@@ -179,7 +181,8 @@ def test_versions_go_down_in_the_order_of_versions() -> None:
 
 def test_two_definitions_with_the_name_and_the_version_of_one_are_a_change() -> None:
     state = once(
-        Holding("a.yaml", "r1", definition("web", "1.0.0", 1)), Holding("b.yaml", "r1", definition("web", "1.0.0", 2))
+        ListedDefinition("a.yaml", "r1", definition("web", "1.0.0", 1)),
+        ListedDefinition("b.yaml", "r1", definition("web", "1.0.0", 2)),
     )
     assert len(state.changed) == 1
     assert [each.file for each in state.versions] == ["a.yaml"]
@@ -187,7 +190,8 @@ def test_two_definitions_with_the_name_and_the_version_of_one_are_a_change() -> 
 
 def test_two_files_that_contradict_each_other_are_both_named() -> None:
     state = once(
-        Holding("a.yaml", "r1", definition("web", "1.0.0", 1)), Holding("b.yaml", "r1", definition("web", "1.0.0", 2))
+        ListedDefinition("a.yaml", "r1", definition("web", "1.0.0", 1)),
+        ListedDefinition("b.yaml", "r1", definition("web", "1.0.0", 2)),
     )
     (said,) = state.changed
     assert "a.yaml" in said

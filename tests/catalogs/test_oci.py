@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.holdings import Holdings
+from fleetform.catalogs.listing import SourceListing
 from fleetform.catalogs.oci import read_oci
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
@@ -49,8 +49,8 @@ def push_files(server: OciServer, name: str, tag: str, files: Mapping[str, bytes
     return server.push(name, tag, [{"mediaType": PACKED, **server.blob(packed(files))}], **more)
 
 
-def texts(holdings: Holdings) -> dict[tuple[str, str], str]:
-    return {(holding.revision, holding.file): holding.text for holding in holdings.found}
+def texts(listing: SourceListing) -> dict[tuple[str, str], str]:
+    return {(holding.revision, holding.file): holding.text for holding in listing.found}
 
 
 def test_tags_come_from_every_page(opened: Open) -> None:
@@ -255,13 +255,13 @@ def test_a_chart_offers_its_versions(server: OciServer, opened: Open) -> None:
     archive = packed_chart("web", "1.2.0+a", "replicas: 1\n")
     annotations = {"org.opencontainers.image.created": "2024-05-06T09:08:07.5+02:00"}
     digest = server.push_chart("charts/web", "1.2.0_a", archive, annotations)
-    holdings = read_oci(opened(server.repository("charts/web")), None, {})
-    (holding,) = holdings.found
+    listing = read_oci(opened(server.repository("charts/web")), None, {})
+    (holding,) = listing.found
     assert (holding.file, holding.revision, holding.digest) == ("web-1.2.0+a", "1.2.0+a", digest_of(archive))
     assert (holding.published, holding.mark) == ("2024-05-06T07:08:07Z", "1.2.0_a")
     source = {"repository": f"oci://{server.host}/charts", "chart": "web", "version": "1.2.0+a"}
     assert read_one(holding.text)["spec"]["source"] == {"helm": source}
-    assert (holdings.problems, holdings.marks) == ([], {"1.2.0_a": digest})
+    assert (listing.problems, listing.marks) == ([], {"1.2.0_a": digest})
 
 
 def test_versions_come_oldest_first_and_other_tags_last(server: OciServer, opened: Open) -> None:
@@ -282,10 +282,10 @@ def test_a_chart_that_cannot_be_read_leaves_the_others(server: OciServer, opened
     server.push_chart("web", "1.4.0", spoiled)
     server.spoil(digest_of(spoiled))
     server.push_manifest("web", "1.5.0", {"manifests": []})
-    holdings = read_oci(opened(where), None, {})
-    assert [holding.file for holding in holdings.found] == ["web-1.0.0"]
-    assert list(holdings.marks) == ["1.0.0"]
-    assert [problem.removeprefix(where).partition(";")[0] for problem in sorted(holdings.told)] == [
+    listing = read_oci(opened(where), None, {})
+    assert [holding.file for holding in listing.found] == ["web-1.0.0"]
+    assert list(listing.marks) == ["1.0.0"]
+    assert [problem.removeprefix(where).partition(";")[0] for problem in sorted(listing.told)] == [
         ":1.0.0: the value '/a' cannot be an option, and is left out",
         ":1.1.0: it is not a .tar.gz archive, or a broken one",
         ":1.2.0: the chart in it is version 9.9.9",
@@ -307,9 +307,9 @@ def test_packed_folders_hold_manifests(server: OciServer, opened: Open) -> None:
     files = {"./a.yaml": "\ufeffn: 1", "b/c.yml": "n: 2", "b/d.json": "{}", "notes.txt": "n"}
     annotations = {"org.opencontainers.image.created": "2024-05-06T07:08:07Z"}
     push_files(server, "a", "1.0", files, annotations=annotations)
-    holdings = read_oci(opened(server.repository("a")), None, {})
-    assert texts(holdings) == {("1.0", "a.yaml"): "n: 1", ("1.0", "b/c.yml"): "n: 2", ("1.0", "b/d.json"): "{}"}
-    told = {(holding.published, holding.digest, holding.mark) for holding in holdings.found}
+    listing = read_oci(opened(server.repository("a")), None, {})
+    assert texts(listing) == {("1.0", "a.yaml"): "n: 1", ("1.0", "b/c.yml"): "n: 2", ("1.0", "b/d.json"): "{}"}
+    told = {(holding.published, holding.digest, holding.mark) for holding in listing.found}
     assert told == {("2024-05-06T07:08:07Z", None, "1.0")}
 
 
@@ -337,16 +337,16 @@ def test_files_that_lead_out_of_their_folder_are_refused(server: OciServer, open
     push_files(server, "a", "1.0", {"../a.yaml": ""})
     titled = {"annotations": {"org.opencontainers.image.title": "../b.yaml"}}
     server.push("a", "2.0", [{"mediaType": "application/yaml", **server.blob(b""), **titled}])
-    holdings = read_oci(opened(server.repository("a")), None, {})
-    assert holdings.found == []
-    assert [problem.rpartition(", ")[2] for problem in holdings.problems] == ["'../a.yaml'", "'../b.yaml'"]
+    listing = read_oci(opened(server.repository("a")), None, {})
+    assert listing.found == []
+    assert [problem.rpartition(", ")[2] for problem in listing.problems] == ["'../a.yaml'", "'../b.yaml'"]
 
 
 def test_a_file_that_is_no_text_leaves_the_others(server: OciServer, opened: Open) -> None:
     push_files(server, "a", "1.0", {"a.yaml": b"\xff", "b.yaml": "n: 1"})
-    holdings = read_oci(opened(server.repository("a")), None, {})
-    assert texts(holdings) == {("1.0", "b.yaml"): "n: 1"}
-    assert holdings.told == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
+    listing = read_oci(opened(server.repository("a")), None, {})
+    assert texts(listing) == {("1.0", "b.yaml"): "n: 1"}
+    assert listing.told == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
 
 
 def test_what_is_known_is_not_fetched_again(server: OciServer, opened: Open) -> None:
@@ -362,7 +362,7 @@ def test_what_is_known_is_not_fetched_again(server: OciServer, opened: Open) -> 
     assert second.marks["latest"] != first.marks["latest"]
     assert second.revision != first.revision
     assert len([path for path in server.paths if "/blobs/" in path]) == 1
-    assert read_oci(registry, None, second.marks) == Holdings(second.revision, marks=second.marks)
+    assert read_oci(registry, None, second.marks) == SourceListing(second.revision, marks=second.marks)
 
 
 def test_what_is_known_and_cannot_be_had_now_is_not_gone(server: OciServer, opened: Open) -> None:
@@ -378,14 +378,14 @@ def test_signatures_beside_a_tag_are_passed_over(server: OciServer, opened: Open
     push_files(server, "a", "1.0", {"a.yaml": "n: 1"})
     server.push_manifest("a", f"sha256-{'0' * 64}", {"manifests": []})
     server.push("a", f"sha256-{'0' * 64}.sig", [])
-    holdings = read_oci(opened(server.repository("a")), None, {})
-    assert (list(texts(holdings)), holdings.problems) == ([("1.0", "a.yaml")], [])
+    listing = read_oci(opened(server.repository("a")), None, {})
+    assert (list(texts(listing)), listing.problems) == ([("1.0", "a.yaml")], [])
 
 
 def test_tags_that_are_none_are_told(opened: Open) -> None:
     with WebServer(lambda _: Reply(200, b'{"tags": ["../x", 7]}')) as server:
-        holdings = read_oci(opened(f"oci://{server.host}/a"), None, {})
-    assert holdings.problems == [f"oci://{server.host}/a:../x: it is not a tag"]
+        listing = read_oci(opened(f"oci://{server.host}/a"), None, {})
+    assert listing.problems == [f"oci://{server.host}/a:../x: it is not a tag"]
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_a_repository_that_is_not_there(opened: Open) -> None:
 def test_no_problem_tells_a_credential(opened: Open) -> None:
     with OciServer(("someone", CANARY), tokens=True) as server:
         server.push_chart("web", "1.0.0", b"no archive")
-        holdings = read_oci(opened(server.repository("web"), LOGIN), None, {})
-        assert len(holdings.problems) == 1
-        assert CANARY not in repr(holdings)
-        assert OciServer.TOKEN not in repr(holdings)
+        listing = read_oci(opened(server.repository("web"), LOGIN), None, {})
+        assert len(listing.problems) == 1
+        assert CANARY not in repr(listing)
+        assert OciServer.TOKEN not in repr(listing)

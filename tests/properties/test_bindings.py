@@ -65,18 +65,18 @@ def test_bindings_and_options_are_what_a_simple_resolver_says(bindings: list[Bin
     inputs = Inputs(decisions)
     written = {each.name: each for each in bindings}
     leads_to = reach(written)
-    in_circles = {name for name, names in leads_to.items() if name in names}
+    in_cycles = {name for name, names in leads_to.items() if name in names}
     for plugin in decisions.plugins.values():
         simple = Simple(written, plugin.cluster.ref.name, _converted)
         bound = {each.name: each for each in inputs.bound(plugin)}
         program = decisions.index.owners[plugin.target.owner].program
         assert program is not None
-        assert bool(program.cycles) == bool(in_circles)
+        assert bool(program.cycles) == bool(in_cycles)
         for name in written:
-            if leads_to[name] & in_circles:
+            if leads_to[name] & in_cycles:
                 continue
             expected = simple.value(name)
-            missing = bound[name].missing
+            missing = bound[name].unresolved
             if isinstance(expected, Nothing):
                 assert missing is not None, name
                 assert missing.gate == expected.gate, name

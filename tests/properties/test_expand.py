@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetform.model.conventions import VariableSyntax
-from fleetform.syntax.variables import ExpandError, escape, mentions
+from fleetform.syntax.variables import ExpandError, escape, variable_references
 from support.expanding import expand
 
 DIALECTS: list[VariableSyntax] = ["native", "kubernetes"]
@@ -31,7 +31,9 @@ def test_any_text_expands_or_names_the_mention_that_does_not(text: str, value: A
         refused = error.message
     except KeyError as error:
         refused = f"$({error.args[0]}) "
-    assert refused is None or any(refused.startswith(f"$({name}) ") for name in mentions(text, syntax=syntax))
+    assert refused is None or any(
+        refused.startswith(f"$({name}) ") for name in variable_references(text, syntax=syntax)
+    )
 
 
 @given(texts, dialects)
@@ -44,14 +46,14 @@ def test_a_value_comes_out_as_it_went_in(value: str, syntax: VariableSyntax) -> 
 @given(texts)
 def test_text_without_mentions_and_escapes_stays(text: str) -> None:
     plain = re.sub(r"\$+\(", "(", text)
-    assert mentions(plain) == []
+    assert variable_references(plain) == []
     assert expand(plain, NOTHING.__getitem__) == plain
 
 
 @given(texts, dialects)
 def test_escaped_text_expands_to_itself(text: str, syntax: VariableSyntax) -> None:
     escaped = escape(text, syntax=syntax)
-    assert mentions(escaped, syntax=syntax) == []
+    assert variable_references(escaped, syntax=syntax) == []
     assert expand(escaped, NOTHING.__getitem__, syntax=syntax) == text
 
 

@@ -35,10 +35,10 @@ def hints(fleet: Fleet, code: str) -> list[str]:
     return [each.hint for each in fleet.findings if each.code == code]
 
 
-# ---- Circles
+# ---- Cycles
 
 
-def test_every_circle_is_found_in_one_walk_over_all_mentions() -> None:
+def test_every_cycle_is_found_in_one_walk_over_all_mentions() -> None:
     walked = []
 
     def edges(*names: str) -> Iterator[str]:
@@ -46,16 +46,16 @@ def test_every_circle_is_found_in_one_walk_over_all_mentions() -> None:
             walked.append(name)
             yield name
 
-    # A long way with a circle at each of its steps, and one at its end.
+    # A long way with a cycle at each of its steps, and one at its end.
     graph = {f"{number:04}": edges(f"{number + 1:04}", f"{number:04}") for number in range(999)}
-    circles, free = in_order({**graph, "0999": edges("0999"), "x": edges("0000", "y"), "y": edges()})
-    assert circles == [[f"{number:04}"] for number in range(1000)]
+    cycles, free = in_order({**graph, "0999": edges("0999"), "x": edges("0000", "y"), "y": edges()})
+    assert cycles == [[f"{number:04}"] for number in range(1000)]
     assert free == ["y", "x"]
     assert len(walked) <= 2 * 1000 + 1
 
 
 @pytest.mark.rule("R3-15")
-def test_circles_do_not_depend_on_the_order_of_bindings() -> None:
+def test_cycles_do_not_depend_on_the_order_of_bindings() -> None:
     written = [
         "{name: A, value: $(B)$(C)}",
         "{name: B, value: $(A)}",
@@ -64,7 +64,7 @@ def test_circles_do_not_depend_on_the_order_of_bindings() -> None:
     ]
     found = {tuple(told(bound_fleet("[]", f"[{', '.join(each)}]"), "binding-cycle")) for each in permutations(written)}
     assert {frozenset(each) for each in found} == {
-        frozenset(("the bindings A → B → A mention each other in a circle", "the binding D mentions itself"))
+        frozenset(("the bindings A → B → A mention each other in a cycle", "the binding D mentions itself"))
     }
 
 
@@ -75,7 +75,7 @@ def test_circles_do_not_depend_on_the_order_of_bindings() -> None:
 def test_what_one_binding_lacks_on_many_clusters_is_one_warning() -> None:
     bindings = field_of("ConfigMap", "site-$(CLUSTER_NAME)", "/data/host")
     fleet = bound_fleet(HOST, bindings, clusters=MANY)
-    message = "X stands for nothing: there is no ConfigMap site-c00 in acme: web on c00 and 19 more, likewise"
+    message = "X cannot be resolved: there is no ConfigMap site-c00 in acme: web on c00 and 19 more, likewise"
     assert told(fleet, "unbound") == [message]
     half = documents(*(config_map(f"site-c{number:02}", other="x") for number in range(10)))
     assert len(told(bound_fleet(HOST, bindings, clusters=MANY, half=half), "unbound")) == 1

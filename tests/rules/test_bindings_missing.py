@@ -1,4 +1,4 @@
-"""Names that stand for nothing: who is stopped, what is told, and what default, optional and observations do."""
+"""Names that cannot be resolved: who is stopped, what is told, and what default, optional and observations do."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_one_cluster_of_many_that_lacks_a_field_is_stopped_alone() -> None:
     (gate,) = plugin_on(fleet, "c7").gates
     assert (gate.gate, gate.message) == (
         "config-missing",
-        "X stands for nothing: ConfigMap site-c7 has no /data/host",
+        "X cannot be resolved: ConfigMap site-c7 has no /data/host",
     )
     assert gate.do == "it has /data/hots, /data/port"
     assert told(fleet, "unbound") == [f"{gate.message}: web on c7"]
@@ -67,7 +67,7 @@ def test_one_cluster_of_many_that_lacks_a_field_is_stopped_alone() -> None:
 def test_what_is_missing_is_named_with_what_there_is_instead(bindings: str, message: str, hint: str) -> None:
     fleet = bound_fleet(HOST, bindings, clusters=two_clusters(), site=config_map("site", k="v"))
     (gate,) = plugin_on(fleet, "eu-1").gates
-    assert gate.message == f"X stands for nothing: {message}"
+    assert gate.message == f"X cannot be resolved: {message}"
     assert hint in gate.do
 
 
@@ -109,7 +109,7 @@ def test_objects_of_others_are_out_of_reach_whether_they_exist_or_not(namespace:
     gates = [[(each.message, each.do) for each in plugin_on(fleet, "eu-1").gates] for fleet in fleets]
     assert gates[0] == gates[1]
     assert gates[0] == [
-        ("X stands for nothing: ConfigMap c of globex is out of reach", "refer to objects of acme"),
+        ("X cannot be resolved: ConfigMap c of globex is out of reach", "refer to objects of acme"),
     ]
     assert [bool(told(fleet, "out-of-reach")) for fleet in fleets] == [namespace == "globex"] * 2
 
@@ -119,7 +119,7 @@ def test_an_object_of_another_organization_is_not_even_suggested() -> None:
     fleet = bound_fleet(HOST, field_of("ConfigMap", "shared", "/data/k"), theirs=config_map("shared", "globex", k="v"))
     (gate,) = plugin_on(fleet, "eu-1").gates
     assert (gate.message, gate.do) == (
-        "X stands for nothing: there is no ConfigMap shared in acme",
+        "X cannot be resolved: there is no ConfigMap shared in acme",
         "add the ConfigMap to the input",
     )
 
@@ -210,7 +210,7 @@ def test_explain_shows_what_is_pending_and_exits_0_and_validate_warns(run: Runne
     assert explained.code == 0
     (binding,) = explained.json["bindings"]
     assert (binding["name"], binding["value"], binding["resolved"]) == ("X", None, "pending")
-    assert binding["problem"] == "X stands for nothing: there is no ConfigMap c in acme"
+    assert binding["problem"] == "X cannot be resolved: there is no ConfigMap c in acme"
     assert binding["place"]["file"] == "preset.yaml"
     assert "host" not in explained.json["values"]
     assert explained.json["target"]["inputHash"] is None

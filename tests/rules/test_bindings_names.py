@@ -1,4 +1,4 @@
-"""Names of bindings: their order, circles, those that are given, and the two sections."""
+"""Names of bindings: their order, cycles, those that are given, and the two sections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from support.bound import HOST, bound_fleet, bound_on, gates_on, lines_of, option_on, told, two_clusters
 
-# ---- Order and circles
+# ---- Order and cycles
 
 
 @pytest.mark.rule("R3-15")
@@ -30,31 +30,31 @@ def test_the_order_of_bindings_never_matters() -> None:
     ("bindings", "message"),
     [
         (["A: $(A)"], "the binding A mentions itself"),
-        (["A: $(B)", "B: x$(A)"], "the bindings A → B → A mention each other in a circle"),
+        (["A: $(B)", "B: x$(A)"], "the bindings A → B → A mention each other in a cycle"),
         (
             ["C: $(A)", "A: '[$(B)]'", "B: {x: [$(C)]}"],
-            "the bindings A → B → C → A mention each other in a circle",
+            "the bindings A → B → C → A mention each other in a cycle",
         ),
-        (["A: $(B)", "B: $(A)", "X: $(A)", "FREE: 1"], "the bindings A → B → A mention each other in a circle"),
+        (["A: $(B)", "B: $(A)", "X: $(A)", "FREE: 1"], "the bindings A → B → A mention each other in a cycle"),
     ],
 )
-def test_a_circle_is_named_whole_and_only_those_in_it_are_blamed(bindings: list[str], message: str) -> None:
+def test_a_cycle_is_named_whole_and_only_those_in_it_are_blamed(bindings: list[str], message: str) -> None:
     pairs = [each.split(": ", 1) for each in bindings]
     fleet = bound_fleet("[]", f"[{', '.join(f'{{name: {name}, value: {value}}}' for name, value in pairs)}]")
     assert told(fleet, "binding-cycle") == [message]
-    missing = {name for name, each in bound_on(fleet).items() if each.missing is not None}
+    missing = {name for name, each in bound_on(fleet).items() if each.unresolved is not None}
     assert missing == {name for name, _ in pairs} - {"FREE"}
     assert set(gates_on(fleet)) == {"value-type"}
 
 
 @pytest.mark.rule("R3-15")
-def test_a_circle_through_references_and_defaults_is_one_too() -> None:
+def test_a_cycle_through_references_and_defaults_is_one_too() -> None:
     bindings = (
         "[{name: A, objectFieldRef: {kind: ConfigMap, name: $(B), fieldPath: /data/x}},"
         " {name: B, clusterFieldRef: {path: /spec/x}, default: $(A)}]"
     )
     assert told(bound_fleet("[]", bindings), "binding-cycle") == [
-        "the bindings A → B → A mention each other in a circle"
+        "the bindings A → B → A mention each other in a cycle"
     ]
 
 
@@ -121,7 +121,7 @@ def test_a_label_that_is_missing_stops_that_cluster_alone_and_tells_which_there_
     assert (option_on(fleet), gates_on(fleet)) == ("r1", [])
     (gate,) = fleet.decisions.plugins["acme", "us-1", "web-us-1"].gates
     assert gate.gate == "config-missing"
-    assert gate.message == "$(cluster.labels.rack) stands for nothing: the cluster has no label rack"
+    assert gate.message == "$(cluster.labels.rack) cannot be resolved: the cluster has no label rack"
     assert gate.do == "it has region"
 
 

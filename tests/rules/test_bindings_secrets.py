@@ -191,9 +191,9 @@ def test_a_changed_secret_is_a_change_whose_values_are_masked() -> None:
 def test_a_secret_in_a_reference_is_refused_and_not_told(reference: str) -> None:
     bindings = f"[{FROM_SECRET[1:-1]}, {{name: R, {reference}}}]"
     fleet = bound_fleet(HOST, bindings, s=secret("s", k=CANARY), c=config_map("c", k="v"))
-    missing = bound_on(fleet)["R"].missing
+    missing = bound_on(fleet)["R"].unresolved
     assert missing is not None
-    assert missing.message == "R stands for nothing: its reference mentions a secret"
+    assert missing.message == "R cannot be resolved: its reference mentions a secret"
     assert gates_on(fleet) == ["value-type"]
     assert is_hidden(fleet)
 
@@ -212,7 +212,7 @@ def test_a_secret_in_a_reference_is_refused_and_not_told(reference: str) -> None
 def test_an_entry_that_is_no_text_is_told_without_its_content(body: str, message: str) -> None:
     fleet = bound_fleet(HOST, FROM_SECRET, s=thing("Secret", "s", body))
     (gate,) = plugin_on(fleet, "eu-1").gates
-    assert gate.message == f"X stands for nothing: Secret s, key k: {message}"
+    assert gate.message == f"X cannot be resolved: Secret s, key k: {message}"
     assert is_hidden(fleet)
 
 

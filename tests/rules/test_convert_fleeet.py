@@ -47,10 +47,10 @@ def test_a_namespace_that_a_native_preset_cannot_look_into_is_told(reference: st
     assert fleet.input.locator.place(loss.at).line == 6
     # It is so.
     plugins = fleet.decisions.plugins.values()
-    assert [each.missing for each in plugins] == [()] * 3
+    assert [each.unresolved for each in plugins] == [()] * 3
     texts = {each.path: each.text() for each in convert(fleet)}
     again = fleet_of({**texts, "zones.yaml": config_map("zone", "apps", zone="eu"), "clusters.yaml": OF_DEFAULT})
-    assert all(each.missing for each in again.decisions.plugins.values())
+    assert all(each.unresolved for each in again.decisions.plugins.values())
 
 
 @pytest.mark.rule("B31")

@@ -72,7 +72,7 @@ def test_an_output_keeps_its_type() -> None:
 @pytest.mark.rule("R3-4")
 def test_names_of_the_one_that_reads_mean_nothing_in_an_output() -> None:
     fleet = with_producer("[{name: issuer, value: $(MINE)}]", "[]", FROM_CA[:-1] + ", {name: MINE, value: m}]")
-    missing = bound_on(fleet)["X"].missing
+    missing = bound_on(fleet)["X"].unresolved
     assert missing is not None
     assert "$(MINE) is not bound" in missing.message
 
@@ -86,7 +86,7 @@ def test_an_output_of_a_plugin_that_is_not_there_is_waited_for_on_that_cluster_a
     assert (option_on(fleet), option_on(fleet, cluster="eu-2")) == ("i", "i")
     assert gates_on(fleet, "us-1") == ["dependency"]
     (waits,) = plugin_on(fleet, "us-1").waits
-    assert waits.message == "X stands for nothing: there is no plugin of ca on the cluster"
+    assert waits.message == "X cannot be resolved: there is no plugin of ca on the cluster"
     assert waits.do == "install ca there, or give a default"
 
 
@@ -104,7 +104,7 @@ def test_an_output_that_is_not_offered_names_those_that_are() -> None:
     (gate,) = plugin_on(fleet, "eu-1").gates
     assert (gate.gate, gate.message, gate.do) == (
         "config-missing",
-        "X stands for nothing: ca 1.0.0 has no output issuer",
+        "X cannot be resolved: ca 1.0.0 has no output issuer",
         "did you mean isuer?",
     )
     (gate,) = plugin_on(with_producer("[{name: b, value: a}, {name: a, value: b}]"), "eu-1").gates
@@ -172,10 +172,10 @@ def test_a_field_that_the_plugin_makes_itself_is_read_on_the_cluster() -> None:
     assert gates_on(fleet, "us-1") == ["downstream"]
 
 
-# ---- Circles
+# ---- Cycles
 
 
-def circle(*names: str, selectors: dict[str, str] | None = None) -> dict[str, str]:
+def cycle(*names: str, selectors: dict[str, str] | None = None) -> dict[str, str]:
     """Plugins that each read an output of the next."""
     files = {}
     for name, following in zip(names, (*names[1:], names[0]), strict=True):
@@ -190,33 +190,33 @@ def circle(*names: str, selectors: dict[str, str] | None = None) -> dict[str, st
 @pytest.mark.rule("B17")
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
 def test_plugins_that_wait_for_each_other_are_rejected_by_name(names: tuple[str, ...]) -> None:
-    fleet = fleet_and(circle(*names))
+    fleet = fleet_and(cycle(*names))
     (message,) = [each.message for each in fleet.errors]
-    circled = f"{' → '.join((*names, names[0]))} wait for each other's outputs on eu-1"
-    assert message == (circled if len(names) > 1 else "a waits for an output of its own on eu-1")
+    cycled = f"{' → '.join((*names, names[0]))} wait for each other's outputs on eu-1"
+    assert message == (cycled if len(names) > 1 else "a waits for an output of its own on eu-1")
     assert lines_of(fleet, "output-cycle") == [[9] * len(names)]
     for name in names:
         assert gates_on(fleet, owner=name) == ["value-type"]
 
 
 @pytest.mark.rule("B17")
-def test_plugins_that_share_no_cluster_form_no_circle() -> None:
+def test_plugins_that_share_no_cluster_form_no_cycle() -> None:
     selectors = {"a": "{matchLabels: {region: eu}}", "b": "{matchLabels: {region: us}}"}
-    fleet = fleet_and(circle("a", "b", selectors=selectors))
+    fleet = fleet_and(cycle("a", "b", selectors=selectors))
     assert not fleet.errors
     assert (gates_on(fleet, "eu-1", "a"), gates_on(fleet, "us-1", "b")) == (["dependency"], ["dependency"])
 
 
 @pytest.mark.rule("B17")
-def test_a_circle_is_told_once_however_many_clusters_it_is_on() -> None:
+def test_a_cycle_is_told_once_however_many_clusters_it_is_on() -> None:
     clusters = documents(*(a_cluster(f"c{number}") for number in range(9)))
-    fleet = fleet_and({"clusters": clusters, **circle("a", "b")})
+    fleet = fleet_and({"clusters": clusters, **cycle("a", "b")})
     assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on c0"]
 
 
 @pytest.mark.rule("B17")
-def test_circles_that_share_a_cluster_are_all_told() -> None:
-    fleet = fleet_and({**circle("a", "b"), **circle("c", "d"), **circle("e")})
+def test_cycles_that_share_a_cluster_are_all_told() -> None:
+    fleet = fleet_and({**cycle("a", "b"), **cycle("c", "d"), **cycle("e")})
     assert [each.split(" wait")[0] for each in told(fleet, "output-cycle")] == ["a → b → a", "c → d → c", "e"]
 
 
@@ -231,7 +231,7 @@ def offering(name: str) -> str:
 
 
 @pytest.mark.rule("B17")
-def test_plugins_of_one_definition_that_read_from_others_form_no_circle() -> None:
+def test_plugins_of_one_definition_that_read_from_others_form_no_cycle() -> None:
     """Of two plugins of a neither is read, so that b waits for none, and the one that reads b gets what it asks for."""
     files = {
         "one": reader("one", "a", "c"),
@@ -246,7 +246,7 @@ def test_plugins_of_one_definition_that_read_from_others_form_no_circle() -> Non
 
 
 @pytest.mark.rule("B17")
-def test_a_plugin_that_reads_from_a_sibling_of_its_definition_forms_no_circle() -> None:
+def test_a_plugin_that_reads_from_a_sibling_of_its_definition_forms_no_cycle() -> None:
     sibling = preset("[]", None, "", "sibling", "a").replace("    option", "    releaseName: sibling\n    option")
     fleet = fleet_and({"one": reader("one", "a", "a"), "sibling": sibling, "a": offering("a")})
     assert not fleet.errors
@@ -255,7 +255,7 @@ def test_a_plugin_that_reads_from_a_sibling_of_its_definition_forms_no_circle() 
 
 
 @pytest.mark.rule("B17")
-def test_a_circle_stands_at_the_bindings_that_make_it() -> None:
+def test_a_cycle_stands_at_the_bindings_that_make_it() -> None:
     """The last binding of each leads elsewhere."""
     reads = "[{{name: A, pluginOutputRef: {{definition: {}, output: out}}}},\n    "
     reads += "{{name: B, pluginOutputRef: {{definition: free, output: out}}}}]"
@@ -269,8 +269,8 @@ def test_a_circle_stands_at_the_bindings_that_make_it() -> None:
 
 
 @pytest.mark.rule("B17")
-def test_a_circle_that_another_plugin_breaks_on_one_cluster_is_told_where_it_stands() -> None:
+def test_a_cycle_that_another_plugin_breaks_on_one_cluster_is_told_where_it_stands() -> None:
     """On eu-1 there are two plugins of b, so that a reads neither."""
     other = preset("[]", None, "", "other", "b").replace("    option", "    releaseName: other\n    option")
-    fleet = fleet_and({**circle("a", "b"), "other": other.replace("Selector: {}", "Selector: {clusterNames: [eu-1]}")})
+    fleet = fleet_and({**cycle("a", "b"), "other": other.replace("Selector: {}", "Selector: {clusterNames: [eu-1]}")})
     assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on eu-2"]

@@ -91,8 +91,8 @@ def test_of_several_plugins_that_could_be_meant_none_is() -> None:
     alone = fleet_with(preset=reads, ca=ca, one=one)
     assert plugin_on(alone, "eu-1").options["host"].value == "x"
     both = plugin_on(fleet_with(preset=reads, ca=ca, one=one, two=two), "eu-1")
-    assert [each.message for each in both.missing] == [
-        "X stands for nothing: there are several plugins of ca on the cluster, of ca, second"
+    assert [each.message for each in both.unresolved] == [
+        "X cannot be resolved: there are several plugins of ca on the cluster, of ca, second"
     ]
     # One that loses its release to the other is none.
     claimed = fleet_with(preset=reads, ca=ca, one=one, two=preset(name="second", definition="ca"))
@@ -303,7 +303,7 @@ spec:
         held = config_map("c", namespace, k="theirs")
         fleet = fleet_of({**files, "m.yaml": module.replace("NAMESPACE", namespace), "c.yaml": held})
         plugin = fleet.decisions.plugins["default", "eu-1", "it-eu-1"]
-        return [each.value if each.missing is None else each.missing.gate for each in fleet.inputs.bound(plugin)]
+        return [each.value if each.unresolved is None else each.unresolved.gate for each in fleet.inputs.bound(plugin)]
 
     assert read("infra") == ["theirs"]
     assert read("globex") == ["config-missing"]

@@ -153,9 +153,9 @@ def everything(decisions: Decisions) -> dict[PluginKey, Any]:
     return {
         key: (
             seen_plugin(plugin),
-            [(each.gate, each.message, each.do) for each in plugin.missing],
+            [(each.gate, each.message, each.do) for each in plugin.unresolved],
             [
-                (each.name, exact(in_plain(each.value)) if each.missing is None else each.missing.message)
+                (each.name, exact(in_plain(each.value)) if each.unresolved is None else each.unresolved.message)
                 for each in inputs.bound(plugin)
             ],
             exact(in_plain(inputs.substituted(plugin))),

@@ -7,7 +7,7 @@ from typing import Any
 
 from fleetform.engine.bindings.templates import Template, compile_template
 from fleetform.model.conventions import VariableSyntax
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.syntax.variables import ExpandError
 
 
@@ -19,6 +19,6 @@ def expand(tree: Any, lookup: Callable[[str], Any], *, syntax: VariableSyntax = 
 
     template = compile_template(tree, name_of, syntax)
     made = template.make(None) if template is not None else tree
-    if isinstance(made, Missing):
+    if isinstance(made, Unresolved):
         raise ExpandError(made.message, made.do)
     return made

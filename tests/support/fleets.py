@@ -11,7 +11,7 @@ from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.ports import Document, Elsewhere, Input, KnownState
+from fleetform.ports import CatalogReader, Document, Input, KnownState
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -63,7 +63,7 @@ def fleet_of(
     files: dict[str, str] | str,
     strict: bool = False,
     state: KnownState | None = None,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: CatalogReader | None = None,
 ) -> Fleet:
     """The fleet that some files (name to text) hold."""
     if isinstance(files, str):

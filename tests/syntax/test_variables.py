@@ -10,7 +10,7 @@ import pytest
 
 from data.oracles.tables import Row, rows_named, rows_of, table
 from fleetform.model.conventions import VariableSyntax
-from fleetform.syntax.variables import ExpandError, escape, mentions, mentions_in
+from fleetform.syntax.variables import ExpandError, escape, variable_references, variable_references_in
 from support.expanding import expand
 
 # A binding has a name, so that an empty mention is text even where something answers to it.
@@ -141,8 +141,8 @@ def test_what_has_no_text_cannot_be_embedded(name: str, what: str) -> None:
 
 
 def test_mentions_are_named_in_order() -> None:
-    assert mentions("$(B) $$(C) $$$(A)$(B) $() $(D") == ["B", "A", "B"]
-    assert mentions_in({"$(KEY)": "$(A)", "b": [1, {"c": "x$(B)"}]}) == ["A", "B"]
+    assert variable_references("$(B) $$(C) $$$(A)$(B) $() $(D") == ["B", "A", "B"]
+    assert variable_references_in({"$(KEY)": "$(A)", "b": [1, {"c": "x$(B)"}]}) == ["A", "B"]
 
 
 def test_a_tree_is_expanded_in_its_values() -> None:

@@ -14,11 +14,11 @@ from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import did_you_mean
 from fleetform.model.snapshot import VersionKey
-from fleetform.ports import CatalogEntry, Elsewhere, Locator, SourceReading
+from fleetform.ports import CatalogEntry, CatalogReader, Locator, SourceReading
 
 
 @dataclass(frozen=True)
-class Brought:
+class CatalogDefinitions:
     """Definitions that are offered, those that are not any more (retired), and what is known of their versions.
 
     files are the names under which their texts are found, and sources what became of each source of a catalog.
@@ -34,9 +34,11 @@ class Brought:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-def read_catalogs(objects: Iterable[Object[Any]], elsewhere: Elsewhere | None, locator: Locator) -> Brought:
+def read_catalogs(
+    objects: Iterable[Object[Any]], elsewhere: CatalogReader | None, locator: Locator
+) -> CatalogDefinitions:
     """What the catalogs among some objects bring; their credentials are Secrets among them, too."""
-    brought = Brought()
+    brought = CatalogDefinitions()
     objects = list(objects)
     catalogs = sorted((each for each in objects if isinstance(each.spec, CatalogSpec)), key=lambda each: each.ref)
     if elsewhere is None or not catalogs:
@@ -79,7 +81,11 @@ def _map(tree: Any) -> dict[str, Any]:
 
 
 def _bring(
-    brought: Brought, catalog: Object[CatalogSpec], source: CatalogSource, entry: CatalogEntry, locator: Locator
+    brought: CatalogDefinitions,
+    catalog: Object[CatalogSpec],
+    source: CatalogSource,
+    entry: CatalogEntry,
+    locator: Locator,
 ) -> str | None:
     """One definition, into the catalog's own organization whatever namespace it names, and under its name there."""
     reading = read_document(entry.document, catalog.ref.organization)

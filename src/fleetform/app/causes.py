@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fleetform.app.compare import OptionChange, PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.views import item_value, object_ref, ref_view
-from fleetform.engine.bindings.builtin import is_given
+from fleetform.engine.bindings.builtin import is_built_in
 from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision
@@ -60,7 +60,7 @@ def _cause_of_names(sides: Sides, item: Item) -> View | None:
     one, other = sides.change.before, sides.change.after
     if one is None or other is None:
         return None
-    names = _mentioned(sides.after, other, sides.after.inputs.mentions(other, item))
+    names = _mentioned(sides.after, other, sides.after.inputs.variable_references(other, item))
     old = {each.name: each for each in sides.before.inputs.bound(one)}
     new = {each.name: each for each in sides.after.inputs.bound(other)}
     locator = sides.after.input.locator
@@ -69,9 +69,9 @@ def _cause_of_names(sides: Sides, item: Item) -> View | None:
             source = new[name].source
             owner = other.target.owner
             return object_ref(source, locator) if source is not None else ref_view(owner.ref, new[name].at, locator)
-        if name not in new and is_given(name) and one.cluster.spec != other.cluster.spec:
+        if name not in new and is_built_in(name) and one.cluster.spec != other.cluster.spec:
             return object_ref(other.cluster, locator)
-        if name not in new and is_given(name) and one.cluster.labels != other.cluster.labels:
+        if name not in new and is_built_in(name) and one.cluster.labels != other.cluster.labels:
             return object_ref(other.cluster, locator)
     return None
 
@@ -90,6 +90,6 @@ def _mentioned(fleet: Fleet, plugin: PluginDecision, names: Iterable[str]) -> It
 
 
 def _same_bound(one: Bound | None, other: Bound) -> bool:
-    if one is None or (one.missing is None) != (other.missing is None):
+    if one is None or (one.unresolved is None) != (other.unresolved is None):
         return False
-    return other.missing is not None or same_value(one.value, other.value)
+    return other.unresolved is not None or same_value(one.value, other.value)

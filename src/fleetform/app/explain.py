@@ -16,9 +16,9 @@ from fleetform.app.views import (
     diagnostics_view,
     gate_view,
     masked,
-    mentions_of,
     option_view,
-    speaker_view,
+    provenance_view,
+    variables_of,
 )
 from fleetform.engine.desired import values_tree
 from fleetform.engine.versions.choose import versions_between
@@ -100,9 +100,9 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         "admitted": fleet.state.admitted.get((plugin.organization, plugin.cluster.ref.name, plugin.name)),
         "appliedOverrides": applied_view(plugin, options),
         "values": masked(values),
-        "options": [option_view(each, locator, mentions_of(inputs, plugin, each)) for each in chosen],
+        "options": [option_view(each, locator, variables_of(inputs, plugin, each)) for each in chosen],
         "skipped": [
-            {"path": each.item.text, "reason": each.reason, **speaker_view(each.item, locator)}
+            {"path": each.item.text, "reason": each.reason, **provenance_view(each.item, locator)}
             for each in plugin.skipped
         ],
         "running": plugin.running,

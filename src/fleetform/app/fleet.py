@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from fleetform.app.assemble import assemble
-from fleetform.app.catalogs import Brought, read_catalogs
+from fleetform.app.catalogs import CatalogDefinitions, read_catalogs
 from fleetform.app.folders import below, is_local, names_folder, source_folders
 from fleetform.app.reading import read_document
 from fleetform.engine.check import lint_objects
@@ -27,7 +27,7 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.model.state import UNKNOWN, Deployed, PluginState, PluginStates
-from fleetform.ports import Digests, Elsewhere, Input, KnownState
+from fleetform.ports import CatalogReader, Digests, Input, KnownState
 
 _WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
 
@@ -41,8 +41,8 @@ class Fleet:
     state: KnownState
     reading: tuple[Diagnostic, ...]
     strict: bool = False
-    brought: Brought = field(default_factory=Brought)
-    elsewhere: Elsewhere | None = None
+    brought: CatalogDefinitions = field(default_factory=CatalogDefinitions)
+    elsewhere: CatalogReader | None = None
 
     def after(self, before: Fleet) -> Fleet:
         """The same fleet, where what the one before it wants is what runs, whatever it is offered now."""
@@ -234,7 +234,7 @@ def read_fleet(
     organization: str | None = None,
     state: KnownState | None = None,
     strict: bool = False,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: CatalogReader | None = None,
 ) -> Fleet:
     """The fleet of an input. organization is where objects belong that name none (S7)."""
     state = state or KnownState()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.through_flux import ThroughFlux, place_of_secret, travels
-from fleetform.app.views import diagnostics_view, gate_view, masked, speaker_view
+from fleetform.app.views import diagnostics_view, gate_view, masked, provenance_view
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
@@ -136,7 +136,7 @@ def values_said(fleet: Fleet, plugin: PluginDecision) -> list[dict[str, Any]]:
         {
             "path": each.name,
             "value": masked(each.value),
-            **speaker_view(each.winner, fleet.input.locator, each.slot.secret),
+            **provenance_view(each.winner, fleet.input.locator, each.slot.secret),
         }
         for each in plugin.options.values()
         if each.winner is not None and each.winner.layer.name != "default"

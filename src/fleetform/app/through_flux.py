@@ -45,7 +45,7 @@ def travels(plugin: PluginDecision) -> bool:
 
 
 def _is_pending(plugin: PluginDecision) -> bool:
-    return bool(plugin.missing) and all(each.gate == "downstream" for each in plugin.missing)
+    return bool(plugin.unresolved) and all(each.gate == "downstream" for each in plugin.unresolved)
 
 
 class ThroughFlux:
@@ -233,7 +233,7 @@ def _sync(fleet: Fleet, plugin: PluginDecision) -> AssemblageSync:
     git = source.kustomize.git if source is not None and source.kustomize is not None else None
     if git is None:
         raise FluxError("only kustomizations of git repositories travel with names unresolved", "use source.git")
-    bound = [each for each in fleet.inputs.bound(plugin) if each.section == "control-plane" and each.missing is None]
+    bound = [each for each in fleet.inputs.bound(plugin) if each.section == "control-plane" and each.unresolved is None]
     downstream = [each.binding for each in written_bindings(plugin.target.owner) if each.section == "downstream"]
     return AssemblageSync(
         plugin.target.release_name,

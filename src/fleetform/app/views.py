@@ -73,7 +73,7 @@ def masked(value: Any) -> Any:
     return value
 
 
-def speaker_view(item: Item, locator: Locator, secret: bool = False) -> dict[str, Any]:
+def provenance_view(item: Item, locator: Locator, secret: bool = False) -> dict[str, Any]:
     view: dict[str, Any] = {
         "layer": item.layer.name,
         "rank": item.layer.rank,
@@ -100,16 +100,16 @@ def item_value(item: Item, secret: bool, inside: Steps = ()) -> Any:
 
 
 def hidden_view(item: Item, secret: bool, locator: Locator, inside: Steps = ()) -> dict[str, Any]:
-    view = {**speaker_view(item, locator, secret), "value": item_value(item, secret, inside)}
+    view = {**provenance_view(item, locator, secret), "value": item_value(item, secret, inside)}
     if item.strategy != "Replace":
         view["strategy"] = item.strategy
     return view
 
 
-def mentions_of(inputs: Inputs, plugin: PluginDecision, decision: OptionDecision) -> list[str]:
+def variables_of(inputs: Inputs, plugin: PluginDecision, decision: OptionDecision) -> list[str]:
     """The names that those mention who made an option what it is."""
     items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-    return sorted({name for item in items for name in inputs.mentions(plugin, item)})
+    return sorted({name for item in items for name in inputs.variable_references(plugin, item)})
 
 
 def bound_view(bound: Bound, owner: Object[Any], locator: Locator) -> dict[str, Any]:
@@ -117,14 +117,14 @@ def bound_view(bound: Bound, owner: Object[Any], locator: Locator) -> dict[str, 
     source = bound.source
     view: dict[str, Any] = {
         "name": bound.name,
-        "value": None if bound.missing is not None else masked(bound.value),
+        "value": None if bound.unresolved is not None else masked(bound.value),
         "from": object_ref(source, locator) if source is not None else ref_view(owner.ref, bound.at, locator),
         "resolved": bound.resolved,
         "section": bound.section,
         "place": place_view(locator.place(bound.at)),
     }
-    if bound.missing is not None:
-        view["problem"], view["do"] = bound.missing.message, bound.missing.do
+    if bound.unresolved is not None:
+        view["problem"], view["do"] = bound.unresolved.message, bound.unresolved.do
     return view
 
 
@@ -136,7 +136,7 @@ def option_view(decision: OptionDecision, locator: Locator, mentions: Iterable[s
         "path": decision.name,
         "type": option.type if option is not None else None,
         "value": masked(decision.value),
-        "winner": {**speaker_view(winner, locator, secret), "tie": decision.tie} if winner is not None else None,
+        "winner": {**provenance_view(winner, locator, secret), "tie": decision.tie} if winner is not None else None,
         "hidden": [hidden_view(item, secret, locator) for item in decision.hidden],
         "migratedFrom": winner.migrated_from if winner is not None else None,
         "mentions": list(mentions),
@@ -144,11 +144,11 @@ def option_view(decision: OptionDecision, locator: Locator, mentions: Iterable[s
     if decision.parts:
         view["parts"] = [_part_view(decision, part, secret, locator) for part in decision.parts]
     if decision.removed_by is not None:
-        view["removedBy"] = speaker_view(decision.removed_by, locator)
+        view["removedBy"] = provenance_view(decision.removed_by, locator)
     if decision.problem is not None:
         view["problem"] = decision.problem
-    if decision.missing is not None:
-        view["problem"] = decision.missing.message
+    if decision.unresolved is not None:
+        view["problem"] = decision.unresolved.message
     return view
 
 
@@ -159,7 +159,7 @@ def _part_view(decision: OptionDecision, part: Part, secret: bool, locator: Loca
         "option": decision.name,
         "inside": text_of(part.steps),
         "value": dict(MASKED) if secret else masked(part.value),
-        "winner": {**speaker_view(part.winner, locator, secret), "tie": part.tie},
+        "winner": {**provenance_view(part.winner, locator, secret), "tie": part.tie},
         "hidden": [hidden_view(item, secret, locator, _below(item, path)) for item in part.hidden],
     }
 

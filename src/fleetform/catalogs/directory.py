@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 
 from fleetform.catalogs.globs import matches_any
-from fleetform.catalogs.holdings import Holding, Holdings
+from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.load.sources import git_folder, read_sources
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.outside.errors import OutsideError
 
 
-def read_directory(directory: str, folder: str, include: Sequence[str] | None) -> Holdings:
+def read_directory(directory: str, folder: str, include: Sequence[str] | None) -> SourceListing:
     """What a folder holds; it is relative to the folder of the file that names it."""
     path = os.path.normpath(os.path.join(folder, directory))
     found, problems = [], []
@@ -23,8 +23,8 @@ def read_directory(directory: str, folder: str, include: Sequence[str] | None) -
             problems.append(file.message)
         elif include is None or matches_any(os.path.relpath(file.name, path), include):
             text = file.content.decode("utf-8-sig", "replace")
-            found.append(Holding(file.name, file.name, text))
-    return Holdings("", found, problems, whole=True)
+            found.append(ListedDefinition(file.name, file.name, text))
+    return SourceListing("", found, problems, whole=True)
 
 
 def _as_input(path: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import structs
 from fleetform.catalogs.cache import Cache
 from fleetform.catalogs.git import read_git
 from fleetform.catalogs.helm import read_helm
-from fleetform.catalogs.holdings import Holdings
+from fleetform.catalogs.listing import SourceListing
 from fleetform.catalogs.login import SecretOf, credentials_of
 from fleetform.catalogs.merge import merge
 from fleetform.catalogs.oci import read_oci
@@ -28,17 +28,17 @@ def fetch(
         before = cache.state(key, title)
         try:
             credentials = credentials_of(source, secret_of)
-            holdings = _read(cache, key, source, folder, credentials, before)
+            listing = _read(cache, key, source, folder, credentials, before)
         except OutsideError as error:
             cache.keep(key, _failed(before, error, now), {})
             return
-        state, texts = merge(before, holdings, now)
+        state, texts = merge(before, listing, now)
         cache.keep(key, state, texts)
 
 
 def _read(
     cache: Cache, key: str, source: CatalogSource, folder: str, credentials: Credentials | None, before: SourceState
-) -> Holdings:
+) -> SourceListing:
     if source.git is not None:
         mirror = Mirror(cache.mirror(key), git_address(source.git.url, folder))
         mirror.update(credentials)

@@ -16,7 +16,7 @@ import semver
 
 from fleetform.catalogs.charts import ChartError, definition_of_chart, read_chart
 from fleetform.catalogs.globs import matches_any
-from fleetform.catalogs.holdings import Holding, Holdings, moment, why
+from fleetform.catalogs.listing import ListedDefinition, SourceListing, moment, why
 from fleetform.catalogs.oci import chart_layer, newest_tag, tag_of
 from fleetform.model.kinds.base import Name
 from fleetform.outside.errors import OutsideError
@@ -52,11 +52,11 @@ class _Release:
 class _Read(NamedTuple):
     """What became of a release; without a holding it is asked for again next time."""
 
-    holding: Holding | None
+    holding: ListedDefinition | None
     problems: list[str]
 
 
-def read_helm(repository: str, include: Sequence[str] | None, known: Mapping[str, str], web: Web) -> Holdings:
+def read_helm(repository: str, include: Sequence[str] | None, known: Mapping[str, str], web: Web) -> SourceListing:
     """Definitions of the charts whose names include matches, chart by chart, versions oldest first.
 
     known is the marks of an earlier reading, digests of archives by chart-version: what it knows and the index does
@@ -74,7 +74,7 @@ def read_helm(repository: str, include: Sequence[str] | None, known: Mapping[str
     # What is known and cannot be read now is still there; its old digest has it asked for again.
     marks = {each.mark: known[each.mark] for each in releases if each.mark in known}
     marks |= {holding.mark: holding.digest for holding in found if holding.digest}
-    return Holdings(digest_of(content), found, problems, notes, marks)
+    return SourceListing(digest_of(content), found, problems, notes, marks)
 
 
 class FoundChart(NamedTuple):
@@ -238,7 +238,7 @@ def _read_release(repository: str, web: Web, release: _Release) -> _Read:
     except (OutsideError, ChartError) as error:
         return _Read(None, [_about(release, why(error))])
     published = moment(release.entry.get("created"))
-    holding = Holding(release.mark, release.version, write_yaml(manifest), published, digest, release.mark)
+    holding = ListedDefinition(release.mark, release.version, write_yaml(manifest), published, digest, release.mark)
     return _Read(holding, [_about(release, note) for note in notes])
 
 

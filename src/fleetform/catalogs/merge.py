@@ -10,7 +10,7 @@ import semver
 from msgspec import structs
 
 from fleetform.app.reading import read_document
-from fleetform.catalogs.holdings import Holding, Holdings
+from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.catalogs.records import SourceState, Version
 from fleetform.engine.versions.compatibility import content_of
 from fleetform.load.places import FileLocator
@@ -31,22 +31,22 @@ class Merged(NamedTuple):
     texts: dict[str, str]
 
 
-def merge(before: SourceState, holdings: Holdings, now: str) -> Merged:
+def merge(before: SourceState, listing: SourceListing, now: str) -> Merged:
     """What is known of a source once it was read."""
-    reading = _Reading(before, holdings)
-    for holding in holdings.found:
+    reading = _Reading(before, listing)
+    for holding in listing.found:
         reading.hear(holding)
     kept = reading.versions()
     if all(each.gone for each in kept) and not any(reading.problems.values()):
         reading.problems.setdefault("", []).append("it holds no definition; check path and include")
-    if holdings.is_line:
+    if listing.is_line:
         reading.problems.setdefault("", []).extend(_went_down(reading.newest, kept))
     state = SourceState(
         before.title,
         read=now,
         tried=now,
-        revision=holdings.revision,
-        marks=holdings.marks,
+        revision=listing.revision,
+        marks=listing.marks,
         versions=kept,
         problems={mark: tuple(dict.fromkeys(texts)) for mark, texts in reading.problems.items() if texts},
         changed=tuple(dict.fromkeys(reading.changed)),
@@ -57,23 +57,23 @@ def merge(before: SourceState, holdings: Holdings, now: str) -> Merged:
 class _Reading:
     """What is known, while a source is read; the parts of it that did not change keep what was said of them."""
 
-    def __init__(self, before: SourceState, holdings: Holdings) -> None:
-        self._holdings = holdings
+    def __init__(self, before: SourceState, listing: SourceListing) -> None:
+        self._holdings = listing
         self._known = {(each.name, each.version): each for each in before.versions}
         self._seen: dict[Key, set[str]] = {}
-        same = {mark for mark, digest in holdings.marks.items() if before.marks.get(mark) == digest}
-        self._read_anew = set() if holdings.is_line else holdings.marks.keys() - same
+        same = {mark for mark, digest in listing.marks.items() if before.marks.get(mark) == digest}
+        self._read_anew = set() if listing.is_line else listing.marks.keys() - same
         self.problems = {mark: list(texts) for mark, texts in before.problems.items() if mark in same and mark}
-        if holdings.is_line:
+        if listing.is_line:
             self.problems = {}
-        self.problems[""] = list(holdings.problems)
-        for mark, texts in holdings.notes.items():
+        self.problems[""] = list(listing.problems)
+        for mark, texts in listing.notes.items():
             self.problems[mark] = list(texts)
         self.changed = list(before.changed)
         self.newest: dict[str, Version] = {}
         self.texts: dict[str, str] = {}
 
-    def hear(self, holding: Holding) -> None:
+    def hear(self, holding: ListedDefinition) -> None:
         mark = "" if self._holdings.is_line else holding.mark
         for version in _versions(holding, self.problems.setdefault(mark, [])):
             key = (version.name, version.version)
@@ -131,7 +131,7 @@ def _order(version: Version) -> semver.Version:
     return parse_version(version.version)
 
 
-def _versions(holding: Holding, problems: list[str]) -> Iterator[Version]:
+def _versions(holding: ListedDefinition, problems: list[str]) -> Iterator[Version]:
     """The definitions of a file. What cannot be read is a problem, unless it is past."""
     where = _place(holding.file, holding.revision)
     text = "sha256:" + hashlib.sha256(holding.text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -152,7 +152,7 @@ def _problem(diagnostic: Diagnostic) -> str:
     return f"line {line}: {diagnostic.message}" if line is not None else diagnostic.message
 
 
-def _version(holding: Holding, document: Document, text: str) -> Version | str | None:
+def _version(holding: ListedDefinition, document: Document, text: str) -> Version | str | None:
     """A document's definition, what is wrong with it, or None where it is of another kind."""
     if document.tree.get("kind") not in ("PluginDefinition", "ClusterPluginDefinition"):
         return None

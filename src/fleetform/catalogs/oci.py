@@ -13,7 +13,7 @@ import semver
 from fleetform.catalogs.archives import ArchiveError, read_archive, safe_path
 from fleetform.catalogs.charts import ChartError, definition_of_chart, read_chart
 from fleetform.catalogs.globs import matches_any
-from fleetform.catalogs.holdings import Holding, Holdings, moment, why
+from fleetform.catalogs.listing import ListedDefinition, SourceListing, moment, why
 from fleetform.load.sources import ENDINGS
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.oci import Registry, digest_of, is_reference
@@ -35,7 +35,7 @@ class _Read(NamedTuple):
 
     tag: str
     digest: str | None
-    found: list[Holding]
+    found: list[ListedDefinition]
     problems: list[str]
 
 
@@ -51,7 +51,7 @@ class _Artifact(NamedTuple):
         return path.endswith(ENDINGS) if self.include is None else matches_any(path, self.include)
 
 
-def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[str, str]) -> Holdings:
+def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[str, str]) -> SourceListing:
     """What every tag holds, tags that are versions first and in order; include matches files, or the chart's name.
 
     known is the marks of an earlier reading, digests of manifests by tag: what it knows and did not change is neither
@@ -65,7 +65,7 @@ def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[s
     marks |= {each.tag: each.digest for each in read if each.digest is not None}
     state = "".join(f"{tag} {digest}\n" for tag, digest in sorted(marks.items()))
     said = [(each, [f"{registry.address}:{each.tag}: {problem}" for problem in each.problems]) for each in read]
-    return Holdings(
+    return SourceListing(
         digest_of(state.encode()),
         [holding for each in read for holding in each.found],
         [problem for each, texts in said if each.digest is None for problem in texts],
@@ -128,14 +128,14 @@ def _read_tag(registry: Registry, include: Sequence[str] | None, known: Mapping[
     return _Read(tag, digest, found, problems)
 
 
-def _read_artifact(artifact: _Artifact, problems: list[str]) -> list[Holding]:
+def _read_artifact(artifact: _Artifact, problems: list[str]) -> list[ListedDefinition]:
     config = artifact.manifest.get("config")
     if isinstance(config, dict) and config.get("mediaType") == CHART_CONFIG:
         return _read_chart(artifact, problems)
     return _read_files(artifact, problems)
 
 
-def _read_chart(artifact: _Artifact, problems: list[str]) -> list[Holding]:
+def _read_chart(artifact: _Artifact, problems: list[str]) -> list[ListedDefinition]:
     parent, _, name = artifact.registry.address.rpartition("/")
     if artifact.include is not None and not matches_any(name, artifact.include):
         return []
@@ -151,10 +151,14 @@ def _read_chart(artifact: _Artifact, problems: list[str]) -> list[Holding]:
     manifest, notes = definition_of_chart(chart, parent, name)
     problems += notes
     published = _published(artifact.manifest)
-    return [Holding(f"{name}-{version}", version, write_yaml(manifest), published, digest_of(archive), artifact.tag)]
+    return [
+        ListedDefinition(
+            f"{name}-{version}", version, write_yaml(manifest), published, digest_of(archive), artifact.tag
+        )
+    ]
 
 
-def _read_files(artifact: _Artifact, problems: list[str]) -> list[Holding]:
+def _read_files(artifact: _Artifact, problems: list[str]) -> list[ListedDefinition]:
     files: dict[str, bytes] = {}
     for layer in _layers(artifact.manifest):
         kind = str(layer.get("mediaType"))
@@ -165,7 +169,9 @@ def _read_files(artifact: _Artifact, problems: list[str]) -> list[Holding]:
     published, found = _published(artifact.manifest), []
     for path, content in files.items():
         try:
-            found.append(Holding(path, artifact.tag, content.decode("utf-8-sig"), published, mark=artifact.tag))
+            found.append(
+                ListedDefinition(path, artifact.tag, content.decode("utf-8-sig"), published, mark=artifact.tag)
+            )
         except UnicodeDecodeError:
             problems.append(f"{path} is not UTF-8")
     return found

@@ -23,7 +23,7 @@ def next_look(key: str, tried: str | None, interval: str | None) -> datetime | N
     try:
         pause = min(parse_duration(interval), LONGEST) if interval is not None else INTERVAL
     except ValueError:
-        # Said where the catalog stands.
+        # ConfigItem where the catalog stands.
         pause = INTERVAL
     number = int.from_bytes(hashlib.sha256(f"{key} {tried}".encode()).digest()[:8], "big")
     share = number / 2**64 * 2 - 1

@@ -25,7 +25,7 @@ def print_bindings(flags: Flags, view: dict[str, Any], head: str) -> None:
     rows = [_row(each) for each in view["bindings"]]
     for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ") if rows else ():
         click.echo(line)
-    # Names that mention one that stands for nothing do so for the same reason.
+    # Names that mention one that cannot be resolved do so for the same reason.
     pending = {each["problem"]: each["do"] for each in view["bindings"] if each["resolved"] == "pending"}
     for problem, do in pending.items():
         click.echo(f"  {paint('pending', fg='yellow')} {problem}")

@@ -33,7 +33,7 @@ def print_option(flags: Flags, view: dict[str, Any], asked: str, head: str) -> N
     for each in view["skipped"]:
         if each["reason"] == "left-out" and normal_form(parse_path(each["path"])) == normal_form(parse_path(asked)):
             where = place_text(each["object"].get("place"))
-            click.echo(f"  left out: {speaker_text(each)} mentions an optional name that stands for nothing   {where}")
+            click.echo(f"  left out: {speaker_text(each)} mentions an optional name that cannot be resolved   {where}")
     print_blocked([each for each in view["blocked"] if each["option"] in (None, option["path"])], paint)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from fleetform.engine.bindings.frames import Frame
-from fleetform.engine.configs.items import Said, at_place
+from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.incremental.changes import Changes, adopted
 from fleetform.engine.incremental.reached import Reached, reached_by
@@ -23,12 +23,12 @@ from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
 from fleetform.engine.options.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
 from fleetform.engine.options.shared import Sharing, gates_with_own
-from fleetform.engine.options.values import Valuing
+from fleetform.engine.options.values import ItemValues
 from fleetform.engine.versions.choose import Choice
 from fleetform.engine.versions.upgrade_gates import removed_option_gates, upgrade_gates
 from fleetform.model.objects import Object, Ref
 from fleetform.model.reasons import VALIDITY_GATES
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import (
     ClusterDecisions,
     Entry,
@@ -191,9 +191,9 @@ class Deciding:
                 gates = gates_with_own(shared.gates, own, sharing.schema(revision).hints)
         if case.frame is None:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
-        missing = _missing(case, shared, own)
-        gates += tuple([gate_of(each) for each in missing if each.gate in VALIDITY_GATES])
-        return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, missing=missing)
+        unresolved = _unresolved(case, shared, own)
+        gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
+        return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, unresolved=unresolved)
 
     def _own(
         self, case: _Case, revision: Revision, shared: Shared, items: tuple[Item, ...]
@@ -203,10 +203,10 @@ class Deciding:
         touched: dict[str, list[Entry]] = {each.slot.name: [] for each in shared.dynamic}
         skipped = self._sharing.route(revision, items, touched, owner.passes_undeclared)
         value_of: ValueOf = written_value
-        valuing: Valuing | None = None
+        item_values: ItemValues | None = None
         if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
             binder = self._binders.of(owner)
-            value_of = valuing = Valuing(binder, case.frame, case.cluster, owner.definition, revision.version)
+            value_of = item_values = ItemValues(binder, case.frame, case.cluster, owner.definition, revision.version)
         reported = {each.item for each in shared.skipped}
         own = []
         for name, entries in touched.items():
@@ -215,45 +215,47 @@ class Deciding:
             if outline is not None:
                 own.append(filled_outline(outline, value_of))
                 continue
-            if valuing is not None and owner.program is not None:
+            if item_values is not None and owner.program is not None:
                 settled = shared.options[position] if position is not None else None
                 # What is the same on every cluster is reported there.
                 varying = (*settled.below, *settled.above) if settled is not None and settled.decision is None else ()
-                left_out = [item for item, _ in (*entries, *varying) if valuing.is_left_out(item)]
+                left_out = [item for item, _ in (*entries, *varying) if item_values.is_left_out(item)]
                 skipped += [Skipped(item, "left-out") for item in left_out if item not in reported]
-                entries = valuing.spoken(entries)
+                entries = item_values.spoken(entries)
             if position is not None:
-                own.append(_decide_here(shared.options[position], entries, value_of, valuing))
+                own.append(_decide_here(shared.options[position], entries, value_of, item_values))
             elif entries:
                 own.append(decide_option(Slot(name, entries[0][0].steps, None), entries, value_of))
         return tuple(own), tuple(skipped)
 
 
-def _decide_here(settled: Settled, own: list[Entry], value_of: ValueOf, valuing: Valuing | None) -> OptionDecision:
+def _decide_here(
+    settled: Settled, own: list[Entry], value_of: ValueOf, item_values: ItemValues | None
+) -> OptionDecision:
     """An option on a cluster that has items of its own for it, or where the shared ones differ from elsewhere."""
     if own and settled.decision is not None:
         return decide_with_own(settled, own, value_of)
     entries = (*settled.below, *own, *settled.above)
-    return decide_option(settled.slot, valuing.spoken(entries) if valuing is not None else entries, value_of)
+    return decide_option(settled.slot, item_values.spoken(entries) if item_values is not None else entries, value_of)
 
 
-def _with_configs(items: tuple[Item, ...], said: list[Said]) -> tuple[Item, ...]:
+def _with_configs(items: tuple[Item, ...], said: list[ConfigItem]) -> tuple[Item, ...]:
     """A cluster's own items, with what its own configs say right below its own values."""
     below = [each for each in items if each.layer.name != "instance"]
     above = [each for each in items if each.layer.name == "instance"]
     return (*below, *at_place(said, 3), *above)
 
 
-def _missing(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) -> tuple[Missing, ...]:
+def _unresolved(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) -> tuple[Unresolved, ...]:
     """The variables that cannot be resolved here, each once: those that are bound, and others that are referred to."""
     frame, program = case.frame, case.owner.program
     assert frame is not None
     assert program is not None
-    found: list[Missing] = [each for each in frame.values if each.__class__ is Missing and each.gate]
-    found += [each for make in program.loose if (each := make(frame)).__class__ is Missing and each.gate]
+    found: list[Unresolved] = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
+    found += [each for make in program.loose if (each := make(frame)).__class__ is Unresolved and each.gate]
     if shared.unbound:
         own_names = {each.slot.name for each in own}
         unbound = [each for each in shared.unbound if each.slot.name not in own_names]
-        found += [each.missing for each in unbound if each.missing is not None]
-    found += [each.missing for each in own if each.missing is not None]
+        found += [each.unresolved for each in unbound if each.unresolved is not None]
+    found += [each.unresolved for each in own if each.unresolved is not None]
     return tuple({(each.gate, each.message): each for each in found}.values()) if found else ()

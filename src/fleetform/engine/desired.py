@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.engine.bindings.builtin import given
+from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.frames import Frame
 from fleetform.engine.bindings.templates import Template
@@ -19,7 +19,7 @@ from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
-from fleetform.model.results.bindings import Bound, Missing
+from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
 from fleetform.model.results.rendering import RendererName, RenderInput
@@ -141,7 +141,7 @@ class Inputs:
         return list(binder.bound(plugin.cluster, plugin.name)) if binder is not None else []
 
     def substituted(self, plugin: PluginDecision) -> dict[str, Any]:
-        """The variables that a plugin's owner names; one that stands for nothing is left out."""
+        """The variables that a plugin's owner names; one that cannot be resolved is left out."""
         owner = self._owner(plugin)
         binder = self._binders.of(owner)
         if binder is None:
@@ -164,7 +164,7 @@ class Inputs:
         }
         return {**by_name, **self.substituted(plugin)}
 
-    def mentions(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
+    def variable_references(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
         """The names that an item mentions, as this plugin reads it."""
         template = self._template(plugin, item)
         return template.names if template is not None else ()
@@ -196,7 +196,7 @@ class Inputs:
     def hash(self, plugin: PluginDecision) -> str | None:
         """The inputHash of a plugin; None where a part of it is not known (B18)."""
         fixed = self._fixed(plugin)
-        if fixed.unknown or any(each.gate != "downstream" for each in plugin.missing):
+        if fixed.unknown or any(each.gate != "downstream" for each in plugin.unresolved):
             return None
         if not plugin.target.owner.spec.substitute and not self._may_read_cluster(plugin):
             values = self.values(plugin)
@@ -318,16 +318,16 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None) -> _Fixed:
 def _known_values(program: Program, frame: Frame, names: set[str]) -> Iterator[tuple[str, Any]]:
     bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
     for name in sorted(names):
-        known = given(name) if name not in bound else None
-        value = bound.get(name, Missing("", "")) if known is None else known.make(frame)
-        if value.__class__ is not Missing:
+        known = built_in(name) if name not in bound else None
+        value = bound.get(name, Unresolved("", "")) if known is None else known.make(frame)
+        if value.__class__ is not Unresolved:
             yield name, value
 
 
 def _filled_in(program: Program, frame: Frame) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
-        if value.__class__ is not Missing:
+        if value.__class__ is not Unresolved:
             yield each.name, value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 DIAGNOSTICS: dict[str, str] = {
     "ambiguous-selector": "A selector says the same thing in two ways that differ.",
     "ambiguous": "A question fits several things.",
-    "binding-cycle": "Bindings mention each other in a circle.",
+    "binding-cycle": "Bindings mention each other in a cycle.",
     "bad-expression": "A CEL expression does not compile, or fails on a cluster.",
     "bad-name": "An object has no name, or one that Kubernetes would refuse.",
     "bad-path": "An option name or path cannot be read.",
@@ -64,7 +64,7 @@ DIAGNOSTICS: dict[str, str] = {
     "tie": "Two overrides of one rank disagree; time of creation decides.",
     "tie-undecided": "Two overrides of one rank disagree and neither has a creation time; their names decide.",
     "two-owners": "Two objects claim one release on one cluster.",
-    "unbound": "A name that a plugin binds or mentions stands for nothing on a cluster.",
+    "unbound": "A name that a plugin binds or mentions cannot be resolved on a cluster.",
     "unread-base": "The side that is compared with cannot be read as a whole.",
     "unsaid-breaking": "A major version does not say whether it breaks.",
     "undeclared-option": "An option that no revision of the definition declares.",

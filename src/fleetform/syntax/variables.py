@@ -29,17 +29,17 @@ class ExpandError(ValueError):
         self.message, self.hint = message, hint
 
 
-def mentions(text: str, *, syntax: VariableSyntax = "native") -> list[str]:
+def variable_references(text: str, *, syntax: VariableSyntax = "native") -> list[str]:
     """The names that a text mentions, in order, each as often as it stands there."""
-    return split_mentions(text, syntax)[1::2]
+    return split_references(text, syntax)[1::2]
 
 
-def mentions_in(tree: Any, *, syntax: VariableSyntax = "native") -> list[str]:
+def variable_references_in(tree: Any, *, syntax: VariableSyntax = "native") -> list[str]:
     """The names that the texts of a tree mention."""
     if isinstance(tree, str):
-        return mentions(tree, syntax=syntax)
+        return variable_references(tree, syntax=syntax)
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return [name for child in children for name in mentions_in(child, syntax=syntax)]
+    return [name for child in children for name in variable_references_in(child, syntax=syntax)]
 
 
 def escape(text: str, *, syntax: VariableSyntax = "native") -> str:
@@ -49,11 +49,11 @@ def escape(text: str, *, syntax: VariableSyntax = "native") -> str:
 
 def as_native(text: str) -> str:
     """What a text of Fleeet's manifests is in a native one."""
-    parts = split_mentions(text, "kubernetes")
+    parts = split_references(text, "kubernetes")
     return "".join(f"$({part})" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
-def split_mentions(text: str, syntax: VariableSyntax) -> list[str]:
+def split_references(text: str, syntax: VariableSyntax) -> list[str]:
     """The texts around the mentions with their escapes undone, and between each two the mention's name."""
     parts: list[str] = []
     search = _DOLLARS[syntax].search

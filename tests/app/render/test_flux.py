@@ -237,7 +237,7 @@ def test_a_key_that_one_cluster_lacks_blocks_that_cluster_alone(fleeet: Runner) 
     result = fleeet("render", "podinfo")
     assert result.code == 3
     assert "name: podinfo-one" in result.out
-    assert "ZONE stands for nothing: ConfigMap zones has no .data.two" in result.err
+    assert "ZONE cannot be resolved: ConfigMap zones has no .data.two" in result.err
     assert "it has /data/one" in result.err
 
 

@@ -10,7 +10,7 @@ from fleetform.engine.bindings.fields import FieldError, find_in
 from fleetform.engine.bindings.templates import Template
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.shape import did_you_mean, nearest
 
 PLAIN = ("CLUSTER_NAME", "ORGANIZATION")
@@ -25,14 +25,14 @@ _OTHER_WORDS = {
 _INSIDE = re.compile(r"clusters?[._]([^.]+)\.(.+)", re.IGNORECASE)
 
 
-def is_given(name: str, syntax: VariableSyntax = "native") -> bool:
+def is_built_in(name: str, syntax: VariableSyntax = "native") -> bool:
     """Whether nobody may bind a name; Fleeet has but one such."""
     if syntax == "kubernetes":
         return name == "CLUSTER_NAME"
     return name in PLAIN or name.startswith((LABELS, FACTS))
 
 
-def given(name: str, at: At | None = None) -> Template | None:
+def built_in(name: str, at: At | None = None) -> Template | None:
     """What a given name stands for; None where it is none. at is where it is mentioned."""
     if name == "CLUSTER_NAME":
         return Template(_cluster_name, varies=True)
@@ -52,7 +52,7 @@ def meant(name: str, syntax: VariableSyntax = "native") -> str | None:
     if inside is not None:
         word = nearest(inside[1], ("labels", "facts"))
         found = f"cluster.{word}.{inside[2]}" if word is not None else None
-    return found if found is not None and is_given(found, syntax) else None
+    return found if found is not None and is_built_in(found, syntax) else None
 
 
 def _cluster_name(frame: Any) -> Any:
@@ -85,5 +85,5 @@ def _fact(name: str, path: str, at: At | None) -> Callable[[Any], Any]:
     return make
 
 
-def _nothing(name: str, why: str, hint: str, at: At | None) -> Missing:
-    return Missing("config-missing", f"$({name}) stands for nothing: {why}", hint, at)
+def _nothing(name: str, why: str, hint: str, at: At | None) -> Unresolved:
+    return Unresolved("config-missing", f"$({name}) cannot be resolved: {why}", hint, at)

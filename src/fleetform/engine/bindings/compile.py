@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, structs
 
-from fleetform.engine.bindings.builtin import PLAIN, given, is_given, meant
+from fleetform.engine.bindings.builtin import PLAIN, built_in, is_built_in, meant
 from fleetform.engine.bindings.conversions import Conversion, ConversionError, convert
 from fleetform.engine.bindings.cycles import in_order
 from fleetform.engine.bindings.readers import (
@@ -27,9 +27,9 @@ from fleetform.model.conventions import VariableSyntax
 from fleetform.model.kinds.definition import ObjectFieldRef, Output
 from fleetform.model.kinds.preset import Binding
 from fleetform.model.objects import At, Object, Path
-from fleetform.model.results.bindings import Missing, Section
+from fleetform.model.results.bindings import Section, Unresolved
 from fleetform.model.shape import did_you_mean
-from fleetform.syntax.variables import ExpandError, as_text, mentions, mentions_in
+from fleetform.syntax.variables import ExpandError, as_text, variable_references, variable_references_in
 
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
 SOURCES = ("value", "objectFieldRef", "clusterFieldRef", "pluginOutputRef")
@@ -134,11 +134,13 @@ class Program:
                 # An object that the plugin itself makes is on the cluster.
                 here = object_field(self.compile, each.name, ref, at, self.homes)
                 source = either(here, field_on_cluster(self.compile, each.name, ref, at, f"{OUTPUT}{each.name}"))
-                names = tuple(name for part in parts_of(ref) for name in mentions_in(part, syntax=self.syntax))
+                names = tuple(
+                    name for part in parts_of(ref) for name in variable_references_in(part, syntax=self.syntax)
+                )
                 source = source._replace(names=names)
             elif each.value is None:
                 message = f"the output {each.name} is null"
-                source = Source(constant(Missing("value-type", message, at=at, told=True)))
+                source = Source(constant(Unresolved("value-type", message, at=at, reported=True)))
             elif each.value is not UNSET:
                 source = literal(self.compile, each.value, at)
             else:
@@ -158,9 +160,9 @@ class Program:
         return [each for each in self.varying if self.steps[each[0]].name in needed]
 
     def _in_order(self) -> list[str]:
-        """Names after those that they mention; those of a cycle, and only those, come first, and stand for nothing."""
+        """Names after those that they mention; those of a cycle, and only those, come first, and cannot be resolved."""
         graph = {
-            name: sorted({other for other in mentions_of(each.binding, self.syntax) if other in self.written})
+            name: sorted({other for other in variables_of(each.binding, self.syntax) if other in self.written})
             for name, each in self.written.items()
         }
         self.cycles, ordered = in_order(graph)
@@ -172,10 +174,10 @@ class Program:
         at = self.object.at(*path)
         cycle = self._cycle_of.get(name)
         if cycle is not None:
-            message = f"{name} stands for nothing: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
-            nothing = constant(Missing("value-type", message, "", at, told=True))
+            message = f"{name} cannot be resolved: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
+            nothing = constant(Unresolved("value-type", message, "", at, reported=True))
             return Step(name, section, path, Template(nothing), Source(nothing))
-        mentioned = mentions_of(binding, self.syntax)
+        mentioned = variables_of(binding, self.syntax)
         if section == "control-plane":
             crossed = [each for each in mentioned if each in self.written and self.written[each].section != section]
             self.crossings += [(name, each) for each in crossed]
@@ -192,28 +194,28 @@ class Program:
         )
         return Step(name, section, path, template, source)
 
-    def _in_text(self, name: str, at: At) -> Missing | None:
+    def _in_text(self, name: str, at: At) -> Unresolved | None:
         """Why a name cannot stand within a text; of what its owner writes itself validation tells (S37)."""
         if name not in self.aggregates:
             return None
         try:
             as_text(self.written[name].binding.value, name)
         except ExpandError as error:
-            return Missing("value-type", error.message, error.hint, at, told=at.origin is self.object.origin)
+            return Unresolved("value-type", error.message, error.hint, at, reported=at.origin is self.object.origin)
         return None
 
     def out_of_reach(self, written: Written) -> str | None:
         """The namespace that a binding reads from and may not; whether anything is there is not told either (B15)."""
         ref = written.binding.object_field_ref
         namespace = ref.namespace if ref is not None and written.section == "control-plane" else None
-        if namespace is None or namespace in self.homes or mentions(namespace, syntax=self.syntax):
+        if namespace is None or namespace in self.homes or variable_references(namespace, syntax=self.syntax):
             return None
         return namespace
 
     def _source(self, binding: Binding, section: Section, at: At) -> Source:
         if len(sources_of(binding)) != 1 or binding.value is None or binding.default is None:
-            message = f"{binding.name} stands for nothing: its binding is wrong"
-            return Source(constant(Missing("value-type", message, at=at, told=True)))
+            message = f"{binding.name} cannot be resolved: its binding is wrong"
+            return Source(constant(Unresolved("value-type", message, at=at, reported=True)))
         if binding.object_field_ref is not None:
             if section == "downstream":
                 return field_on_cluster(self.compile, binding.name, binding.object_field_ref, at)
@@ -233,12 +235,12 @@ class Program:
                 step = self.steps[slot].template
                 in_text = self._in_text(name, at)
                 return Template(lambda frame: frame.values[slot], (), step.varies, step.optional, in_text)
-            found = given(name, at) if is_given(name, self.syntax) else None
+            found = built_in(name, at) if is_built_in(name, self.syntax) else None
             if found is not None:
                 return found
             near = meant(name, self.syntax)
             hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
-            return Template(constant(Missing("config-missing", f"$({name}) is not bound", hint, at)))
+            return Template(constant(Unresolved("config-missing", f"$({name}) is not bound", hint, at)))
 
         return name_of
 
@@ -248,18 +250,18 @@ class Program:
         fallback = literal(self.compile, binding.default, at).value if binding.default is not UNSET else None
         if how is None and fallback is None and not binding.optional:
             return make
-        nothing = Missing("", f"{binding.name} is optional, and stands for nothing here", at=at)
+        nothing = Unresolved("", f"{binding.name} is optional, and cannot be resolved here", at=at)
 
         def finished(frame: Any) -> Any:
             value = make(frame)
-            if value.__class__ is not Missing:
+            if value.__class__ is not Unresolved:
                 return _converted(value, how, binding.name, at) if how is not None else value
             if value.gate not in _MADE_UP_FOR:
                 return value
             if fallback is None:
                 return nothing if binding.optional else value
             made = fallback(frame)
-            if how is None or made.__class__ is Missing:
+            if how is None or made.__class__ is Unresolved:
                 return made
             return _converted(made, how, binding.name, at)
 
@@ -268,14 +270,14 @@ class Program:
 
 def _told(make: Make) -> Make:
     """What can only come to nothing, and is told where it is written."""
-    return lambda frame: structs.replace(make(frame), told=True)
+    return lambda frame: structs.replace(make(frame), reported=True)
 
 
 def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
     try:
         return convert(value, how)
     except ConversionError as error:
-        return Missing("value-type", f"{name} cannot be read as {how}: {error}", "", at)
+        return Unresolved("value-type", f"{name} cannot be read as {how}: {error}", "", at)
 
 
 # ---- What an owner writes
@@ -319,13 +321,13 @@ def substitutions(object_: Object[Any]) -> Iterator[tuple[str, Path, Any]]:
             yield name, (*path, index), value
 
 
-def mentions_of(binding: Binding, syntax: VariableSyntax) -> list[str]:
+def variables_of(binding: Binding, syntax: VariableSyntax) -> list[str]:
     """Every name that any part of a binding mentions."""
     parts: list[Any] = [each for each in (binding.value, binding.default) if each is not UNSET]
     parts += parts_of(binding.object_field_ref) if binding.object_field_ref is not None else ()
     parts += [binding.cluster_field_ref.path] if binding.cluster_field_ref is not None else []
     parts += [binding.plugin_output_ref.output] if binding.plugin_output_ref is not None else []
-    return [name for part in parts for name in mentions_in(part, syntax=syntax)]
+    return [name for part in parts for name in variable_references_in(part, syntax=syntax)]
 
 
-# ---- Circles
+# ---- Cycles

@@ -1,4 +1,4 @@
-"""Circles: names that lead to each other, found in one walk; and an order for all others."""
+"""Cycles: names that lead to each other, found in one walk; and an order for all others."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[str]]:
-    """The circles of a graph, none with a name of another, and all other names, each after those that it leads to.
+    """The cycles of a graph, none with a name of another, and all other names, each after those that it leads to.
 
-    One walk finds them: a way that comes back to a name on itself is a circle, and is taken out whole. A circle begins
+    One walk finds them: a way that comes back to a name on itself is a cycle, and is taken out whole. A cycle begins
     with its least name.
     """
-    circles: list[list[str]] = []
-    # All that the walk is done with, in that order, and whether it is free of circles.
+    cycles: list[list[str]] = []
+    # All that the walk is done with, in that order, and whether it is free of cycles.
     done: dict[str, bool] = {}
     for start in sorted(graph):
         # The names on the way, and where each still leads to.
@@ -23,18 +23,18 @@ def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[
             if following is None:
                 done[way.popitem()[0]] = True
             elif following in way:
-                circles.append(_taken_out(way, following))
-                done.update(dict.fromkeys(circles[-1], False))
+                cycles.append(_taken_out(way, following))
+                done.update(dict.fromkeys(cycles[-1], False))
             elif following not in done:
                 way[following] = iter(graph[following])
-    return sorted(circles), [name for name, is_free in done.items() if is_free]
+    return sorted(cycles), [name for name, is_free in done.items() if is_free]
 
 
 def _taken_out(way: dict[str, Any], first: str) -> list[str]:
     """The end of a way, from a name on, beginning with its least one."""
-    circle = [way.popitem()[0]]
-    while circle[-1] != first:
-        circle.append(way.popitem()[0])
-    circle.reverse()
-    least = circle.index(min(circle))
-    return circle[least:] + circle[:least]
+    cycle = [way.popitem()[0]]
+    while cycle[-1] != first:
+        cycle.append(way.popitem()[0])
+    cycle.reverse()
+    least = cycle.index(min(cycle))
+    return cycle[least:] + cycle[:least]

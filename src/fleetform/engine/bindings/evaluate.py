@@ -9,7 +9,7 @@ from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.frames import Cluster, Frame, World
 from fleetform.engine.bindings.readers import Make
 from fleetform.engine.bindings.templates import Template
-from fleetform.model.results.bindings import Bound, Missing
+from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.decisions import Item
 
 _UNKNOWN = Template(lambda frame: None)
@@ -52,6 +52,6 @@ class Binder:
         values = dict(zip((step.name for step in self.program.steps), frame.values, strict=True))
         for step in sorted(self.program.steps, key=lambda each: (each.section, each.path[-1])):
             value = values[step.name]
-            missing = value if isinstance(value, Missing) else None
+            missing = value if isinstance(value, Unresolved) else None
             at = self.program.object.at(*step.path)
             yield Bound(step.name, step.section, value, missing, at, step.source.object(frame))

@@ -16,15 +16,15 @@ from fleetform.engine.bindings.templates import Template, constant
 from fleetform.model.kinds.definition import ObjectFieldRef
 from fleetform.model.kinds.preset import PluginOutputRef
 from fleetform.model.objects import At, Object
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Secret
 from fleetform.syntax.variables import ExpandError, as_text
 
 Make = Callable[[Any], Any]
 # Compiles what an owner wrote at a place; None where it is text and nothing else.
 Compile = Callable[[Any, At], Template | None]
-Read = Callable[[Frame], Field | Missing]
-_NOTHING = "stands for nothing"
+Read = Callable[[Frame], Field | Unresolved]
+_NOTHING = "cannot be resolved"
 # What is read on a cluster for an output is kept apart from what is read for a binding of its name.
 OUTPUT = "output "
 
@@ -58,9 +58,9 @@ def object_field(compile_: Compile, name: str, ref: ObjectFieldRef, at: At, home
     """A field of an object in the control plane, in one of some namespaces."""
     parts = _makes(compile_, parts_of(ref), at)
 
-    def read(frame: Frame) -> Field | Missing:
+    def read(frame: Frame) -> Field | Unresolved:
         texts = _texts(name, parts, frame, at)
-        if isinstance(texts, Missing):
+        if isinstance(texts, Unresolved):
             return texts
         reference = Reference(homes, texts[0], texts[1], texts[2], texts[3], texts[4])
         try:
@@ -75,16 +75,16 @@ def cluster_field(compile_: Compile, name: str, path: str, at: At) -> Source:
     """A field of the cluster's own object."""
     parts = _makes(compile_, (path,), at)
 
-    def read(frame: Frame) -> Field | Missing:
+    def read(frame: Frame) -> Field | Unresolved:
         texts = _texts(name, parts, frame, at)
-        if isinstance(texts, Missing):
+        if isinstance(texts, Unresolved):
             return texts
         try:
             return frame.world.fields.of_cluster(frame.cluster, texts[0])
         except FieldError as error:
             # Without the cluster's name, so that validation can tell of many clusters at once.
             message = f"{name} {_NOTHING}: the cluster has no {texts[0]}"
-            return Missing("config-missing", message, error.hint, at)
+            return Unresolved("config-missing", message, error.hint, at)
 
     return _source(read)
 
@@ -93,19 +93,21 @@ def plugin_output(compile_: Compile, name: str, ref: PluginOutputRef, at: At) ->
     """What another plugin on the cluster offers."""
     parts = _makes(compile_, (ref.output,), at)
 
-    def read(frame: Frame) -> Field | Missing:
+    def read(frame: Frame) -> Field | Unresolved:
         texts = _texts(name, parts, frame, at)
-        if isinstance(texts, Missing):
+        if isinstance(texts, Unresolved):
             return texts
         found = frame.world.output_of(frame.cluster, ref.definition, texts[0])
-        if isinstance(found, Missing):
-            return found if found.told else structs.replace(found, message=f"{name} {_NOTHING}: {found.message}", at=at)
+        if isinstance(found, Unresolved):
+            if found.reported:
+                return found
+            return structs.replace(found, message=f"{name} {_NOTHING}: {found.message}", at=at)
         field: Field = found
         return field
 
     def output(frame: Frame) -> tuple[str, str] | None:
         texts = _texts(name, parts, frame, at)
-        return None if isinstance(texts, Missing) else (ref.definition, texts[0])
+        return None if isinstance(texts, Unresolved) else (ref.definition, texts[0])
 
     return _source(read)._replace(output=output)
 
@@ -119,16 +121,16 @@ def field_on_cluster(
 
     def value(frame: Frame) -> Any:
         texts = _texts(name, parts, frame, at)
-        if isinstance(texts, Missing):
+        if isinstance(texts, Unresolved):
             return texts
         seen = frame.world.observed(frame.cluster.ref, frame.plugin)
         where = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
         if key not in seen:
             message = f"{name} waits for {where}, which nobody has read yet"
             do = "it is read once the cluster is reached; a state export brings what was read (--state)"
-            return Missing("downstream", message, do, at)
+            return Unresolved("downstream", message, do, at)
         if seen[key] is None:
-            return Missing("config-missing", f"{name} {_NOTHING}: there is no {where}", "add it there", at)
+            return Unresolved("config-missing", f"{name} {_NOTHING}: there is no {where}", "add it there", at)
         return Secret(None, seen[key]) if texts[1] == "Secret" else seen[key]
 
     return Source(value, on_cluster=constant(True))
@@ -142,7 +144,7 @@ def either(first: Source, second: Source) -> Source:
 
     def is_second(frame: Frame) -> bool:
         found = first.value(frame)
-        return found.__class__ is Missing and found.gate == "config-missing"
+        return found.__class__ is Unresolved and found.gate == "config-missing"
 
     return Source(value, first.object, is_second)
 
@@ -153,30 +155,30 @@ def _makes(compile_: Compile, written: Iterable[str | None], at: At) -> list[Any
     return [template.make if template is not None else each for each, template in compiled]
 
 
-def _texts(name: str, parts: Iterable[Any], frame: Frame, at: At) -> list[Any] | Missing:
+def _texts(name: str, parts: Iterable[Any], frame: Frame, at: At) -> list[Any] | Unresolved:
     """The parts of a reference as texts."""
     found: list[Any] = []
     for part in parts:
         value = part if part is None or part.__class__ is str else part(frame)
         if value is None or value.__class__ is str:
             found.append(value)
-        elif isinstance(value, Missing):
+        elif isinstance(value, Unresolved):
             return value
         elif isinstance(value, Secret):
             # It would stand in every message about what it leads to.
             message = f"{name} {_NOTHING}: its reference mentions a secret"
-            return Missing("value-type", message, "refer to objects by names that are no secrets", at)
+            return Unresolved("value-type", message, "refer to objects by names that are no secrets", at)
         else:
             try:
                 found.append(as_text(value, name))
             except ExpandError:
-                return Missing("value-type", f"{name} {_NOTHING}: its reference is no text", "", at)
+                return Unresolved("value-type", f"{name} {_NOTHING}: its reference is no text", "", at)
     return found
 
 
-def _nothing(name: str, error: FieldError, at: At) -> Missing:
+def _nothing(name: str, error: FieldError, at: At) -> Unresolved:
     gate = "value-type" if error.wrong else "config-missing"
-    return Missing(gate, f"{name} {_NOTHING}: {error.message}", error.hint, at)
+    return Unresolved(gate, f"{name} {_NOTHING}: {error.message}", error.hint, at)
 
 
 def _source(read: Read) -> Source:

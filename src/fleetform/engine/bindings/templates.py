@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from fleetform.engine.bindings.conversions import without_marks
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Secret
-from fleetform.syntax.variables import ExpandError, as_text, split_mentions
+from fleetform.syntax.variables import ExpandError, as_text, split_references
 
 
 class Template(NamedTuple):
@@ -28,7 +28,7 @@ class Template(NamedTuple):
     names: tuple[str, ...] = ()
     varies: bool = False
     optional: bool = False
-    in_text: Missing | None = None
+    in_text: Unresolved | None = None
 
 
 # What may be made of names: an object of Kubernetes has a megabyte and a half at most.
@@ -55,7 +55,7 @@ def compile_template(tree: Any, name_of: NameOf, syntax: VariableSyntax, at: At 
 
 
 def _compile_text(text: str, name_of: NameOf, syntax: VariableSyntax, at: At | None) -> Template | None:
-    parts = split_mentions(text, syntax)
+    parts = split_references(text, syntax)
     if len(parts) == 1:
         return None if parts[0] == text else Template(constant(parts[0]))
     names = tuple(parts[1::2])
@@ -82,7 +82,7 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
     def make(frame: Any) -> Any:
         texts: list[str] = []
         secret = False
-        missing: Missing | None = None
+        missing: Unresolved | None = None
         for part in parts:
             if part.__class__ is str:
                 texts.append(part)
@@ -91,7 +91,7 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
             if value.__class__ is str:
                 texts.append(value)
                 continue
-            if value.__class__ is Missing:
+            if value.__class__ is Unresolved:
                 missing = _graver(missing, value)
                 continue
             plain, hidden = without_marks(value)
@@ -99,7 +99,7 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
             try:
                 texts.append(as_text(plain, part[1]))
             except ExpandError as error:
-                missing = _graver(missing, part[2] or Missing("value-type", error.message, error.hint, at))
+                missing = _graver(missing, part[2] or Unresolved("value-type", error.message, error.hint, at))
         if missing is not None:
             return missing
         if sum(map(len, texts)) > LONGEST_TEXT:
@@ -110,13 +110,13 @@ def _joined(parts: Sequence[Any], at: At | None) -> Callable[[Any], Any]:
     return make
 
 
-def _graver(one: Missing | None, other: Missing) -> Missing:
-    """Of two names that stand for nothing, the first that is at fault."""
+def _graver(one: Unresolved | None, other: Unresolved) -> Unresolved:
+    """Of two names that cannot be resolved, the first that is at fault."""
     return other if one is None or not one.gate else one
 
 
-def _too_large(at: At | None) -> Missing:
-    return Missing("value-type", "what is made of its names is larger than any manifest", "mention less of them", at)
+def _too_large(at: At | None) -> Unresolved:
+    return Unresolved("value-type", "what is made of its names is larger than any manifest", "mention less of them", at)
 
 
 def _fits(tree: Any) -> bool:
@@ -146,9 +146,9 @@ def _filled_list(parts: Sequence[Callable[[Any], Any]], at: At | None) -> Callab
     return make
 
 
-def _missing_in(values: Any) -> Missing | None:
-    missing: Missing | None = None
+def _missing_in(values: Any) -> Unresolved | None:
+    missing: Unresolved | None = None
     for each in values:
-        if each.__class__ is Missing:
+        if each.__class__ is Unresolved:
             missing = _graver(missing, each)
     return missing

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.bindings.builtin import is_given
+from fleetform.engine.bindings.builtin import is_built_in
 from fleetform.engine.bindings.compile import SOURCES, Program, Written, in_force, sources_of, written_bindings
-from fleetform.engine.check.mentions import counted_texts, lint_text, lint_without_section
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.substitute import lint_substitute
+from fleetform.engine.check.variable_references import counted_texts, lint_text, lint_without_section
 from fleetform.model.objects import Path
-from fleetform.syntax.variables import split_mentions
+from fleetform.syntax.variables import split_references
 
 
 def lint_bindings(report: Report) -> None:
@@ -30,7 +30,7 @@ def lint_bindings(report: Report) -> None:
             report.error("duplicate-object", message, "rename one", *each.path, "name", related=related)
     for cycle in program.cycles:
         places = tuple(report.object.at(*program.written[name].path) for name in cycle[1:])
-        message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a circle"
+        message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a cycle"
         if len(cycle) == 1:
             message = f"the binding {cycle[0]} mentions itself"
         at = program.written[cycle[0]].path
@@ -62,7 +62,7 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         report.error("null-value", message, "write optional: true to leave the name out", *path, "default")
     # An assemblage brings along what was given where it was made.
     brought = report.object.conventions.brings_variables and report.object.ref.kind == "Plugin"
-    if is_given(binding.name, program.syntax) and not brought:
+    if is_built_in(binding.name, program.syntax) and not brought:
         message = f"{binding.name} is given, and cannot be bound"
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:
@@ -77,7 +77,7 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
 def _aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
     """Where a list or a map stands within a text, in which it has no form of its own (S37), and its name."""
     for path, text in counted_texts(program.object) if program.aggregates else ():
-        parts = split_mentions(text, program.syntax)
+        parts = split_references(text, program.syntax)
         is_mention = len(parts) == 3 and not parts[0] and not parts[2]
         for name in sorted(program.aggregates.intersection(parts[1::2])) if not is_mention else ():
             yield path, name

@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from fleetform.engine.bindings.cycles import in_order
 from fleetform.engine.check.catalogs import holds_login
-from fleetform.engine.check.mentions import lint_defaults
 from fleetform.engine.check.report import Report, exactly_one
+from fleetform.engine.check.variable_references import lint_defaults
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
@@ -96,16 +96,16 @@ def lint_dependencies(definitions: Iterable[Object[PluginDefinitionSpec]]) -> It
     for each in definitions:
         by_home.setdefault(each.ref.organization, []).append(each)
     told: set[tuple[Object[PluginDefinitionSpec], ...]] = set()
-    # The platform's own circles are told there, and not once more for everybody who sees them.
+    # The platform's own cycles are told there, and not once more for everybody who sees them.
     for home in sorted(by_home, key=lambda name: (name != PLATFORM_NAMESPACE, name)):
-        for found in _circles([*by_home.get(PLATFORM_NAMESPACE, []), *by_home[home]]):
+        for found in _cycles([*by_home.get(PLATFORM_NAMESPACE, []), *by_home[home]]):
             if found not in told:
                 told.add(found)
                 yield _waiting(found)
 
 
-def _circles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[Object[PluginDefinitionSpec], ...]]:
-    """Definitions that name each other in a circle, each the one that names the next."""
+def _cycles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[Object[PluginDefinitionSpec], ...]]:
+    """Definitions that name each other in a cycle, each the one that names the next."""
     own = {each.ref.name: each.ref.organization for each in definitions}
     waiting: dict[str, dict[str, Object[PluginDefinitionSpec]]] = {}
     for each in definitions:
@@ -114,8 +114,8 @@ def _circles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[
             for named in each.spec.depends_on or []:
                 waiting.setdefault(each.ref.name, {}).setdefault(named.name, each)
     graph = {name: [other for other in others if other in waiting] for name, others in waiting.items()}
-    for circle in in_order(graph)[0]:
-        yield tuple(waiting[name][after] for name, after in zip(circle, [*circle[1:], circle[0]], strict=True))
+    for cycle in in_order(graph)[0]:
+        yield tuple(waiting[name][after] for name, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
 
 
 def _waiting(found: tuple[Object[PluginDefinitionSpec], ...]) -> Diagnostic:

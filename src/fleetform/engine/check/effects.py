@@ -97,7 +97,7 @@ def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
-        unbound = {each.message for each in wanted.missing}
+        unbound = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
             told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
             if not told:

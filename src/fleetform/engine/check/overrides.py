@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fleetform.engine.check.mentions import lint_values_for_others
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.check.values import Written, lint_rules, lint_written, option_names, report_undeclared
+from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.overrides import has_expired
 from fleetform.model.kinds.preset import PluginOverrideSpec

@@ -9,7 +9,6 @@ import msgspec
 from fleetform.engine.bindings.compile import in_force
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.mentions import lint_values_for_others
 from fleetform.engine.check.policies import lint_reference, lint_rollout, lint_time
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.selectors import lint_cluster_name, lint_selector
@@ -21,6 +20,7 @@ from fleetform.engine.check.values import (
     report_undeclared,
     written_values,
 )
+from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose

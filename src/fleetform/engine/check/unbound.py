@@ -1,4 +1,4 @@
-"""Names that stand for nothing on clusters."""
+"""Names that cannot be resolved on clusters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from fleetform.engine.check.report import listed
 from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
-_Case = tuple[PluginDecision, Missing]
+_Case = tuple[PluginDecision, Unresolved]
 
 
 def lint_unbound(decisions: Decisions) -> Iterator[Diagnostic]:
@@ -31,8 +31,8 @@ def _grouped(decisions: Decisions) -> list[list[_Case]]:
     found: list[list[_Case]] = []
     groups: dict[tuple[Object[Any], str, Any], list[_Case]] = {}
     for plugin in decisions.plugins.values():
-        for missing in (plugin.upgrade or plugin).missing:
-            if missing.told:
+        for missing in (plugin.upgrade or plugin).unresolved:
+            if missing.reported:
                 continue
             keys = [(plugin.target.owner, missing.gate, each) for each in (missing.message, missing.at) if each]
             group = next((groups[key] for key in keys if key in groups), None)

@@ -19,7 +19,7 @@ from fleetform.syntax.cel import ExpressionError, compile_expression
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
 from fleetform.syntax.option_rules import breaks_rules
 from fleetform.syntax.trees import same_value
-from fleetform.syntax.variables import mentions_in
+from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
 
 
@@ -167,7 +167,7 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
         return _lint_migrated(report, each, steps, revisions)
     secret = any(option.type == "secret" for option, _ in found)
     problems = [_problem(option, inside, each, secret) for option, inside in found]
-    filled_in = binds and each.item.value is not UNSET and bool(mentions_in(each.item.value))
+    filled_in = binds and each.item.value is not UNSET and bool(variable_references_in(each.item.value))
     if all(problems) and not filled_in:
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
         report.error("wrong-type", str(problems[0]), "fix the value", *value_place(each))

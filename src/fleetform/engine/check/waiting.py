@@ -1,4 +1,4 @@
-"""Plugins that wait for each other's outputs: on one cluster they must form no circle (B17)."""
+"""Plugins that wait for each other's outputs: on one cluster they must form no cycle (B17)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _Programs = dict[Object[Any], Program]
 
 
 def lint_waiting(decisions: Decisions) -> Iterator[Diagnostic]:
-    """Each circle once, however many clusters it is on."""
+    """Each cycle once, however many clusters it is on."""
     programs = _programs(decisions.index)
     binders = decisions.binders
     told: set[tuple[Object[Any], ...]] = set()
     for readers in _by_cluster(decisions, programs).values():
-        for circle in _circles(readers, programs, binders):
-            owners = tuple([each.target.owner for each in circle])
+        for cycle in _cycles(readers, programs, binders):
+            owners = tuple([each.target.owner for each in cycle])
             if owners not in told:
                 told.add(owners)
-                yield _diagnostic(circle, programs)
+                yield _diagnostic(cycle, programs)
 
 
 def _programs(index: Index) -> _Programs:
@@ -46,7 +46,7 @@ def _by_cluster(decisions: Decisions, programs: _Programs) -> dict[Any, _Readers
     return found
 
 
-def _circles(readers: _Readers, programs: _Programs, binders: Binders) -> list[list[PluginDecision]]:
+def _cycles(readers: _Readers, programs: _Programs, binders: Binders) -> list[list[PluginDecision]]:
     graph = {
         name: [
             other
@@ -55,8 +55,8 @@ def _circles(readers: _Readers, programs: _Programs, binders: Binders) -> list[l
         ]
         for name, plugin in readers.items()
     }
-    circles, _ = in_order(graph)
-    return [[readers[name] for name in circle] for circle in circles]
+    cycles, _ = in_order(graph)
+    return [[readers[name] for name in cycle] for cycle in cycles]
 
 
 def _producer(plugin: PluginDecision, definition: str, readers: _Readers, binders: Binders) -> str | None:
@@ -68,15 +68,15 @@ def _producer(plugin: PluginDecision, definition: str, readers: _Readers, binder
     return name if name in readers and readers[name].target.owner is owner.object else None
 
 
-def _diagnostic(circle: list[PluginDecision], programs: _Programs) -> Diagnostic:
-    first = circle[0]
-    names = " → ".join(each.target.owner.ref.name for each in (*circle, first))
+def _diagnostic(cycle: list[PluginDecision], programs: _Programs) -> Diagnostic:
+    first = cycle[0]
+    names = " → ".join(each.target.owner.ref.name for each in (*cycle, first))
     message = f"{names} wait for each other's outputs on {first.cluster.ref.name}"
-    if len(circle) == 1:
+    if len(cycle) == 1:
         message = f"{first.target.owner.ref.name} waits for an output of its own on {first.cluster.ref.name}"
-    following = zip(circle, (*circle[1:], first), strict=True)
+    following = zip(cycle, (*cycle[1:], first), strict=True)
     at, *related = [_place(programs[each.target.owner], other.target.definition) for each, other in following]
-    hint = "break the circle at one of them"
+    hint = "break the cycle at one of them"
     return Diagnostic("output-cycle", message, hint, "error", first.target.owner.ref, at, tuple(related))
 
 

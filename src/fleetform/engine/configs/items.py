@@ -20,22 +20,22 @@ DEPLOYMENT_VALUES: Mapping[str, Path] = {
     "registries": ("spec", "registries"),
     "proxyConfig": ("spec", "proxyConfig"),
 }
-Said = tuple[ConfigReference, Item]
+ConfigItem = tuple[ConfigReference, Item]
 
 
-def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list[Said]:
+def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list[ConfigItem]:
     """What the configs that count say, each with its reference, in fold order: the later goes over the earlier."""
     by_type = {(each.group, each.resource): each for each in supported}
     folded: dict[tuple[str, str], list[ConfigReference]] = {}
     for reference in sorted(configs.effective, key=lambda each: each.fold):
         folded.setdefault(reference.type, []).append(reference)
-    found: list[Said] = []
+    found: list[ConfigItem] = []
     for type_, references in folded.items():
         found += _of_type(by_type[type_], [each for each in references if each.config is not None], configs)
     return sorted(found, key=lambda said: said[0].fold)
 
 
-def _of_type(supported: SupportedConfig, references: list[ConfigReference], configs: Configs) -> Iterator[Said]:
+def _of_type(supported: SupportedConfig, references: list[ConfigReference], configs: Configs) -> Iterator[ConfigItem]:
     values = supported.values
     if values is None and (supported.group, supported.resource) == DEPLOYMENT_CONFIG:
         for each in references:
@@ -55,7 +55,7 @@ def _of_type(supported: SupportedConfig, references: list[ConfigReference], conf
             yield from _all_of(listed, max(listed, key=lambda each: each.fold), values)
 
 
-def _all_of(listed: list[ConfigReference], last: ConfigReference, values: ConfigValues) -> Iterator[Said]:
+def _all_of(listed: list[ConfigReference], last: ConfigReference, values: ConfigValues) -> Iterator[ConfigItem]:
     """A list of what all of them say, in the order they are listed."""
     start = _pointer(values.from_)
     said = [get_in(_tree(each), start) for each in listed]
@@ -132,7 +132,7 @@ def _pointer(text: str) -> Steps:
     try:
         return parse_path(text) if text not in ("", "/") else ()
     except PathError:
-        # Said where the definition stands.
+        # ConfigItem where the definition stands.
         return ("",)
 
 
@@ -143,6 +143,6 @@ def _steps(text: str) -> Steps:
         return ()
 
 
-def at_place(said: Iterable[Said], place: int, part: str | None = None) -> list[Item]:
+def at_place(said: Iterable[ConfigItem], place: int, part: str | None = None) -> list[Item]:
     """What configs of one place say; part is a group's name, or empty for the preset itself."""
     return [item for reference, item in said if reference.place == place and (part is None or reference.part == part)]

@@ -11,7 +11,7 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.model.kinds.definition import ObjectFieldRef
 from fleetform.model.objects import Object
-from fleetform.syntax.variables import mentions
+from fleetform.syntax.variables import variable_references
 
 
 def owners_reading_changes(changes: Changes, index: Index, before: Index, changed: set[Owner]) -> set[Owner]:
@@ -66,10 +66,10 @@ class _ChangedObjects:
         return any(self._may_be_read(program, each) for each in references)
 
     def _may_be_read(self, program: Program, ref: ObjectFieldRef) -> bool:
-        if mentions(ref.kind, syntax=program.syntax):
+        if variable_references(ref.kind, syntax=program.syntax):
             return True
         own = ref.kind == "Cluster" and ref.name == "$(CLUSTER_NAME)"
-        computed = bool(mentions(ref.name, syntax=program.syntax))
+        computed = bool(variable_references(ref.name, syntax=program.syntax))
         for home in program.homes:
             names = self._others.get((home, ref.kind), set())
             names = names if own else names | self._clusters.get((home, ref.kind), set())

@@ -21,7 +21,7 @@ from fleetform.engine.layers.owners import Owner
 from fleetform.engine.versions.choose import Choice
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Ref
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Revision
 from fleetform.model.shape import did_you_mean
 
@@ -71,24 +71,24 @@ class Binders:
                 found.setdefault(release, (owner, selected.plugin_on(cluster)))
         return list(found.values())
 
-    def _output(self, cluster: Cluster, definition: str, output: str) -> Field | Missing:
+    def _output(self, cluster: Cluster, definition: str, output: str) -> Field | Unresolved:
         producers = self.producers(cluster, definition)
         if not producers:
             message = f"there is no plugin of {definition} on the cluster"
-            return Missing("dependency", message, self._to_do_without(cluster.ref.organization, definition))
+            return Unresolved("dependency", message, self._to_do_without(cluster.ref.organization, definition))
         if len(producers) > 1:
             owners = ", ".join(sorted(owner.object.ref.name for owner, _ in producers))
             message = f"there are several plugins of {definition} on the cluster, of {owners}"
-            return Missing("value-type", message, "let one of them install another definition there")
+            return Unresolved("value-type", message, "let one of them install another definition there")
         owner, name = producers[0]
         revision = self._revision(owner, cluster, name)
         if revision is None:
-            return Missing("dependency", f"{name} has no version", "")
+            return Unresolved("dependency", f"{name} has no version", "")
         offered = self._offered(owner, revision)
         if output not in offered:
             message = f"{definition} {revision.version} has no output {output}"
             has = f"it has {', '.join(sorted(offered)[:6])}" if offered else "it has none"
-            return Missing("config-missing", message, did_you_mean(output, sorted(offered), has))
+            return Unresolved("config-missing", message, did_you_mean(output, sorted(offered), has))
         return self._read(owner, cluster, name, output, offered[output])
 
     def _to_do_without(self, organization: str, definition: str) -> str:
@@ -103,24 +103,24 @@ class Binders:
         self._without[organization, definition] = found
         return found
 
-    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Missing:
+    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Unresolved:
         asked, outermost = (owner, output), not self._frames
         try:
             self._depth += 1
             if self._depth > LONGEST_CHAIN:
                 message = f"it is made of outputs of outputs, over more than {LONGEST_CHAIN} plugins"
-                return Missing("value-type", message, "bind to those at the beginning of the chain")
+                return Unresolved("value-type", message, "bind to those at the beginning of the chain")
             if asked not in self._frames:
                 self._frames[asked] = None
                 self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
             frame = self._frames[asked]
             if frame is None:
                 # Validation names the cycle; here it must only come to an end.
-                return Missing("value-type", f"the output {output} of {name} depends on itself", told=True)
+                return Unresolved("value-type", f"the output {output} of {name} depends on itself", reported=True)
             value = source.value(frame)
-            if isinstance(value, Missing):
+            if isinstance(value, Unresolved):
                 what = f"the output {output} of {owner.definition}: {value.message}"
-                return value if value.told else structs.replace(value, message=what)
+                return value if value.reported else structs.replace(value, message=what)
             return Field(value, owner.object)
         finally:
             self._depth -= 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import ABSENT, Entry, Item, OptionDecision, Part, Secret, Settled, Slot, Steps
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, with_value, without
 from fleetform.syntax.option_rules import breaks_rules
@@ -20,10 +20,10 @@ from fleetform.syntax.trees import same_value
 ValueOf = Callable[[Item], Any]
 
 
-class UnboundError(ValueError):
-    """An item mentions a name that stands for nothing here."""
+class UnresolvedError(ValueError):
+    """An item mentions a name that cannot be resolved here."""
 
-    def __init__(self, missing: Missing) -> None:
+    def __init__(self, missing: Unresolved) -> None:
         super().__init__(missing.message)
         self.missing = missing
 
@@ -84,7 +84,7 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
             None,
             decision.problem,
             None,
-            decision.missing,
+            decision.unresolved,
         )
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
     value, problem, missing = _valued(hidden[0], settled.slot, value_of)
@@ -96,7 +96,7 @@ def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
     decision = settled.decision
     if decision is None or decision.removed_by is not None or decision.problem is not None:
         return False
-    if decision.missing is not None:
+    if decision.unresolved is not None:
         return False
     if not isinstance(decision.value, dict):
         return False
@@ -124,7 +124,7 @@ def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) ->
             said = value_of(item)
             value = with_value(value, path, said)
             form = normal_form(path)
-            heard = (_Heard(below, inside, value_of(below)) for below, inside in reversed(settled.below))
+            heard = (_Contribution(below, inside, value_of(below)) for below, inside in reversed(settled.below))
             hidden = tuple([each.item for each in heard if each.at(path, form) is not _NOTHING])
             parts = [each for each in parts if normal_form(each.steps)[: len(form)] != form]
             parts.append(Part(path, said, item, hidden))
@@ -141,10 +141,10 @@ def all_plain(entries: Iterable[Entry]) -> bool:
     return not any(inside or item.strategy != "Replace" for item, inside in entries)
 
 
-def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None, Missing | None]:
+def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None, Unresolved | None]:
     try:
         value = value_of(item)
-    except UnboundError as error:
+    except UnresolvedError as error:
         return ABSENT, None, error.missing
     except ValueError as error:
         return ABSENT, _no_value(error), None
@@ -190,7 +190,7 @@ def _says_the_same(one: Item, other: Item) -> bool:
 # ---- Options of which parts are decided on their own
 
 
-class _Heard(Struct, frozen=True, eq=False):
+class _Contribution(Struct, frozen=True, eq=False):
     """What an item said, while an option is folded: its path inside the option, and the value (ABSENT: removed)."""
 
     item: Item
@@ -224,7 +224,7 @@ class _Folding:
         self._slot = slot
         self._value_of = value_of
         self._value: Any = ABSENT
-        self._heard: list[_Heard] = []
+        self._heard: list[_Contribution] = []
         self._winner: Item | None = None
         self._default: Item | None = None
         self._hidden: tuple[Item, ...] = ()
@@ -232,8 +232,8 @@ class _Folding:
         self._tied_with: Item | None = None
         self._problem: str | None = None
         self._at_fault: Item | None = None
-        # Names that stand for nothing, by the path of what mentions them.
-        self._missing: dict[tuple[str, ...], Missing] = {}
+        # Names that cannot be resolved, by the path of what mentions them.
+        self._missing: dict[tuple[str, ...], Unresolved] = {}
         self._parts: dict[tuple[str, ...], Part] = {}
 
     def fold(self, entries: Sequence[Entry]) -> OptionDecision:
@@ -265,7 +265,7 @@ class _Folding:
         except ValueError as error:
             if not inside:
                 self._set_whole(item, ABSENT)
-            if isinstance(error, UnboundError):
+            if isinstance(error, UnresolvedError):
                 self._hide(normal_form(inside))
                 self._missing[normal_form(inside)] = error.missing
             else:
@@ -292,7 +292,7 @@ class _Folding:
         self._tied_with = self._find_tie(item, (), value)
         self._value, self._winner, self._removed_by = value, item, None
         self._forget()
-        self._heard.append(_Heard(item, (), value))
+        self._heard.append(_Contribution(item, (), value))
 
     def _forget(self) -> None:
         """What was wrong with parts is hidden with them."""
@@ -315,7 +315,7 @@ class _Folding:
         for path, leaf in leaves:
             self._claim(item, path, leaf)
         if leaves:
-            self._heard.append(_Heard(item, inside, value))
+            self._heard.append(_Contribution(item, inside, value))
 
     def _claim(self, item: Item, path: Steps, value: Any) -> None:
         """The item decides the path from here on; what was said about it before is hidden."""
@@ -339,7 +339,7 @@ class _Folding:
             else:
                 self._value = with_value(self._value, inside, remaining)
             self._claim(item, inside, remaining)
-        self._heard.append(_Heard(item, inside, ABSENT))
+        self._heard.append(_Contribution(item, inside, ABSENT))
 
     def _find_tie(self, item: Item, path: Steps, value: Any) -> Item | None:
         """The latest of those of the item's rank that said something else about the path."""
@@ -350,7 +350,7 @@ class _Folding:
                 return heard.item
         return None
 
-    def _disagrees(self, heard: _Heard, item: Item, path: Steps, value: Any) -> bool:
+    def _disagrees(self, heard: _Contribution, item: Item, path: Steps, value: Any) -> bool:
         said = heard.at(path, normal_form(path))
         if isinstance(said, _Nothing):
             return False

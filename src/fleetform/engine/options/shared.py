@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from fleetform.engine.configs.combine import combine, of_preset
-from fleetform.engine.configs.items import Said, at_place, config_items
+from fleetform.engine.configs.items import ConfigItem, at_place, config_items
 from fleetform.engine.configs.references import default_references, instance_configs
 from fleetform.engine.index.definitions import gates_of_revision
 from fleetform.engine.index.index import Index
@@ -23,7 +23,7 @@ from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.resolve import all_plain, decide_option, outline_of
 from fleetform.engine.options.schema import Schema
-from fleetform.engine.options.values import Valuing
+from fleetform.engine.options.values import ItemValues
 from fleetform.engine.versions.choose import Choice, versions_between
 from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object
@@ -61,7 +61,7 @@ class OwnerMemory:
 
     def __init__(self) -> None:
         self.below: dict[Below, Routed] = {}
-        self.configs: dict[Below, tuple[Configs, list[Said]]] = {}
+        self.configs: dict[Below, tuple[Configs, list[ConfigItem]]] = {}
         self.targets: dict[Revision | Gate, Target] = {}
         self.shared: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
         self.settled: WeakValueDictionary[tuple[Any, ...], Settled] = WeakValueDictionary()
@@ -188,7 +188,7 @@ class Sharing:
             found = memory[key] = self._share(owner, *key)
         return found
 
-    def configs(self, owner: Owner, below: Below) -> tuple[Configs, list[Said]]:
+    def configs(self, owner: Owner, below: Below) -> tuple[Configs, list[ConfigItem]]:
         """The configs that count, from three places, and what they say."""
         memory = self._memory(owner).configs
         found = memory.get(below)
@@ -239,7 +239,7 @@ class Sharing:
             tuple(skipped),
             gates,
             configs,
-            tuple([each.decision for each in options if each.decision and each.decision.missing]),
+            tuple([each.decision for each in options if each.decision and each.decision.unresolved]),
             schema.positions(tuple([each.slot.name for each in options])),
         )
 
@@ -247,19 +247,19 @@ class Sharing:
         self, owner: Owner, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
     ) -> list[Skipped]:
         """What refers to an optional variable without a value, whatever the cluster."""
-        valuing = self._everywhere(owner, revision)
+        item_values = self._everywhere(owner, revision)
         items = [item for entries in (*below.values(), *above.values()) for item, _ in entries]
         return [
             Skipped(item, "left-out")
             for item in items
-            if item.expression is None and not self._varies(owner, item) and valuing.is_left_out(item)
+            if item.expression is None and not self._varies(owner, item) and item_values.is_left_out(item)
         ]
 
-    def _everywhere(self, owner: Owner, revision: Revision) -> Valuing:
+    def _everywhere(self, owner: Owner, revision: Revision) -> ItemValues:
         """The values of items that are the same on every cluster."""
         binder = self._binders.of(owner)
         frame = binder.everywhere if binder is not None else None
-        return Valuing(binder, frame, None, owner.definition, revision.version)
+        return ItemValues(binder, frame, None, owner.definition, revision.version)
 
     def _under(self, owner: Owner, base: Below) -> Routed:
         """Defaults, the owner's values and its groups', by option; configs of a place go right below its values."""
@@ -331,10 +331,10 @@ class Sharing:
             return Settled(slot, None, below, above, plain, outline_of(slot, entries) if sure else None)
         if owner.program is None:
             return Settled(slot, decide_option(slot, entries), below, above, plain)
-        valuing = self._everywhere(owner, revision)
-        below, above = tuple(valuing.spoken(below)), tuple(valuing.spoken(above))
+        item_values = self._everywhere(owner, revision)
+        below, above = tuple(item_values.spoken(below)), tuple(item_values.spoken(above))
         entries = (*below, *above)
-        return Settled(slot, decide_option(slot, entries, valuing), below, above, all_plain(entries))
+        return Settled(slot, decide_option(slot, entries, item_values), below, above, all_plain(entries))
 
     def _may_be_left_out(self, owner: Owner, item: Item) -> bool:
         binder = self._binders.of(owner)
@@ -352,7 +352,7 @@ def _name(revision: Revision) -> tuple[str, str]:
     return revision.object.ref.organization, revision.object.ref.name
 
 
-def _layers_below(owner: Owner, groups: Groups, said: list[Said]) -> Iterator[Iterable[Item]]:
+def _layers_below(owner: Owner, groups: Groups, said: list[ConfigItem]) -> Iterator[Iterable[Item]]:
     """The items of everything below what one cluster says, in order of application."""
     if not said:
         yield owner.items
@@ -397,7 +397,7 @@ def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:
         at = item.at if item is not None else None
         ref = item.layer.object.ref if item is not None else None
         yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
-    elif decision.missing is None and decision.value is ABSENT and option is not None and option.required:
+    elif decision.unresolved is None and decision.value is ABSENT and option is not None and option.required:
         hint = hints.get(normal_form(decision.slot.steps))
         do = f"set {decision.name} in the preset, in a group, or in an override for this cluster"
         message = f"{decision.name} is required and has no value here"

@@ -1,4 +1,4 @@
-"""Valuing: what an item says on one cluster, with its expression evaluated and its mentions filled in."""
+"""ItemValues: what an item says on one cluster, with its expression evaluated and its mentions filled in."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.frames import Cluster, Frame
-from fleetform.engine.options.resolve import UnboundError, written_value
-from fleetform.model.results.bindings import Missing
+from fleetform.engine.options.resolve import UnresolvedError, written_value
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Entry, Item
 from fleetform.syntax.cel import context_of, evaluate
 
 
-class Valuing:
+class ItemValues:
     """Values of items of one plugin; without a cluster, of those that are the same everywhere."""
 
     def __init__(
@@ -30,8 +30,8 @@ class Valuing:
         if template is None:
             return written_value(item)
         value = template.make(self._frame)
-        if value.__class__ is Missing:
-            raise UnboundError(value)
+        if value.__class__ is Unresolved:
+            raise UnresolvedError(value)
         return value
 
     def _evaluated(self, expression: str) -> Any:
@@ -51,4 +51,4 @@ class Valuing:
         if template is None or not template.optional:
             return False
         value = template.make(self._frame)
-        return value.__class__ is Missing and not value.gate
+        return value.__class__ is Unresolved and not value.gate

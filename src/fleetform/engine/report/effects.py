@@ -110,7 +110,7 @@ class Effects:
                 self._left_out |= _left_out(plugin.own_skipped)
             for decision in plugin.own:
                 self._look_at(decision, 1)
-                if decision.missing is not None:
+                if decision.unresolved is not None:
                     self._look_at_unbound(decision, shared)
         for (shared, own), plugins in alike.items():
             for settled in shared.options:
@@ -156,5 +156,5 @@ class Effects:
 
 
 def _left_out(skipped: Iterable[Skipped]) -> set[Object[Any]]:
-    """The overrides that mention an optional name which stands for nothing."""
+    """The overrides that mention an optional name which cannot be resolved."""
     return {each.item.layer.object for each in skipped if each.reason == "left-out" and each.item.layer.rank}

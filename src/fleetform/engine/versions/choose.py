@@ -72,7 +72,7 @@ def support_rules(
                 if parse_time(end.at) <= at:
                     ended.append(parse_range(end.version))
             except ValueError:
-                # Said where the policy stands.
+                # ConfigItem where the policy stands.
                 continue
     return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended), rejected)
 

@@ -170,7 +170,7 @@ def _required(revision: Revision) -> Iterator[Form]:
             if step.require is not None:
                 yield normal_form(parse_path(step.require.name))
         except PathError:
-            # Said where the migration stands.
+            # ConfigItem where the migration stands.
             continue
 
 

@@ -128,6 +128,6 @@ def known_announcement(revision: Revision, snapshot: Snapshot) -> datetime | Non
         if stamp is not None:
             return parse_time(stamp)
     except ValueError:
-        # Said where the definition stands.
+        # ConfigItem where the definition stands.
         pass
     return snapshot.announced.get((revision.object.ref, revision.version))

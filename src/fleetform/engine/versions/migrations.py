@@ -75,6 +75,6 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 elif step.require is not None and step.require.hint:
                     hints.append((normal_form(parse_path(step.require.name)), step.require.hint))
             except PathError:
-                # Said where the migration stands.
+                # ConfigItem where the migration stands.
                 continue
     return Migrations(tuple(moves), tuple(retypes), tuple(hints))

@@ -1,4 +1,4 @@
-"""Names and what they stand for on one cluster."""
+"""Variables and their values on one cluster."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fleetform.model.objects import At, Object
 Section = Literal["control-plane", "downstream"]
 
 
-class Missing(Struct, frozen=True, eq=False, gc=False):
-    """Why a name stands for nothing on a cluster, the gate that this is, and what to do.
+class Unresolved(Struct, frozen=True, eq=False, gc=False):
+    """Why a variable cannot be resolved on a cluster, the gate that this is, and what to do.
 
-    Without a gate nothing is wrong: an optional name has nothing to stand for, and whatever mentions it is left out.
-    told says that validation tells of it by itself, at the place where it is to be mended.
+    Without a gate nothing is wrong: an optional variable has no value, and whatever refers to it is left out.
+    reported says that validation reports it by itself, at the place where it is to be mended.
     """
 
     gate: str
     message: str
     do: str = ""
     at: At | None = None
-    told: bool = False
+    reported: bool = False
 
 
 class Bound(Struct, frozen=True, eq=False, gc=False):
@@ -32,12 +32,12 @@ class Bound(Struct, frozen=True, eq=False, gc=False):
     name: str
     section: Section
     value: Any
-    missing: Missing | None
+    unresolved: Unresolved | None
     at: At
     source: Object[Any] | None = None
 
     @property
     def resolved(self) -> str:
-        if self.missing is not None and self.missing.gate:
+        if self.unresolved is not None and self.unresolved.gate:
             return "pending"
         return self.section

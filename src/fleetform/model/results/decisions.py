@@ -16,7 +16,7 @@ from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import At, Object, Path, Ref
 from fleetform.model.reasons import TIMING_GATES
-from fleetform.model.results.bindings import Missing
+from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.configs import NO_CONFIGS, Configs
 
 LayerName = Literal["default", "preset", "group", "cluster", "instance", "override", "config"]
@@ -124,7 +124,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     """An option's value, the item that won, and what it hid, from specific to generic.
 
     problem says what is wrong with the value; at_fault is the item that could not be applied, where that is it.
-    missing tells of a name that it mentions and that stands for nothing; it then has no value.
+    unresolved says why a variable that it refers to cannot be resolved; it then has no value.
     """
 
     slot: Slot
@@ -136,7 +136,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     removed_by: Item | None = None
     problem: str | None = None
     at_fault: Item | None = None
-    missing: Missing | None = None
+    unresolved: Unresolved | None = None
 
     @property
     def name(self) -> str:
@@ -163,8 +163,8 @@ class Gate(Struct, frozen=True, eq=False, gc=False):
     at: At | None = None
 
 
-def gate_of(missing: Missing) -> Gate:
-    return Gate(missing.gate, missing.message, missing.do, at=missing.at)
+def gate_of(unresolved: Unresolved) -> Gate:
+    return Gate(unresolved.gate, unresolved.message, unresolved.do, at=unresolved.at)
 
 
 class Revision(Struct, frozen=True, eq=False, gc=False):
@@ -248,7 +248,7 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     """What one plugin on one cluster gets. own holds the options that differ from what is shared.
 
     Where gates keep it from the revision that is wanted, this is the one that runs, and upgrade holds the wanted one
-    with its gates: a blocked upgrade does not freeze a cluster. missing are the names that stand for nothing here.
+    with its gates: a blocked upgrade does not freeze a cluster. unresolved are the variables that have no value here.
     """
 
     name: str
@@ -261,12 +261,12 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     gates: tuple[Gate, ...]
     running: str | None = None
     upgrade: PluginDecision | None = None
-    missing: tuple[Missing, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
 
     @property
     def waits(self) -> tuple[Gate, ...]:
         """What it waits for before it can be rendered: values of its cluster, or of other plugins there."""
-        return tuple(gate_of(each) for each in self.missing if each.gate in TIMING_GATES)
+        return tuple(gate_of(each) for each in self.unresolved if each.gate in TIMING_GATES)
 
     @property
     def blocked_by(self) -> tuple[Gate, ...]:

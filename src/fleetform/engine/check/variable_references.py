@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from fleetform.engine.bindings.builtin import is_given
+from fleetform.engine.bindings.builtin import is_built_in
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.values import Written, value_place
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Path
-from fleetform.syntax.variables import mentions_in
+from fleetform.syntax.variables import variable_references_in
 
 # A place, its text, and whether mentions count there.
 Text = tuple[Path, str, bool]
@@ -30,8 +30,8 @@ def lint_text(report: Report, program: Program) -> None:
     """Mentions of known names in what a section of bindings does not reach."""
     names = set(program.names)
     for path, text, counted in _texts_of(report.object):
-        for name in mentions_in(text, syntax=program.syntax) if not counted else ():
-            if name in names or is_given(name, program.syntax):
+        for name in variable_references_in(text, syntax=program.syntax) if not counted else ():
+            if name in names or is_built_in(name, program.syntax):
                 hint = _IN_EXPRESSION if path[-1] == "expression" else _ELSEWHERE
                 report.warn("mention-is-text", f"$({name}) is text here", hint, *path)
 
@@ -43,9 +43,9 @@ def lint_without_section(report: Report) -> None:
     for path, text, counted in _texts_of(report.object):
         if counted:
             why = "mentions count only beside a section of bindings"
-            _warn_of_given(report, text, path, why, "add controlPlaneBindings: [] to the spec")
+            _warn_of_built_in(report, text, path, why, "add controlPlaneBindings: [] to the spec")
         elif path[-1] == "expression":
-            _warn_of_given(report, text, path, "", _IN_EXPRESSION)
+            _warn_of_built_in(report, text, path, "", _IN_EXPRESSION)
 
 
 def lint_values_for_others(report: Report, written: Iterable[Written], why: str, hint: str) -> None:
@@ -55,23 +55,23 @@ def lint_values_for_others(report: Report, written: Iterable[Written], why: str,
     """
     for each in written:
         if why:
-            _warn_of_given(report, each.item.value, value_place(each), why, hint)
-        _warn_of_given(report, each.item.expression, (*each.place, "expression"), "", _IN_EXPRESSION)
+            _warn_of_built_in(report, each.item.value, value_place(each), why, hint)
+        _warn_of_built_in(report, each.item.expression, (*each.place, "expression"), "", _IN_EXPRESSION)
 
 
 def lint_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
     """A definition's defaults are text: whoever installs it may bind other names than its author thought of."""
     for index, option in enumerate(spec.options or []):
         default = option.default if option.default is not UNSET else None
-        name = next((each for each in mentions_in(default) if is_given(each)), None)
+        name = next((each for each in variable_references_in(default) if is_built_in(each)), None)
         if name is not None:
             message = f"$({name}) is text in a default"
             hint = "let presets set the option, where mentions count"
             report.warn("mention-is-text", message, hint, "spec", "options", index, "default")
 
 
-def _warn_of_given(report: Report, tree: Any, path: Path, why: str, hint: str) -> None:
-    name = next((each for each in mentions_in(tree) if is_given(each)), None)
+def _warn_of_built_in(report: Report, tree: Any, path: Path, why: str, hint: str) -> None:
+    name = next((each for each in variable_references_in(tree) if is_built_in(each)), None)
     if name is not None:
         message = f"$({name}) is text here{': ' if why else ''}{why}"
         report.warn("mention-is-text", message, hint, *path)

@@ -58,7 +58,7 @@ class Catalogs:
         if source.directory is not None:
             return _read_directory(source.directory, folder, source)
         if source.git is None and source.helm is None and source.oci is None:
-            # Said where the catalog stands.
+            # ConfigItem where the catalog stands.
             return SourceReading(_title(source), read="now", ours=True)
         title, key = _title(source), _key(catalog, source, folder)
         state = self._cache.state(key, title)
@@ -123,10 +123,10 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
 
     title = f"the folder {directory}"
     try:
-        holdings = read_directory(directory, folder, source.include)
+        listing = read_directory(directory, folder, source.include)
     except OutsideError as error:
         return SourceReading(title, error=error.message, hint=error.hint, ours=True)
-    state, texts = merge(SourceState(title), holdings, "")
+    state, texts = merge(SourceState(title), listing, "")
     entries = [
         CatalogEntry(Document(each.tree, _origin(each.file, each)), _given(texts[each.text])) for each in state.versions
     ]

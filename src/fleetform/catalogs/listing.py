@@ -8,7 +8,7 @@ from fleetform.syntax.times import parse_time, time_text
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class ListedDefinition:
     """One manifest of a source: its file as people know it, the state of the source it was read at, and its text.
 
     published is when the source says it came, and digest is of the bytes its definition renders, where they are the
@@ -26,7 +26,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class SourceListing:
     """Everything a source holds, oldest first, and what of it could not be read.
 
     notes are what is to be said of parts that were read, by their marks. marks are the digests by which parts of the
@@ -36,7 +36,7 @@ class Holdings:
     """
 
     revision: str
-    found: list[Holding] = field(default_factory=list)
+    found: list[ListedDefinition] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: dict[str, list[str]] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
