@@ -19,6 +19,8 @@ from fleetform.engine.index.claims import settle
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.index.outputs import Binders
+from fleetform.engine.index.reach import Reach
+from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
 from fleetform.engine.options.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
@@ -49,22 +51,33 @@ from fleetform.model.snapshot import Snapshot
 def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
     """What every plugin on every cluster gets. previous only saves work: the answer does not depend on it."""
     if previous is None:
-        index = Index(snapshot)
-        deciding = Deciding(index)
-        clusters = {ref: deciding.on(cluster) for ref, cluster in sorted(snapshot.clusters.items())}
-        return deciding.decisions(clusters)
+        return _decide_all(Index(snapshot))
     snapshot = adopted(snapshot, previous.index.snapshot)
     changes = Changes(snapshot, previous.index.snapshot, previous.next_due)
     if changes.nothing:
         index = previous.index.at_time(snapshot)
         return Decisions(previous.clusters, index, previous.sharing, previous.binders, previous.next_due)
     index = Index(snapshot, previous.index)
+    changed = sum(each in index.owners for each in changes.objects("presets", "plugins"))
+    if changed * 2 > len(index.owners):
+        # To look for the little that stays as it was would cost more than it saves.
+        return _decide_all(index)
     return _decide_again(index, previous, reached_by(changes, index, previous))
 
 
 def decide_cluster(index: Index, cluster: Cluster) -> ClusterDecisions:
     """What one cluster gets, for a question about it alone."""
     return Deciding(index).on(cluster)
+
+
+def decide_plugin(index: Index, cluster: Cluster, name: str) -> PluginDecision | None:
+    """What one plugin gets, for a question about it alone; None where nobody wants a plugin of that name."""
+    return Deciding(index).one(cluster, name)
+
+
+def _decide_all(index: Index) -> Decisions:
+    deciding = Deciding(index)
+    return deciding.decisions({ref: deciding.on(each) for ref, each in sorted(index.snapshot.clusters.items())})
 
 
 def _decide_again(index: Index, previous: Decisions, reached: Reached) -> Decisions:
@@ -80,8 +93,8 @@ def _decide_again(index: Index, previous: Decisions, reached: Reached) -> Decisi
         if before is not None and before.cluster is not cluster:
             before = None
         clusters[cluster.ref] = deciding.on(cluster, before, owners)
-    if clusters.keys() != previous.clusters.keys():
-        clusters = dict(sorted(clusters.items()))
+    if any(cluster.ref not in previous.clusters for cluster in index.clusters.came):
+        clusters = {ref: clusters[ref] for ref in sorted(clusters)}
     return deciding.decisions(clusters)
 
 
@@ -118,16 +131,26 @@ class Deciding:
         reach = self._index.reach(cluster.ref.organization).reach(cluster)
         candidates = []
         for selected in self._index.owners_on(cluster):
-            owner = selected.owner
-            found = decided.get(owner.object)
-            if found is None:
-                name = selected.plugin_on(cluster)
-                binder = self._binders.of(owner)
-                frame = binder.frame(cluster, name) if binder is not None else None
-                overrides = reach.of_definition(owner.definition)
-                found = self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
-            candidates.append(found)
+            found = decided.get(selected.owner.object)
+            candidates.append(found if found is not None else self._candidate(selected, cluster, reach))
         return settle(cluster, candidates)
+
+    def one(self, cluster: Cluster, name: str) -> PluginDecision | None:
+        """The plugin of a name on a cluster, as its oldest owner wants it: releases are not compared."""
+        reach = self._index.reach(cluster.ref.organization).reach(cluster)
+        for selected in self._index.owners_on(cluster):
+            if selected.plugin_on(cluster) == name:
+                return self._candidate(selected, cluster, reach)
+        return None
+
+    def _candidate(self, selected: Selected, cluster: Cluster, reach: Reach) -> PluginDecision:
+        """What an owner wants on a cluster, before claims are settled."""
+        owner = selected.owner
+        name = selected.plugin_on(cluster)
+        binder = self._binders.of(owner)
+        frame = binder.frame(cluster, name) if binder is not None else None
+        overrides = reach.of_definition(owner.definition)
+        return self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
 
     def _plugin(self, case: _Case) -> PluginDecision:
         """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.model.objects import Object, Ref
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, PluginState
@@ -28,6 +29,7 @@ class Changes:
 
     def __init__(self, now: Snapshot, then: Snapshot, due: datetime | None) -> None:
         self.now, self.then = now, then
+        self._objects: dict[str, list[Object[Any]]] = {}
         self.time_tells = now.at < then.at or (due is not None and now.at >= due)
 
     @property
@@ -39,21 +41,22 @@ class Changes:
     def objects(self, *parts: str) -> Iterator[Object[Any]]:
         """The objects that are in one of the two and not, as the same object, in the other."""
         for part in parts:
-            now, then = getattr(self.now, part), getattr(self.then, part)
-            if now is not then:
-                yield from differing(now, then)
+            found = self._objects.get(part)
+            if found is None:
+                now, then = getattr(self.now, part), getattr(self.then, part)
+                changed = changed_keys(now, then)
+                found = [side[key] for side in (now, then) for key in changed if key in side]
+                self._objects[part] = found
+            yield from found
 
     def states(self) -> Iterator[tuple[Ref, str]]:
         """The plugins of which something else is known that a decision depends on."""
         now, then = self.now.states, self.then.states
-        if now is then:
-            return
-        for cluster in [*now, *(each for each in then if each not in now)]:
+        for cluster in changed_keys(now, then):
             here, before = now.get(cluster, {}), then.get(cluster, {})
-            if here is not before:
-                for name in here.keys() | before.keys():
-                    if _deciding(here.get(name, UNKNOWN)) != _deciding(before.get(name, UNKNOWN)):
-                        yield cluster, name
+            for name in changed_keys(here, before):
+                if _deciding(here.get(name, UNKNOWN)) != _deciding(before.get(name, UNKNOWN)):
+                    yield cluster, name
 
     def digests(self) -> set[tuple[str, str]]:
         """The definitions of which the bytes of a version are known to be others, by organization and name."""
@@ -64,11 +67,6 @@ class Changes:
                 if now.get(key) != then.get(key):
                     found.add((key[0].organization, key[0].name))
         return found
-
-
-def differing(now: Mapping[Key, Object[Any]], then: Mapping[Key, Object[Any]]) -> Iterator[Object[Any]]:
-    yield from (each for key, each in now.items() if then.get(key) is not each)
-    yield from (each for key, each in then.items() if now.get(key) is not each)
 
 
 def _deciding(state: PluginState) -> tuple[Any, ...]:
@@ -100,17 +98,10 @@ def adopted(now: Snapshot, then: Snapshot) -> Snapshot:
 
 
 def _adopted_objects(mine: Mapping[Key, Object[Any]], theirs: Mapping[Key, Object[Any]]) -> Mapping[Key, Object[Any]]:
-    same: dict[Key, Object[Any]] = {}
-    is_same = len(theirs) == len(mine)
-    for key, each in mine.items():
-        other = theirs.get(key)
-        if other is each:
-            continue
-        if other is not None and _says_the_same(each, other):
-            same[key] = other
-        else:
-            is_same = False
-    if is_same:
+    changed = changed_keys(mine, theirs)
+    both = [key for key in changed if key in mine and key in theirs]
+    same = {key: theirs[key] for key in both if _says_the_same(mine[key], theirs[key])}
+    if len(same) == len(changed):
         return theirs
     return {**mine, **same} if same else mine
 

@@ -17,12 +17,17 @@ from fleetform.engine.incremental.fields import owners_reading_changes
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.index.outputs import Binders
+from fleetform.engine.index.reach import OverrideIndex, Reach
+from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.options.shared import Sharing
 from fleetform.model.objects import Object
 from fleetform.syntax.names import generated_name
 
 OwnerObject = Object[Any]
+
+# So many changed overrides are asked one by one for the clusters that they reach.
+_FEW = 10
 
 
 class Reached:
@@ -121,15 +126,37 @@ def _cluster_beside(plugin: OwnerObject, index: Index) -> Cluster | None:
 
 def _add_overrides(reached: Reached, index: Index, before: Index) -> None:
     """Overrides that changed, came, went or expired, wherever they reach."""
+    changed: dict[str, list[Override]] = {}
     for object_ in index.overrides.keys() ^ before.overrides.keys():
         override = index.overrides.get(object_) or before.overrides[object_]
-        organization = object_.ref.organization
-        owners = index.owners_of_definitions(organization, override.definitions)
-        for cluster in index.clusters.matching(organization, override.matchers):
-            if override.definitions:
-                reached.add(cluster, owners)
-            else:
+        changed.setdefault(object_.ref.organization, []).append(override)
+    for organization, overrides in changed.items():
+        if len(overrides) <= _FEW:
+            on_clusters = [
+                (cluster, Reach((override,)))
+                for override in overrides
+                for cluster in index.clusters.matching(organization, override.matchers)
+            ]
+        else:
+            # Asking each of many for its clusters would go over the fleet as often as there are overrides.
+            together = OverrideIndex(overrides)
+            on_clusters = [(each, together.reach(each)) for each in index.clusters.of(organization).values()]
+        owners_of: dict[Reach, set[OwnerObject] | None] = {}
+        for cluster, reach in on_clusters:
+            if reach not in owners_of:
+                owners_of[reach] = _owners_reached(index, organization, reach.overrides)
+            owners = owners_of[reach]
+            if owners is None:
                 reached.add_cluster(cluster)
+            elif owners:
+                reached.add(cluster, owners)
+
+
+def _owners_reached(index: Index, organization: str, overrides: tuple[Override, ...]) -> set[OwnerObject] | None:
+    """The owners whose definitions some overrides name; None where one names none, and so reaches all of them."""
+    if any(not each.definitions for each in overrides):
+        return None
+    return set(index.owners_of_definitions(organization, {name for each in overrides for name in each.definitions}))
 
 
 def _add_placed(reached: Reached, index: Index, before: Index) -> None:

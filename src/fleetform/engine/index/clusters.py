@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.syntax.selectors import Matchers, Requirement, any_matches
@@ -33,8 +34,9 @@ class ClusterIndex:
             self._organizations, self._labels = before._organizations, before._labels
             return
         then: Mapping[Ref, Cluster] = before.all if before is not None else {}
-        self.gone = [each for ref, each in then.items() if clusters.get(ref) is not each]
-        self.came = [each for ref, each in clusters.items() if then.get(ref) is not each]
+        changed = changed_keys(clusters, then) if then else list(clusters)
+        self.gone = [then[ref] for ref in changed if ref in then]
+        self.came = [clusters[ref] for ref in changed if ref in clusters]
         if before is None or len(self.gone) + len(self.came) > _MOST_COPIED:
             for ref, cluster in clusters.items():
                 self._organizations.setdefault(ref.organization, {})[ref.name] = cluster
