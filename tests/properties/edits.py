@@ -8,13 +8,19 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+from msgspec import structs
 
+from fleetform.model.kinds.base import NameRef
 from fleetform.model.kinds.definition import PluginDefinitionSpec
-from fleetform.model.objects import Object
+from fleetform.model.kinds.placement import PlacementSpec
+from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.snapshot import Snapshot
-from properties.pools import CLUSTERS, PRESETS
+from fleetform.model.state import Deployed, PluginState
+from fleetform.syntax.names import generated_name
+from properties.pools import CLUSTERS, DEFINITIONS, PRESETS
 from properties.strategies import (
+    ACME,
     LABEL_SETS,
     OPTIONS,
     STAMPS,
@@ -118,6 +124,46 @@ def stamp_edits(draw: st.DrawFn, before: Snapshot) -> Edit:
     return Edit(f"stamp {ref}", replace(before, overrides=put(before.overrides, ref, object_)))
 
 
+@st.composite
+def state_edits(draw: st.DrawFn, before: Snapshot) -> Edit:
+    """Something else is known of one plugin: what runs, what was healthy, what was read there; or nothing any more."""
+    cluster = Ref("Cluster", ACME, draw(st.sampled_from(CLUSTERS)))
+    name = generated_name(draw(st.sampled_from(PRESETS)), cluster.name)
+    deployed = st.builds(Deployed, st.sampled_from(["1.0.0", "9.0.0"]), st.sampled_from([None, *DEFINITIONS]))
+    observed = st.dictionaries(st.sampled_from(["A", "B"]), st.sampled_from([1, True, "x", None]))
+    state = draw(st.builds(PluginState, st.none() | deployed, st.none() | deployed, observed))
+    here = {**before.states.get(cluster, {}), name: state}
+    if draw(st.booleans()):
+        del here[name]
+    return Edit(f"state of {name}", replace(before, states={**before.states, cluster: here}))
+
+
+@st.composite
+def placement_edits(draw: st.DrawFn, before: Snapshot) -> Edit:
+    """A placement comes, changes or goes; or a preset is put where one says."""
+    if len(before.presets) > 0 and draw(st.booleans()):
+        preset = before.presets[draw(st.sampled_from(sorted(before.presets)))]
+        spec = structs.replace(preset.spec, cluster_selector=None, placement=NameRef("some"))
+        placed = replace(preset, spec=spec)
+        return Edit(f"place {preset.ref}", replace(before, presets=put(before.presets, placed.ref, placed)))
+    wanted = draw(st.sampled_from([None, 1, 2]))
+    placement = an_object("Placement", "some", PlacementSpec(number_of_clusters=wanted))
+    if placement.ref in before.others and draw(st.booleans()):
+        return Edit("remove placement", replace(before, others=taken(before.others, placement.ref)))
+    return Edit("write placement", replace(before, others=put(before.others, placement.ref, placement)))
+
+
+@st.composite
+def rereadings(draw: st.DrawFn, before: Snapshot) -> Edit:
+    """Every object is read again and says the same, but perhaps for one override."""
+    parts = ("clusters", "definitions", "presets", "plugins", "overrides", "others")
+    again: dict[str, Any] = {
+        part: {key: replace(each) for key, each in getattr(before, part).items()} for part in parts
+    }
+    edit: Edit = draw(override_edits(replace(before, **again)))
+    return edit if draw(st.booleans()) else Edit("read again", replace(before, **again))
+
+
 KINDS_OF_EDITS: dict[str, Callable[[Snapshot], st.SearchStrategy[Edit]]] = {
     "override": override_edits,
     "stamp": stamp_edits,
@@ -126,6 +172,9 @@ KINDS_OF_EDITS: dict[str, Callable[[Snapshot], st.SearchStrategy[Edit]]] = {
     "plugin": plugin_edits,
     "definition": definition_edits,
     "time": time_edits,
+    "state": state_edits,
+    "placement": placement_edits,
+    "reading": rereadings,
 }
 
 
