@@ -73,6 +73,12 @@ def test_an_object_that_changes_has_those_decided_again_that_read_it(bindings: s
 
 
 @pytest.mark.rule("R3-8")
+def test_the_hint_at_a_missing_object_follows_those_that_exist() -> None:
+    base = {"preset": preset(HOST, field_of("ConfigMap", "c", "/data/k"))}
+    assert decided_again(base, {**base, "near": config_map("near", k="1")}) == everywhere("web")
+
+
+@pytest.mark.rule("R3-8")
 def test_a_field_that_nobody_reads_may_change() -> None:
     base = {"preset": preset(HOST, field_of("ConfigMap", "c", "/data/k")), "c": config_map("c", k="1")}
     before = fleet_and(base).snapshot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 from fleetform.app.fleet import Fleet
@@ -369,3 +371,41 @@ def test_every_spelling_of_definition_and_values_loads() -> None:
     fleet = fleet_of({**BASE, "preset.yaml": preset})
     assert codes(fleet) == []
     assert (value_on(fleet, "eu-1", "replicas"), value_on(fleet, "eu-1", "labels")) == (4, {"team": "x"})
+
+
+@pytest.mark.rule("S60")
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (
+            ["{path: 'args[2]', value: c}", "{path: 'args[3]', value: d}", "{path: 'args[0]', value: z}"],
+            ["z", "b", "c", "d"],
+        ),
+        (
+            ["{path: 'args[2]', value: c}", "{path: /args/3, value: d}", "{path: replicas, value: 9}"],
+            ["a", "b", "c", "d"],
+        ),
+    ],
+)
+def test_items_of_one_override_apply_as_a_set(items: list[str], expected: list[str]) -> None:
+    for order in permutations(items):
+        fleet = fleet_with(override=override("o", f"[{', '.join(order)}]"))
+        assert not errors(fleet)
+        assert value_on(fleet, "eu-1", "args") == expected
+
+
+@pytest.mark.rule("S60")
+def test_values_of_one_preset_apply_as_a_set() -> None:
+    values = ["{name: 'args[2]', value: c}", "{name: 'args[3]', value: d}"]
+    for order in permutations(values):
+        preset = BASE["preset.yaml"].replace("- {name: replicas, value: 2}", f"- {order[0]}\n    - {order[1]}")
+        assert value_on(fleet_with(preset=preset), "eu-1", "args") == ["a", "b", "c", "d"]
+
+
+@pytest.mark.rule("S60")
+def test_several_items_of_a_list_are_removed_by_the_indexes_that_they_had() -> None:
+    preset = BASE["preset.yaml"].replace("{name: replicas, value: 2}", "{name: args, value: [p, q, r, s, t]}")
+    removals = [f"{{path: 'args[{index}]', strategy: Remove}}" for index in (2, 4)]
+    for order in permutations([*removals, "{path: 'args[3]', value: z}"]):
+        fleet = fleet_with(preset=preset, override=override("o", f"[{', '.join(order)}]"))
+        assert value_on(fleet, "eu-1", "args") == ["p", "q", "z"]

@@ -6,6 +6,7 @@ to it, and the bench measures how much faster the engine is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -213,8 +214,17 @@ def everything_said(
         for said in said_in("instance", instance, values_of(instance.spec.option_values)):
             yield said, passes
     for override in overrides_on(snapshot, definition_name(owner)[0], cluster):
-        for said in said_in("override", override, override.spec.overrides):
+        for said in said_in("override", override, sorted(override.spec.overrides, key=in_list_order)):
             yield said, override.spec.allow_undeclared
+
+
+def in_list_order(written: OptionValue | OverrideItem) -> tuple[Any, ...]:
+    """Items of one object are a set (S60): those that set go by index, then those that remove, from the end."""
+    text = written.path if isinstance(written, OverrideItem) else written.name
+    numbers = [int(each) for each in re.findall(r"[0-9]+", text)]
+    if isinstance(written, OverrideItem) and written.strategy == "Remove":
+        return (1, [-each for each in numbers])
+    return (0, numbers)
 
 
 def said_in(layer: str, object_: Object[Any], written: Iterable[OptionValue | OverrideItem]) -> Iterator[Said]:
@@ -226,7 +236,7 @@ def said_in(layer: str, object_: Object[Any], written: Iterable[OptionValue | Ov
 def values_of(values: list[OptionValue] | dict[str, Any] | None) -> list[OptionValue]:
     if isinstance(values, dict):
         return [OptionValue(name, value) for name, value in values.items()]
-    return values or []
+    return sorted(values or [], key=in_list_order)
 
 
 def blocks_by_cluster(owner: Object[Any]) -> dict[str, list[OptionValue]]:
@@ -234,7 +244,7 @@ def blocks_by_cluster(owner: Object[Any]) -> dict[str, list[OptionValue]]:
     found: dict[str, list[OptionValue]] = {}
     if owner.ref.kind == "PluginPreset":
         for block in [*(owner.spec.cluster_option_overrides or []), *(owner.spec.cluster_overrides or [])]:
-            found.setdefault(block.cluster_name, []).extend(block.overrides)
+            found.setdefault(block.cluster_name, []).extend(sorted(block.overrides, key=in_list_order))
     return found
 
 

@@ -10,7 +10,7 @@ from fleetform.engine.incremental.changes import Changes
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.model.kinds.definition import ObjectFieldRef
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Ref
 from fleetform.syntax.variables import variable_references
 
 
@@ -43,6 +43,7 @@ class _ChangedObjects:
     """What came, went or is another object now: names by namespace and kind."""
 
     def __init__(self, changes: Changes) -> None:
+        self._now = changes.now
         self._clusters = _named(changes.objects("clusters"))
         parts = ("organizations", "definitions", "presets", "plugins", "overrides", "others")
         self._others = _named(changes.objects(*parts))
@@ -73,9 +74,14 @@ class _ChangedObjects:
         for home in program.homes:
             names = self._others.get((home, ref.kind), set())
             names = names if own else names | self._clusters.get((home, ref.kind), set())
-            if names and (computed or ref.name in names):
+            # Where the object does not exist the hint lists those of its kind that do, so that each of them counts.
+            if names and (computed or ref.name in names or not self._exists(Ref(ref.kind, home, ref.name))):
                 return True
         return False
+
+    def _exists(self, ref: Ref) -> bool:
+        now = self._now
+        return any(ref in part for part in (now.others, now.clusters, now.presets, now.plugins, now.overrides))
 
 
 def _named(objects: Iterable[Object[Any]]) -> dict[tuple[str, str], set[str]]:

@@ -55,8 +55,14 @@ class Index:
         self.instances: Instances = (
             before.instances.since(snapshot.plugins) if before is not None else Instances(snapshot.plugins)
         )
-        self.configs = _configs(snapshot, before)
-        self.fields = _fields(snapshot, before)
+        if before is not None and _same(snapshot, before.snapshot, "others"):
+            self.configs: ConfigIndex = before.configs
+        else:
+            self.configs = ConfigIndex(snapshot.others, before.configs if before is not None else None)
+        if before is not None and _same(snapshot, before.snapshot, *_OBJECTS):
+            self.fields: Fields = before.fields
+        else:
+            self.fields = Fields(snapshot)
         # Selectors are indexed when they are asked for; once, while neither they nor what they choose from change.
         self._generated: dict[tuple[str, str], dict[str, str]] = {}
         self._selections: dict[str, Selection] = {}
@@ -184,18 +190,6 @@ def _definitions(snapshot: Snapshot, before: Index | None) -> DefinitionIndex:
     if _same(snapshot, before.snapshot, "at", "definitions", "retired", "others", "rejected", "ends"):
         return before.definitions
     return DefinitionIndex(snapshot, before.definitions)
-
-
-def _configs(snapshot: Snapshot, before: Index | None) -> ConfigIndex:
-    if before is not None and _same(snapshot, before.snapshot, "others"):
-        return before.configs
-    return ConfigIndex(snapshot.others, before.configs if before is not None else None)
-
-
-def _fields(snapshot: Snapshot, before: Index | None) -> Fields:
-    if before is not None and _same(snapshot, before.snapshot, *_OBJECTS):
-        return before.fields
-    return Fields(snapshot)
 
 
 def _same(now: Snapshot, then: Snapshot, *parts: str) -> bool:

@@ -1,12 +1,11 @@
-"""Outputs: the names of every owner in one pass, and what plugins offer each other on a cluster (R3-4).
+"""Outputs: what binds the variables of each owner, and what plugins offer each other on a cluster (R3-4).
 
 Outputs are those of the version that was last healthy; where no state tells, of the one that is wanted (B17).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -20,7 +19,6 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.versions.choose import Choice
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Revision
 from fleetform.model.shape import did_you_mean
@@ -32,11 +30,13 @@ Producer = tuple[Owner, str]
 
 
 class Binders:
-    """What binds the names of each owner of one snapshot."""
+    """What binds the variables of each owner of one snapshot."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._world = World(index.fields, self._output, self._observed)
+        self._world = World(
+            index.fields, self._output, lambda cluster, plugin: index.snapshot.state(cluster, plugin).observed
+        )
         self._binders: dict[Owner, Binder] = {}
         self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
@@ -46,17 +46,14 @@ class Binders:
         self._without: dict[tuple[str, str], str] = {}
         self._may_read: dict[Owner, bool] = {}
 
-    def _observed(self, cluster: Ref, plugin: str) -> Mapping[str, Any]:
-        return self._index.snapshot.state(cluster, plugin).observed
-
     def of(self, owner: Owner) -> Binder | None:
-        """What binds an owner's names; nothing where mentions are text (B6)."""
+        """What binds an owner's variables; None where `$(…)` is text (B6)."""
         return self._binder(owner) if owner.program is not None else None
 
     def _binder(self, owner: Owner) -> Binder:
         found = self._binders.get(owner)
         if found is None:
-            # Outputs may mention what is given, also where an owner binds nothing.
+            # Outputs may refer to built-in variables, also where an owner binds nothing.
             found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._world)
         return found
 

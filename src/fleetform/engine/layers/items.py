@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import UNSET
 
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.preset import OverrideItem
 from fleetform.model.objects import Path
-from fleetform.model.results.decisions import Item, Layer, Strategy
+from fleetform.model.results.decisions import Item, Layer, Strategy, sort_key
 from fleetform.syntax.option_paths import PathError, parse_path
+
+# Only where an index of a list may stand in a path can the order of items make a difference.
+_NAMES_AN_INDEX = re.compile(r"[\[/]")
 
 
 def values_items(layer: Layer, values: OptionValues | None, collection: Path) -> tuple[Item, ...]:
@@ -21,7 +26,21 @@ def values_items(layer: Layer, values: OptionValues | None, collection: Path) ->
     else:
         for index, each in enumerate(values or ()):
             items += item_of(layer, each.name, each, collection, index)
-    return tuple(items)
+    return as_a_set(items)
+
+
+def as_a_set(items: list[Item]) -> tuple[Item, ...]:
+    """The items of one object, in an order that gives the same whatever the order in which they are written (S60).
+
+    Indexes are those of the list before any of the items: what is set comes first, in the order of a list's items so
+    that each of several new ones finds the one before it; what is removed comes last, and from the end.
+    """
+    if not any(_NAMES_AN_INDEX.search(each.text) or each.strategy == "Remove" for each in items):
+        return tuple(items)
+    kept = [each for each in items if each.strategy != "Remove"]
+    removed = [each for each in items if each.strategy == "Remove"]
+    in_order = sorted(kept, key=lambda item: sort_key(item.steps))
+    return (*in_order, *sorted(removed, key=lambda item: sort_key(item.steps), reverse=True))
 
 
 def item_of(

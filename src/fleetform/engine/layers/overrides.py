@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
-from fleetform.engine.layers.items import item_of
-from fleetform.model.kinds.preset import OverrideItem, PluginOverrideSpec
+from fleetform.engine.layers.items import as_a_set, item_of
+from fleetform.model.kinds.preset import PluginOverrideSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Item, Layer
 from fleetform.syntax.selectors import Matchers, names_clusters, safe_matchers
@@ -40,21 +39,15 @@ def override_layer(object_: Object[PluginOverrideSpec]) -> Override:
     spec = object_.spec
     matchers = safe_matchers(spec.cluster_selector)
     definitions = frozenset(spec.plugin_definition_names or ())
-    rank = 1 + names_clusters(matchers) + bool(definitions)
-    layer = Layer("override", rank, object_, _scope(names_clusters(matchers), bool(definitions)), object_.created)
-    items = tuple(_override_items(layer, spec.overrides))
-    return Override(object_, layer, items, matchers, definitions, spec.allow_undeclared, _expiry(spec))
-
-
-def _scope(clusters: bool, definitions: bool) -> str:
-    if clusters and definitions:
-        return "cluster and definition"
-    return "cluster" if clusters else "definition" if definitions else "organization"
-
-
-def _override_items(layer: Layer, written: list[OverrideItem]) -> Iterator[Item]:
-    for index, item in enumerate(written):
-        yield from item_of(layer, item.path, item, ("spec", "overrides"), index, item.strategy or "Replace")
+    scopes = (("cluster", names_clusters(matchers)), ("definition", bool(definitions)))
+    named = [what for what, is_named in scopes if is_named]
+    layer = Layer("override", 1 + len(named), object_, " and ".join(named) or "organization", object_.created)
+    items = [
+        item
+        for index, each in enumerate(spec.overrides)
+        for item in item_of(layer, each.path, each, ("spec", "overrides"), index, each.strategy or "Replace")
+    ]
+    return Override(object_, layer, as_a_set(items), matchers, definitions, spec.allow_undeclared, _expiry(spec))
 
 
 def has_expired(spec: PluginOverrideSpec, at: datetime) -> bool:

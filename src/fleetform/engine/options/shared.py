@@ -8,11 +8,12 @@ a thousand edits leave no more behind than the last of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
+from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import combine, of_preset
 from fleetform.engine.configs.items import ConfigItem, at_place, config_items
 from fleetform.engine.configs.references import default_references, instance_configs
@@ -21,6 +22,7 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.index.outputs import Binders
 from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner
+from fleetform.engine.options.gates import gates_of_option, missing_configs
 from fleetform.engine.options.resolve import all_plain, decide_option, outline_of
 from fleetform.engine.options.schema import Schema
 from fleetform.engine.options.values import ItemValues
@@ -29,11 +31,9 @@ from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object
 from fleetform.model.results.configs import NO_CONFIGS, Configs
 from fleetform.model.results.decisions import (
-    ABSENT,
     Entry,
     Gate,
     Item,
-    OptionDecision,
     Revision,
     Settled,
     Shared,
@@ -42,7 +42,7 @@ from fleetform.model.results.decisions import (
     Target,
     sort_key,
 )
-from fleetform.syntax.option_paths import normal_form, text_of
+from fleetform.syntax.option_paths import text_of
 from fleetform.syntax.versions import parse_version
 
 # A Plugin beside a preset that names configs of its own.
@@ -51,7 +51,6 @@ Groups = tuple[Group, ...]
 Routed = tuple[dict[str, list[Entry]], list[Skipped]]
 # What a combination below overrides is: a revision, groups, and a Plugin with configs of its own.
 Below = tuple[Revision, Groups, Holder]
-Hints = Mapping[tuple[str, ...], str]
 
 
 class OwnerMemory:
@@ -327,7 +326,8 @@ class Sharing:
         dynamic = any(item.expression is not None or self._varies(owner, item) for item, _ in entries)
         plain = all_plain(entries)
         if dynamic:
-            sure = plain and not any(self._may_be_left_out(owner, item) for item, _ in entries)
+            templates = [self._template(owner, item) for item, _ in entries]
+            sure = plain and not any(each.optional for each in templates if each is not None)
             return Settled(slot, None, below, above, plain, outline_of(slot, entries) if sure else None)
         if owner.program is None:
             return Settled(slot, decide_option(slot, entries), below, above, plain)
@@ -336,15 +336,14 @@ class Sharing:
         entries = (*below, *above)
         return Settled(slot, decide_option(slot, entries, item_values), below, above, all_plain(entries))
 
-    def _may_be_left_out(self, owner: Owner, item: Item) -> bool:
+    def _template(self, owner: Owner, item: Item) -> Template | None:
+        """What an item's variable references make of its value; None where it refers to no variable."""
         binder = self._binders.of(owner)
-        template = binder.template(item) if binder is not None else None
-        return template is not None and template.optional
+        return binder.template(item) if binder is not None else None
 
     def _varies(self, owner: Owner, item: Item) -> bool:
         """Whether the variables that an item refers to have another value on another cluster."""
-        binder = self._binders.of(owner)
-        template = binder.template(item) if binder is not None else None
+        template = self._template(owner, item)
         return template is not None and template.varies
 
 
@@ -366,39 +365,3 @@ def _layers_below(owner: Owner, groups: Groups, said: list[ConfigItem]) -> Itera
     for group in groups:
         yield at_place(said, 2, group.name)
         yield group.items
-
-
-# ---- Gates
-
-
-def gates_with_own(shared: tuple[Gate, ...], own: tuple[OptionDecision, ...], hints: Hints) -> tuple[Gate, ...]:
-    odd = [each for each in own if each.problem is not None or each.value is ABSENT]
-    gates = [gate for each in odd for gate in gates_of_option(each, hints)]
-    if not shared:
-        return tuple(gates)
-    names = {each.slot.name for each in own}
-    return tuple([gate for gate in shared if gate.option not in names] + gates)
-
-
-def missing_configs(configs: Configs) -> Iterator[Gate]:
-    """Configs that are named and do not exist: that plugin on that cluster waits for them (R1-12)."""
-    for each in configs.effective:
-        if each.config is None:
-            group, resource, namespace, name = each.identity
-            what = f"{resource}{'.' if group else ''}{group} {namespace}{'/' if namespace else ''}{name}"
-            message = f"the config {what} does not exist"
-            yield Gate("config-missing", message, "add it, or name another", ref=each.object.ref, at=each.at)
-
-
-def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:
-    option = decision.slot.option
-    if decision.problem is not None:
-        item = decision.at_fault or (decision.parts[-1].winner if decision.parts else decision.winner)
-        at = item.at if item is not None else None
-        ref = item.layer.object.ref if item is not None else None
-        yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
-    elif decision.unresolved is None and decision.value is ABSENT and option is not None and option.required:
-        hint = hints.get(normal_form(decision.slot.steps))
-        do = f"set {decision.name} in the preset, in a group, or in an override for this cluster"
-        message = f"{decision.name} is required and has no value here"
-        yield Gate("required-option", message, f"{do}: {hint}" if hint else do, decision.name)
