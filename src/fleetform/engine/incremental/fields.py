@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from fleetform.engine.bindings.compile import Program
@@ -75,13 +76,13 @@ class _ChangedObjects:
             names = self._others.get((home, ref.kind), set())
             names = names if own else names | self._clusters.get((home, ref.kind), set())
             # Where the object does not exist the hint lists those of its kind that do, so that each of them counts.
-            if names and (computed or ref.name in names or not self._exists(Ref(ref.kind, home, ref.name))):
+            if names and (computed or ref.name in names or Ref(ref.kind, home, ref.name) not in self._existing):
                 return True
         return False
 
-    def _exists(self, ref: Ref) -> bool:
-        now = self._now
-        return any(ref in part for part in (now.others, now.clusters, now.presets, now.plugins, now.overrides))
+    @cached_property
+    def _existing(self) -> set[Ref]:
+        return {each.ref for each in self._now.objects}
 
 
 def _named(objects: Iterable[Object[Any]]) -> dict[tuple[str, str], set[str]]:
