@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fleetform.dialects.envelope import misfit_diagnostics, read_tolerantly
 from fleetform.dialects.native.spellings import Pair, closest_first, written_at
-from fleetform.dialects.reading import misfit_diagnostics, read_tolerantly
 from fleetform.model.conventions import Conventions
 from fleetform.model.kinds.base import Metadata, Record
 from fleetform.model.objects import At, Object, Origin, Path, Ref

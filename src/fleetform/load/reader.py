@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fleetform.load.places import FileLocator
-from fleetform.load.sources import SourceFile, read_sources
+from fleetform.load.inputs import InputFile, read_inputs
+from fleetform.load.locator import FileLocator
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Document, Input
@@ -22,7 +22,7 @@ def load_input(names: Iterable[str]) -> Input:
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_sources(names):
+    for found in read_inputs(names):
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
@@ -32,7 +32,7 @@ def load_input(names: Iterable[str]) -> Input:
     return Input(documents, diagnostics, locator, files, " ".join(names))
 
 
-def read_file(source: SourceFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
+def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
     """The documents of one file, and what is wrong with it."""
     try:
         text = _decode(source.content)

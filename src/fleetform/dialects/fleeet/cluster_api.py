@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.manifest import check_envelope, written
 from fleetform.dialects.native.spellings import Pair
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.fleet import Access, ClusterSpec, KubeconfigAccess

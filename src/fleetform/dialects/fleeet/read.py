@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.fleeet.assemblages import read_assemblage, read_remote_assemblage
 from fleetform.dialects.fleeet.binding_sections import (
     respell_assemblage,
@@ -18,7 +19,6 @@ from fleetform.dialects.fleeet.binding_sections import (
 from fleetform.dialects.fleeet.modules import read_bootstrap_module, read_module
 from fleetform.dialects.manifest import Manifest, check_envelope, written
 from fleetform.dialects.native.spellings import Spelling
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import Conventions
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata, read_tolerantly
 from fleetform.dialects.greenhouse.expressions import UnreadableExpressionError, as_cel
 from fleetform.dialects.greenhouse.kinds import (
     GreenhouseCatalogSource,
@@ -26,7 +27,6 @@ from fleetform.dialects.greenhouse.kinds import (
     GreenhouseValue,
     GreenhouseWaitFor,
 )
-from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata, read_tolerantly
 from fleetform.model.conventions import Conventions
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, Record, SecretRef, ValueFrom

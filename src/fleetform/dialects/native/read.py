@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
-from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref

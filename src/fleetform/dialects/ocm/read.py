@@ -10,6 +10,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.manifest import Manifest, check_envelope, written
 from fleetform.dialects.ocm.addons import read_add_on, read_add_on_of_cluster
 from fleetform.dialects.ocm.clusters import (
@@ -19,7 +20,6 @@ from fleetform.dialects.ocm.clusters import (
     read_placement,
     read_score,
 )
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import LENIENT, Conventions
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref

@@ -16,18 +16,18 @@ ENDINGS = (".yaml", ".yml", ".json")
 _NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
 
 
-class SourceFile(NamedTuple):
+class InputFile(NamedTuple):
     """A file's name, as people know it, and its bytes."""
 
     name: str
     content: bytes
 
 
-def read_sources(names: Iterable[str]) -> Iterator[SourceFile | Diagnostic]:
+def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
     """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
     seen: set[str] = set()
     for name in names:
-        for found in _read_source(name):
+        for found in _read_input(name):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -35,9 +35,9 @@ def read_sources(names: Iterable[str]) -> Iterator[SourceFile | Diagnostic]:
                 yield found
 
 
-def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
+def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
-        yield SourceFile("stdin", sys.stdin.buffer.read())
+        yield InputFile("stdin", sys.stdin.buffer.read())
     elif name.startswith("git:"):
         yield from _read_git(name)
     elif os.path.isdir(name):
@@ -62,7 +62,7 @@ def git_folder(path: str) -> tuple[str, str] | None:
     return steps[0], "/".join(steps[1:])
 
 
-def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
+def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
     if not ref:
         yield _unreadable(name, "it names no revision", "write git:HEAD, or git:HEAD:DIR for a folder")
@@ -81,10 +81,10 @@ def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
         if not hidden and not any("/".join(steps[:depth]) in not_ours for depth in range(len(steps))):
-            yield SourceFile(f"{prefix}/{path}", content)
+            yield InputFile(f"{prefix}/{path}", content)
 
 
-def _read_folder(folder: str) -> Iterator[SourceFile | Diagnostic]:
+def _read_folder(folder: str) -> Iterator[InputFile | Diagnostic]:
     for found in _walk(os.path.normpath(folder), frozenset()):
         yield found if isinstance(found, Diagnostic) else _read_file(found)
 
@@ -110,10 +110,10 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
             yield path
 
 
-def _read_file(path: str) -> SourceFile | Diagnostic:
+def _read_file(path: str) -> InputFile | Diagnostic:
     try:
         with open(path, "rb") as file:
-            return SourceFile(os.path.normpath(path), file.read())
+            return InputFile(os.path.normpath(path), file.read())
     except OSError as error:
         return _unreadable(path, _reason(error), "check the file and its permissions")
 
