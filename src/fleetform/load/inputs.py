@@ -1,4 +1,4 @@
-"""Which files an input names: files and folders, `-` for stdin, `git:REF[:DIR]` for a commit."""
+"""The files of an input: files and folders, `-` for stdin, `git:REF[:DIR]` for a commit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fleetform.outside.files import OUTPUT_MARK
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
-# Marks folders of which nothing is input.
+# A folder with one of these is not read: a chart has templates, and rendered objects are output.
 _NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
 
 
 class InputFile(NamedTuple):
-    """A file's name, as people know it, and its bytes."""
+    """A file: its name in messages, and its bytes."""
 
     name: str
     content: bytes
@@ -41,7 +41,8 @@ def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
     elif name.startswith("git:"):
         yield from _read_git(name)
     elif os.path.isdir(name):
-        yield from _read_folder(name)
+        for found in _walk(os.path.normpath(name), frozenset()):
+            yield found if isinstance(found, Diagnostic) else _read_file(found)
     elif os.path.isfile(name):
         yield _read_file(name)
     elif os.path.exists(name):
@@ -55,7 +56,7 @@ def git_folder(path: str) -> tuple[str, str] | None:
     if not path.startswith("git:"):
         return None
     steps = path.removeprefix("git:").split("/")
-    # A branch's name may hold slashes, too.
+    # A branch's name may contain slashes.
     for length in range(1, len(steps)):
         if is_revision("/".join(steps[:length])):
             return "/".join(steps[:length]), "/".join(steps[length:])
@@ -76,21 +77,16 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return
-    not_ours = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
+    not_input = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
     for path, content in found:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
-        if not hidden and not any("/".join(steps[:depth]) in not_ours for depth in range(len(steps))):
+        if not hidden and not any("/".join(steps[:depth]) in not_input for depth in range(len(steps))):
             yield InputFile(f"{prefix}/{path}", content)
 
 
-def _read_folder(folder: str) -> Iterator[InputFile | Diagnostic]:
-    for found in _walk(os.path.normpath(folder), frozenset()):
-        yield found if isinstance(found, Diagnostic) else _read_file(found)
-
-
 def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diagnostic]:
-    """Files below a folder by name. A chart holds templates and no manifests, and what was rendered is no input."""
+    """The files below a folder, by name. A link back to a folder above is not followed."""
     try:
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
