@@ -21,7 +21,7 @@ from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.rendering import Rendered, RenderInput
-from fleetform.renderers.render import Renderers
+from fleetform.renderers.batch import Renderers
 
 PLUGINS, DISTINCT, CHARTS = 1_000, 20, 4
 TITLE = f"Rendering: {PLUGINS:,} plugins, {DISTINCT} distinct inputs of {CHARTS} charts"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from fleetform.app.fleet import Fleet, read_fleet
-from fleetform.catalogs.cache import Cache, cache_folder
+from fleetform.artifacts.store import cache_folder
+from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
@@ -31,14 +32,14 @@ def open_fleet(
     catalogs are the names of those that are fetched; None means all.
     """
     moment = parse_time(at) if at is not None else _now()
-    elsewhere = Catalogs(Cache(cache_folder()), _now, fetching, catalogs)
+    elsewhere = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
     return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, elsewhere)
 
 
 def open_renderers(fetching: bool = False) -> Renders:
     """What renders, with what it needs from elsewhere; fetching asks for that anew."""
     # Imported where it is needed: most commands render nothing, and start-up time counts.
-    from fleetform.renderers.render import Renderers
+    from fleetform.renderers.batch import Renderers
 
     return Renderers(cache_folder(), fetching)
 

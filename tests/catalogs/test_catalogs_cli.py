@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fleetform.catalogs.cache import Cache
+from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.records import SourceState
 from fleetform.syntax.times import time_text
 from support.fleets import CLUSTERS, PRESET
@@ -641,7 +641,7 @@ def test_many_versions_of_many_definitions_are_read_from_the_cache(run: FleetCom
         for name in ["web", *(f"other-{number}" for number in range(39))]
         for version in (f"1.{number}.0" for number in range(300))
     )
-    Cache(str(run.cache)).keep(file.name, msgspec.structs.replace(state, versions=versions), {})
+    CatalogCache(str(run.cache)).keep(file.name, msgspec.structs.replace(state, versions=versions), {})
     assert [each["status"]["version"] for each in run.items("plugins")] == ["1.299.0"] * 3
 
 

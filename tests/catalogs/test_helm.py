@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetform.catalogs.helm import ChartLookup, read_helm
+from fleetform.catalogs.helm import read_helm
 from fleetform.catalogs.listing import SourceListing
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
@@ -141,7 +141,7 @@ def test_a_version_that_cannot_be_had_leaves_the_others(server: HelmServer) -> N
         f"web 1.1.0: {server.repository}/missing.tgz does not exist (404); check the address",
         "web 1.2.0: it is not a .tar.gz archive, or a broken one",
         f"web 1.3.0: the archive is {digest_of(server.files['/charts/web-1.3.0.tgz'])}, "
-        f"and the index says sha256:{'0' * 64}",
+        f"and the index lists sha256:{'0' * 64}",
         "web 1.4.0: the index gives no address",
         "web 1.5.0: the archive is of web 9.9.9",
         "web 1.6.0: the index gives an address that cannot be read",
@@ -153,7 +153,7 @@ def test_what_a_definition_cannot_say_is_told(server: HelmServer) -> None:
     server.add("web", "1.0.0", packed_chart("web", "1.0.0", "/a: 1\nb: 1\n"))
     listing = read(server)
     assert files(listing) == ["web-1.0.0"]
-    assert listing.told == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
+    assert listing.all_problems == ["web 1.0.0: the value '/a' cannot be an option, and is left out"]
 
 
 def test_of_two_of_one_version_the_first_counts(server: HelmServer) -> None:
@@ -262,30 +262,3 @@ def test_a_repository_may_be_a_folder(tmp_path: Path) -> None:
     (tmp_path / "index.yaml").write_text('entries: {web: [{version: "1.0.0", urls: [web.tgz]}]}')
     with Web() as web:
         assert files(read_helm(tmp_path.as_uri(), None, {}, web)) == ["web-1.0.0"]
-
-
-def test_a_charts_digest_is_the_one_of_its_bytes(server: HelmServer) -> None:
-    archive = packed_chart("web", "1.0.0+a")
-    server.add("web", "1.0.0+a", archive)
-    server.add("web", "2.0.0", archive, digest=None)
-    with OciServer() as registry, Web() as web:
-        registry.push_chart("charts/web", "1.0.0_a", archive)
-        for repository in (server.repository, registry.repository("charts"), registry.repository("charts/")):
-            assert ChartLookup(web).digest(repository, "web", "1.0.0+a") == digest_of(archive)
-    with Web() as web:
-        assert ChartLookup(web).digest(server.repository, "web", "v2") == digest_of(archive)
-    assert not any("/blobs/" in path for path in registry.paths)
-
-
-@pytest.mark.parametrize(("chart", "version"), [("web", "2.0.0"), ("db", "1.0.0"), ("web", "any"), ("w*", "1.0.0")])
-def test_a_chart_that_is_not_there_has_no_digest(server: HelmServer, chart: str, version: str) -> None:
-    server.add("web", "1.0.0")
-    with Web() as web, pytest.raises(OutsideError, match=r"does not list it|not a semantic version"):
-        ChartLookup(web).digest(server.repository, chart, version)
-
-
-def test_what_is_no_chart_has_no_digest() -> None:
-    with OciServer() as registry, Web() as web:
-        registry.push("charts/web", "1.0.0", [])
-        with pytest.raises(OutsideError, match="it holds no chart"):
-            ChartLookup(web).digest(registry.repository("charts"), "web", "1.0.0")

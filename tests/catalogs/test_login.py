@@ -92,7 +92,7 @@ def test_a_secret_that_is_not_there_is_named() -> None:
 
 @pytest.mark.parametrize("secret", [{}, {"pasword": CANARY}, docker({"example.org:5000": {"username": "u"}})])
 def test_a_secret_with_nothing_of_use_says_what_it_should_hold(secret: dict[str, str]) -> None:
-    with pytest.raises(OutsideError, match="the Secret login holds nothing to log in with") as caught:
+    with pytest.raises(OutsideError, match="the Secret login has no credentials in it") as caught:
         of_git(secret)
     assert CANARY not in f"{caught.value} {caught.value.hint}"
     assert "username and password" in caught.value.hint
@@ -192,7 +192,7 @@ def test_a_secret_of_another_shape_holds_nothing(run: FleetCommand, helm: HelmSe
         secret=f"apiVersion: v1\nkind: Secret\nmetadata: {{name: login, namespace: acme}}\n{field}\n",
     )
     run.fetch(code=4)
-    assert run.source()["error"] == "the Secret login holds nothing to log in with"
+    assert run.source()["error"] == "the Secret login has no credentials in it"
 
 
 def test_a_wrong_password_is_an_error_without_it(run: FleetCommand, helm: HelmServer) -> None:

@@ -132,7 +132,7 @@ def test_a_file_may_hold_several_definitions_among_other_things() -> None:
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
     text = "---\n".join((definition("web", "1.0.0"), other, definition("db", "2.0.0")))
     state = once(held("", text=text))
-    assert (offered(state), state.told) == (["web 1.0.0", "db 2.0.0"], ())
+    assert (offered(state), state.all_problems) == (["web 1.0.0", "db 2.0.0"], ())
     assert [each.first_line for each in state.versions] == [1, 12]
 
 
@@ -151,32 +151,32 @@ def test_a_file_may_hold_several_definitions_among_other_things() -> None:
 def test_what_cannot_be_read_is_a_problem_with_its_place_and_hides_nothing_else(text: str, said: str) -> None:
     state = once(held("", text=text), ListedDefinition("db.yaml", "r1", definition("db", "1.0.0")))
     assert offered(state) == ["db 1.0.0"]
-    (problem,) = state.told
+    (problem,) = state.all_problems
     assert problem.startswith("web.yaml@r1: ")
     assert said in problem
 
 
 def test_what_is_past_and_broken_is_no_problem() -> None:
     state = once(held("", text="kind: PluginDefinition\na: [\n", past=True), held("1.0.0", "r2"))
-    assert (offered(state), state.told) == (["web 1.0.0"], ())
+    assert (offered(state), state.all_problems) == (["web 1.0.0"], ())
 
 
 def test_a_problem_goes_with_what_caused_it() -> None:
     broken = once(held("", text="kind: PluginDefinition\na: [\n"))
-    assert len(broken.told) == 1
-    assert again(broken, held("1.0.0", "r2")).told == ()
+    assert len(broken.all_problems) == 1
+    assert again(broken, held("1.0.0", "r2")).all_problems == ()
 
 
 def test_on_a_line_a_version_that_goes_down_is_a_problem_and_nowhere_else() -> None:
     found = (held("1.1.0", "r1", past=True), held("1.0.0", "r2"))
-    (said,) = once(*found, is_line=True).told
+    (said,) = once(*found, is_line=True).all_problems
     assert said.startswith("web went down from 1.1.0 to 1.0.0; both are offered")
-    assert once(*found).told == ()
+    assert once(*found).all_problems == ()
 
 
 def test_versions_go_down_in_the_order_of_versions() -> None:
-    assert once(held("1.9.0", past=True), held("1.10.0"), is_line=True).told == ()
-    assert len(once(held("1.0.0", past=True), held("1.0.0-rc.1"), is_line=True).told) == 1
+    assert once(held("1.9.0", past=True), held("1.10.0"), is_line=True).all_problems == ()
+    assert len(once(held("1.0.0", past=True), held("1.0.0-rc.1"), is_line=True).all_problems) == 1
 
 
 def test_two_definitions_with_the_name_and_the_version_of_one_are_a_change() -> None:

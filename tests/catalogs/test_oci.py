@@ -285,11 +285,11 @@ def test_a_chart_that_cannot_be_read_leaves_the_others(server: OciServer, opened
     listing = read_oci(opened(where), None, {})
     assert [holding.file for holding in listing.found] == ["web-1.0.0"]
     assert list(listing.marks) == ["1.0.0"]
-    assert [problem.removeprefix(where).partition(";")[0] for problem in sorted(listing.told)] == [
+    assert [problem.removeprefix(where).partition(";")[0] for problem in sorted(listing.all_problems)] == [
         ":1.0.0: the value '/a' cannot be an option, and is left out",
         ":1.1.0: it is not a .tar.gz archive, or a broken one",
         ":1.2.0: the chart in it is version 9.9.9",
-        ":1.3.0: it holds no chart",
+        ":1.3.0: it has no chart",
         f":1.4.0: {where}: the blob {digest_of(spoiled)} has other bytes than its digest says",
         f":1.5.0: {where}:1.5.0 is an index of several artifacts",
         ":latest: 'latest' is not a semantic version such as 1.4.0",
@@ -346,7 +346,7 @@ def test_a_file_that_is_no_text_leaves_the_others(server: OciServer, opened: Ope
     push_files(server, "a", "1.0", {"a.yaml": b"\xff", "b.yaml": "n: 1"})
     listing = read_oci(opened(server.repository("a")), None, {})
     assert texts(listing) == {("1.0", "b.yaml"): "n: 1"}
-    assert listing.told == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
+    assert listing.all_problems == [f"{server.repository('a')}:1.0: a.yaml is not UTF-8"]
 
 
 def test_what_is_known_is_not_fetched_again(server: OciServer, opened: Open) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.load.places import FileLocator
+from fleetform.load.inputs import InputFile
+from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.load.sources import SourceFile
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Document
 from fleetform.syntax.hashing import canonical_json
@@ -17,7 +17,7 @@ class Loaded:
 
     def __init__(self, name: str, content: str | bytes) -> None:
         self.locator = FileLocator()
-        source = SourceFile(name, content if isinstance(content, bytes) else content.encode())
+        source = InputFile(name, content if isinstance(content, bytes) else content.encode())
         found = list(read_file(source, self.locator))
         self.documents = [each for each in found if isinstance(each, Document)]
         self.diagnostics = [each for each in found if isinstance(each, Diagnostic)]

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from fleetform.app.fleet import Fleet, read_fleet
-from fleetform.load.places import FileLocator
+from fleetform.load.inputs import InputFile
+from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.load.sources import SourceFile
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
@@ -45,14 +45,14 @@ def shuffled_keys(tree: Any, random: Random) -> Any:
     return [shuffled_keys(each, random) for each in tree] if isinstance(tree, list) else tree
 
 
-def shuffled_files(trees: Iterable[Tree], random: Random) -> list[SourceFile]:
+def shuffled_files(trees: Iterable[Tree], random: Random) -> list[InputFile]:
     """The trees in random order over a few files of random kinds."""
     in_order = [shuffled_keys(tree, random) for tree in trees]
     random.shuffle(in_order)
     files: dict[str, list[Tree]] = {}
     for tree in in_order:
         files.setdefault(random.choice(["b/z.yaml", "a.yml", "list.json", "c.yaml"]), []).append(tree)
-    sources = [SourceFile(name, _text(name, held).encode()) for name, held in files.items()]
+    sources = [InputFile(name, _text(name, held).encode()) for name, held in files.items()]
     random.shuffle(sources)
     return sources
 
@@ -66,7 +66,7 @@ def _text(name: str, trees: list[Tree]) -> str:
     return write_documents(trees)
 
 
-def fleet_from(sources: Iterable[SourceFile], snapshot: Snapshot) -> Fleet:
+def fleet_from(sources: Iterable[InputFile], snapshot: Snapshot) -> Fleet:
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
@@ -78,6 +78,6 @@ def fleet_from(sources: Iterable[SourceFile], snapshot: Snapshot) -> Fleet:
     return read_fleet(Input(documents, diagnostics, locator), snapshot.at)
 
 
-def _read_all(sources: Iterable[SourceFile], locator: FileLocator) -> Iterator[Document | Diagnostic]:
+def _read_all(sources: Iterable[InputFile], locator: FileLocator) -> Iterator[Document | Diagnostic]:
     for source in sources:
         yield from read_file(source, locator)

@@ -47,7 +47,7 @@ def server() -> Iterator[WebServer]:
 
 def refused(place: Place, files: dict[str, str]) -> str:
     failure = place.failure(input_of("kustomize", place.kustomization({"config.yaml": CONFIG, **files})))
-    assert failure.hint == "rendering fetches nothing: bring it into the folder, and name it by its path"
+    assert failure.hint == "rendering fetches nothing: put the file into the folder, and name it by its path"
     return failure.message
 
 
@@ -138,12 +138,12 @@ def test_texts_may_hold_addresses(place: Place) -> None:
 def test_an_address_that_nobody_saw_is_not_reached(
     place: Place, server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fleetform.catalogs.kustomizations._LOADED", (("resources",),))
+    monkeypatch.setattr("fleetform.artifacts.kustomizations._REFERRING", (("resources",),))
     text = BASE + f"patches: [{{path: '{server.url}/p'}}]\n"
     failure = place.failure(
         input_of("kustomize", place.kustomization({"config.yaml": CONFIG, "kustomization.yaml": text}))
     )
-    assert failure.hint == "rendering fetches nothing: bring it into the folder"
+    assert failure.hint == "rendering fetches nothing: put the file into the folder"
     assert server.asked == []
 
 

@@ -80,7 +80,7 @@ FAILURES = {
     "yaml": ("a: [", "YAML parse error on web/templates/all.yaml"),
     "no kind": (
         "# one\na: b",
-        "web/templates/all.yaml, line 2 of what it renders: this is no object: it has no apiVersion",
+        "web/templates/all.yaml, line 2 of what it renders: this is not an object: it has no apiVersion",
     ),
     "twice": (CONFIG + "data: {a: b, a: c}", "web/templates/all.yaml, line 4 of what it renders: duplicate key a"),
     "no name": ("apiVersion: v1\nkind: Pod", "this Pod has no metadata.name"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.artifacts import Artifacts
-from fleetform.catalogs.cache import Cache
+from fleetform.artifacts.digests import ArtifactDigests
+from fleetform.artifacts.store import ArtifactStore
 from support.kit import CONFIG, Place, definition, input_of
 from support.repositories import Repository
 
@@ -30,7 +30,7 @@ def test_a_kustomization_may_build_upon_folders_beside_it(place: Place) -> None:
     assert place.renderers().digest(source) != before
     (found,) = place.objects(input_of("kustomize", source))
     assert found["data"] == {"a": "b"}
-    assert Artifacts(Cache(str(place.cache))).digests(source).found == place.renderers().digest(source)
+    assert ArtifactDigests(ArtifactStore(str(place.cache))).digests(source).found == place.renderers().digest(source)
 
 
 def test_a_kustomization_of_a_commit_builds_upon_folders_of_the_commit(
@@ -81,7 +81,7 @@ def test_nothing_else_is_loaded(place: Place, reference: str) -> None:
     place.write({"config.yaml": CONFIG})
     source = place.kustomization({"kustomization.yaml": f"resources: ['{reference}']\n"})
     failure = place.failure(input_of("kustomize", source))
-    assert failure.message == f"kustomization.yaml names {reference}, which is not there"
+    assert failure.message == f"kustomization.yaml names {reference}, which does not exist"
     assert "rendering fetches nothing" in failure.hint
 
 
@@ -153,6 +153,6 @@ def test_long_lines_are_not_folded_before_they_are_read_again(place: Place) -> N
 def test_a_value_that_breaks_the_object_is_told(place: Place) -> None:
     source = place.kustomization(config("{a: '${host}'}"))
     failure = place.failure(input_of("kustomize", source, variables={"host": "a: b: c"}))
-    assert failure.message.startswith("ConfigMap web: with its variables filled in it is no YAML any more: ")
+    assert failure.message.startswith("ConfigMap web: with its variables filled in it is not valid YAML: ")
     failure = place.failure(input_of("kustomize", source, variables={"no-name": "a"}))
     assert "'no-name' cannot be the name of a variable" in failure.message

@@ -34,12 +34,12 @@ def test_variables_are_filled_in(place: Place) -> None:
 
 
 FAILURES = {
-    "a text": ("hello\n", "a.yaml:1: this is no object, but a text, a number or a list"),
-    "a list": ("- a\n", "a.yaml:1: this is no object, but a text, a number or a list"),
-    "no kind": (f"{CONFIG}---\n# comment\n\napiVersion: v1\n", "a.yaml:7: this is no object: it has no kind"),
+    "a text": ("hello\n", "a.yaml:1: this is not an object, but a text, a number or a list"),
+    "a list": ("- a\n", "a.yaml:1: this is not an object, but a text, a number or a list"),
+    "no kind": (f"{CONFIG}---\n# comment\n\napiVersion: v1\n", "a.yaml:7: this is not an object: it has no kind"),
     "no name": ("apiVersion: v1\nkind: Pod\n", "a.yaml:1: this Pod has no metadata.name"),
     "yaml": (f"{CONFIG}---\na: [\n", "a.yaml:6: did not find expected node content"),
-    "in a list": ("apiVersion: v1\nkind: List\nitems: [3]\n", "a.yaml:1: this is no object, but a text"),
+    "in a list": ("apiVersion: v1\nkind: List\nitems: [3]\n", "a.yaml:1: this is not an object, but a text"),
     "twice": (f"{CONFIG}---\n{CONFIG}", "ConfigMap web (v1) is rendered twice"),
 }
 
@@ -55,7 +55,7 @@ def test_a_failing_file_is_named_as_people_know_it(place: Place, monkeypatch: py
     place.write({"fleet.yaml": "", "m/sub/cm.yaml": "# one\n\nkind: Pod\n"})
     monkeypatch.chdir(place.folder)
     failure = place.failure(input_of("manifests", definition("{manifests: {path: ./m}}", "fleet.yaml")))
-    assert failure.message == "m/sub/cm.yaml:3: this is no object: it has no apiVersion"
+    assert failure.message == "m/sub/cm.yaml:3: this is not an object: it has no apiVersion"
     git = Repository(place.folder)
     git.git("add", "--all")
     git.git("commit", "--quiet", "--message", "one")

@@ -47,7 +47,7 @@ def test_the_environment_names_what_is_not_there(place: Place, monkeypatch: pyte
     monkeypatch.setenv(name, "/no/such/tool")
     chosen = input_of("helm", place.chart()) if name == "FLEETFORM_HELM" else None
     failure = place.failure(chosen or input_of("kustomize", place.kustomization(KUSTOMIZATION)))
-    assert failure.message == f"{name} is /no/such/tool, which is no program"
+    assert failure.message == f"{name} is /no/such/tool, which is not a program"
     assert failure.unavailable
 
 
@@ -72,9 +72,9 @@ def test_kustomize_itself_is_called_its_own_way(
 
 
 ODD = {
-    "nothing": ("true", " does not tell its version"),
-    "no version": ("echo hello", " does not tell its version"),
-    "an error": ("echo 'Error: no' >&2; exit 1", " does not tell its version: no"),
+    "nothing": ("true", " does not report its version"),
+    "no version": ("echo hello", " does not report its version"),
+    "an error": ("echo 'Error: no' >&2; exit 1", " does not report its version: no"),
 }
 
 

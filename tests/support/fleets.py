@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from textwrap import dedent
 
 from fleetform.app.fleet import Fleet, read_fleet
-from fleetform.load.places import FileLocator
+from fleetform.load.inputs import InputFile
+from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.load.sources import SourceFile
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports import CatalogReader, Document, Input, KnownState
@@ -72,7 +72,7 @@ def fleet_of(
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     for name, text in files.items():
-        for found in read_file(SourceFile(name, dedent(text).encode()), locator):
+        for found in read_file(InputFile(name, dedent(text).encode()), locator):
             if isinstance(found, Document):
                 documents.append(found)
             else:

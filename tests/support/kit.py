@@ -16,7 +16,7 @@ from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
-from fleetform.renderers.render import Renderers
+from fleetform.renderers.batch import Renderers
 from fleetform.syntax.yaml_in import read_one
 from support.servers import packed
 

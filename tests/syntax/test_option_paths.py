@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.oracles.tables import Row, rows_named, rows_of
-from fleetform.load.places import FileLocator
+from fleetform.load.inputs import InputFile
+from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.load.sources import SourceFile
 from fleetform.model.results.decisions import ABSENT, Steps
 from fleetform.ports import Document
 from fleetform.syntax.option_paths import (
@@ -53,7 +53,7 @@ NOT_YET = "strvals-099"
 
 def value_of(raw: str) -> Any:
     """A JSON text as it is read from a manifest."""
-    (found,) = read_file(SourceFile("value.json", f'{{"value": {raw}}}'.encode()), FileLocator())
+    (found,) = read_file(InputFile("value.json", f'{{"value": {raw}}}'.encode()), FileLocator())
     if not isinstance(found, Document):
         raise PathError(found.message)
     return found.tree["value"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fleetform.load.places import FileLocator
+from fleetform.load.inputs import InputFile
+from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.load.sources import SourceFile
 from fleetform.ports import Document
 from fleetform.syntax.hashing import spec_hash
 
@@ -28,7 +28,7 @@ ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").strip().s
 
 
 def read(text: str | None) -> Any:
-    found = list(read_file(SourceFile("config.json", (text or "").encode()), FileLocator()))
+    found = list(read_file(InputFile("config.json", (text or "").encode()), FileLocator()))
     return found[0].tree if found and isinstance(found[0], Document) else None
 
 

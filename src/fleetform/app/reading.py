@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from fleetform.dialects.envelope import Reading
 from fleetform.dialects.native.read import is_native, looks_misspelt, read_native
-from fleetform.dialects.reading import Reading
 from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds import KINDS
 from fleetform.model.kinds.base import Metadata

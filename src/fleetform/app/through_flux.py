@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.dialects.flux.assemblage import AssemblageSync, assemblage, sync_tree
-from fleetform.dialects.flux.objects import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
+from fleetform.dialects.flux.delivery import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
 from fleetform.dialects.flux.parts import FluxError, PlainSecretError
 from fleetform.dialects.flux.values import KeysOf
 from fleetform.engine.bindings.compile import substitutions, written_bindings

@@ -1,10 +1,10 @@
-"""Fetching: a source is read, and what is known of it brought up to date. A failure leaves the last good state."""
+"""Fetching: a source is read, and its state brought up to date. A failure leaves the last good state."""
 
 from __future__ import annotations
 
 from msgspec import structs
 
-from fleetform.catalogs.cache import Cache
+from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.git import read_git
 from fleetform.catalogs.helm import read_helm
 from fleetform.catalogs.listing import SourceListing
@@ -21,23 +21,30 @@ from fleetform.outside.oci import Registry
 
 
 def fetch(
-    cache: Cache, key: str, title: str, source: CatalogSource, folder: str, secret_of: SecretOf, now: str
+    cache: CatalogCache, key: str, title: str, source: CatalogSource, folder: str, secret_of: SecretOf, now: str
 ) -> None:
-    """Read a source and remember it; folder is what its paths are relative to."""
+    """Read a source and keep its state; the source's paths are relative to the folder."""
     with cache.locked(key):
         before = cache.state(key, title)
         try:
             credentials = credentials_of(source, secret_of)
             listing = _read(cache, key, source, folder, credentials, before)
         except OutsideError as error:
-            cache.keep(key, _failed(before, error, now), {})
+            failed = before.failed or now
+            state = structs.replace(before, tried=now, failed=failed, error=error.message, hint=error.hint)
+            cache.keep(key, state, {})
             return
         state, texts = merge(before, listing, now)
         cache.keep(key, state, texts)
 
 
 def _read(
-    cache: Cache, key: str, source: CatalogSource, folder: str, credentials: Credentials | None, before: SourceState
+    cache: CatalogCache,
+    key: str,
+    source: CatalogSource,
+    folder: str,
+    credentials: Credentials | None,
+    before: SourceState,
 ) -> SourceListing:
     if source.git is not None:
         mirror = Mirror(cache.mirror(key), git_address(source.git.url, folder))
@@ -49,7 +56,3 @@ def _read(
         assert source.oci is not None
         registry = Registry(source.oci.repository, web, credentials)
         return read_oci(registry, source.include, before.marks)
-
-
-def _failed(before: SourceState, error: OutsideError, now: str) -> SourceState:
-    return structs.replace(before, tried=now, failed=before.failed or now, error=error.message, hint=error.hint)

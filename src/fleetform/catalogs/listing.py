@@ -1,4 +1,4 @@
-"""What a catalog's source holds, whatever kind of source it is."""
+"""The listing of a catalog's source, of whatever kind: the definitions it has, and what is wrong with others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fleetform.syntax.times import parse_time, time_text
 
 @dataclass(frozen=True, slots=True)
 class ListedDefinition:
-    """One manifest of a source: its file as people know it, the state of the source it was read at, and its text.
+    """One manifest of a source: its file's name in messages, the revision it was read at, and its text.
 
-    published is when the source says it came, and digest is of the bytes its definition renders, where they are the
-    source's own. mark names the part of the source it belongs to. What is past was replaced in the source since:
-    what is wrong with it no longer matters.
+    published is when it was published, as the source dates it. digest is of the bytes that it renders, if they come
+    from the same source. mark names the part of the source it belongs to. A past one was replaced in the source since:
+    problems with it no longer matter.
     """
 
     file: str
@@ -27,12 +27,12 @@ class ListedDefinition:
 
 @dataclass(frozen=True, slots=True)
 class SourceListing:
-    """Everything a source holds, oldest first, and what of it could not be read.
+    """All that a source lists, oldest first, and problems with what could not be read.
 
-    notes are what is to be said of parts that were read, by their marks. marks are the digests by which parts of the
-    source that change on their own (a chart's version, a tag) are known again: given to the next reading, it leaves out
-    what did not change, and what belongs to no mark is gone. whole says that what is not found is gone, too; is_line
-    that the versions of a definition follow one another in time.
+    notes are problems with parts that could be read, by their marks. marks are digests by which the next reading knows
+    the parts of a source that change on their own (a chart's version, a tag): it leaves out those that did not change,
+    and what belongs to no mark is gone. If whole, what is not listed is gone, too. If is_line, the versions of a
+    definition follow one another in time.
     """
 
     revision: str
@@ -44,19 +44,18 @@ class SourceListing:
     is_line: bool = False
 
     @property
-    def told(self) -> list[str]:
-        """Everything that is to be said."""
+    def all_problems(self) -> list[str]:
         return [*self.problems, *(text for texts in self.notes.values() for text in texts)]
 
 
-def why(error: Exception) -> str:
-    """What a problem says of an error, with what to do about it."""
+def with_hint(error: Exception) -> str:
+    """An error's message, with what to do about it."""
     hint = getattr(error, "hint", "")
     return f"{error}; {hint}" if hint else str(error)
 
 
-def moment(time: object) -> str | None:
-    """A time as sources write it, in UTC and whole seconds, or None where it is none."""
+def published_time(time: object) -> str | None:
+    """A time as sources write it, in UTC and whole seconds; None if it cannot be read."""
     try:
         parsed = parse_time(str(time)).replace(microsecond=0)
     except ValueError:

@@ -16,22 +16,21 @@ SecretOf = Callable[[str], "dict[str, str] | None"]
 
 
 def credentials_of(source: CatalogSource, secret_of: SecretOf) -> Credentials | None:
-    """What lets us into a source; OutsideError where it names a Secret that is not there or holds nothing of use."""
+    """The credentials of a source; OutsideError if its Secret does not exist or has no credentials in it."""
     ref = source.secret_ref
     if ref is None:
         return None
     secret = secret_of(ref.name)
     if secret is None:
         raise OutsideError(f"there is no Secret {ref.name} in the input", "add the Secret, or drop secretRef")
-    found = _of_key(secret, ref.key) if ref.key is not None else _of_secret(secret, source)
+    if ref.key is not None:
+        found = Credentials(token=secret[ref.key].strip()) if ref.key in secret else Credentials()
+    else:
+        found = _of_secret(secret, source)
     if found == Credentials():
         keys = "username and password, token, ssh-privatekey or .dockerconfigjson"
-        raise OutsideError(f"the Secret {ref.name} holds nothing to log in with", f"give it {keys}")
+        raise OutsideError(f"the Secret {ref.name} has no credentials in it", f"give it {keys}")
     return found
-
-
-def _of_key(secret: dict[str, str], key: str) -> Credentials:
-    return Credentials(token=secret[key].strip()) if key in secret else Credentials()
 
 
 def _of_secret(secret: dict[str, str], source: CatalogSource) -> Credentials:
@@ -55,5 +54,5 @@ def _of_docker(text: str, host: str) -> Credentials:
             return Credentials(username, password)
         return Credentials(entry.get("username"), entry.get("password"))
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration, binascii.Error):
-        # What is wrong with it could only be said by showing it.
+        # A message about what is wrong would have to show the secret.
         return Credentials()

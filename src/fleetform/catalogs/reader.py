@@ -1,18 +1,20 @@
-"""Catalogs as the application reads them: folders as they are, everything else out of the cache."""
+"""Catalogs as the application reads them: folders as they are now, everything else from the cache."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 import msgspec
 
-from fleetform.catalogs.artifacts import Artifacts
-from fleetform.catalogs.cache import Cache, key_of
+from fleetform.artifacts.digests import ArtifactDigests
+from fleetform.artifacts.store import cache_key
+from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.login import SecretOf
-from fleetform.catalogs.records import SourceState, Version
+from fleetform.catalogs.records import KnownDefinition, SourceState
 from fleetform.catalogs.schedule import next_look
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
@@ -22,7 +24,7 @@ from fleetform.ports import CatalogEntry, Digests, Document, SourceReading
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import time_text
 
-# What is fetched before it is read: nothing, every source, or those whose time has come.
+# Which sources are fetched before they are read: none, all, or those that are due.
 Fetching = Literal["none", "all", "due"]
 
 
@@ -31,14 +33,14 @@ class Catalogs:
 
     def __init__(
         self,
-        cache: Cache,
+        cache: CatalogCache,
         clock: Callable[[], datetime],
         fetching: Fetching = "none",
         only: Collection[str] | None = None,
     ) -> None:
         self._cache, self._clock, self._fetching = cache, clock, fetching
         self._only = only
-        self._artifacts = Artifacts(cache)
+        self._digests = ArtifactDigests(cache)
 
     def catalog(self, catalog: Object[CatalogSpec], secret_of: SecretOf) -> list[SourceReading]:
         return [self._read(catalog, source, secret_of) for source in catalog.spec.sources]
@@ -48,23 +50,23 @@ class Catalogs:
         return self._fetching == "all" and self._only is None
 
     def look(self, definitions: Iterable[Object[PluginDefinitionSpec]]) -> None:
-        self._artifacts.look(definitions)
+        self._digests.look_up(definitions)
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
-        return self._artifacts.digests(definition)
+        return self._digests.digests(definition)
 
     def _read(self, catalog: Object[CatalogSpec], source: CatalogSource, secret_of: SecretOf) -> SourceReading:
         folder = os.path.dirname(catalog.origin.file)
         if source.directory is not None:
             return _read_directory(source.directory, folder, source)
         if source.git is None and source.helm is None and source.oci is None:
-            # ConfigItem where the catalog stands.
-            return SourceReading(_title(source), read="now", ours=True)
+            # Reported as a finding of the catalog.
+            return SourceReading("a source of no kind", read="now", ours=True)
         title, key = _title(source), _key(catalog, source, folder)
         state = self._cache.state(key, title)
         named = self._only is None or catalog.ref.name in self._only
         if named and self._is_wanted(key, state, source):
-            # Imported where it is needed, as all that only catalogs need: most commands read none.
+            # Imported here: most commands fetch nothing, and start-up time counts.
             from fleetform.catalogs.fetch import fetch
 
             fetch(self._cache, key, title, source, folder, secret_of, time_text(self._now()))
@@ -79,7 +81,7 @@ class Catalogs:
             state.error,
             state.hint,
             time_text(look) if look is not None else None,
-            state.told,
+            state.all_problems,
             state.changed,
         )
 
@@ -92,7 +94,7 @@ class Catalogs:
         look = next_look(key, state.tried, source.interval)
         return look is None or look <= self._now()
 
-    def _entry(self, name: str, version: Version) -> CatalogEntry:
+    def _entry(self, name: str, version: KnownDefinition) -> CatalogEntry:
         file = f"catalog:{name}/{version.file}@{version.revision}"
         return CatalogEntry(
             Document(version.tree, _origin(file, version)),
@@ -105,7 +107,7 @@ class Catalogs:
 
 
 def _name(catalog: Object[CatalogSpec], source: CatalogSource) -> str:
-    """What a source is called in places: its catalog, with its organization and number where there are others."""
+    """A source's name in the places of messages: its catalog, with organization and number if there are others."""
     name = catalog.ref.name
     if catalog.ref.organization != PLATFORM_NAMESPACE:
         name = f"{catalog.ref.organization}/{name}"
@@ -113,7 +115,7 @@ def _name(catalog: Object[CatalogSpec], source: CatalogSource) -> str:
     return f"{name}#{sources.index(source) + 1}" if len(sources) > 1 else name
 
 
-def _origin(file: str, version: Version) -> Origin:
+def _origin(file: str, version: KnownDefinition) -> Origin:
     return Origin(file, version.first_line, version.last_line, version.base)
 
 
@@ -128,13 +130,10 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
         return SourceReading(title, error=error.message, hint=error.hint, ours=True)
     state, texts = merge(SourceState(title), listing, "")
     entries = [
-        CatalogEntry(Document(each.tree, _origin(each.file, each)), _given(texts[each.text])) for each in state.versions
+        CatalogEntry(Document(each.tree, _origin(each.file, each)), partial(texts.__getitem__, each.text))
+        for each in state.versions
     ]
-    return SourceReading(title, entries, read="now", problems=state.told, changed=state.changed, ours=True)
-
-
-def _given(text: str) -> Callable[[], str]:
-    return lambda: text
+    return SourceReading(title, entries, read="now", problems=state.all_problems, changed=state.changed, ours=True)
 
 
 def _title(source: CatalogSource) -> str:
@@ -146,7 +145,7 @@ def _title(source: CatalogSource) -> str:
 
 
 def _key(catalog: Object[CatalogSpec], source: CatalogSource, folder: str) -> str:
-    """A source's name in the cache: an organization sees what it read with its own credentials, and nobody else's."""
+    """A source's key in the cache: an organization sees what it read with its own credentials, and nobody else's."""
     from fleetform.outside.mirrors import git_address
 
     where = msgspec.to_builtins(source)
@@ -154,4 +153,4 @@ def _key(catalog: Object[CatalogSpec], source: CatalogSource, folder: str) -> st
         where.pop(field, None)
     if source.git is not None:
         where["git"]["url"] = git_address(source.git.url, folder)
-    return key_of(catalog.ref.organization, where)
+    return cache_key(catalog.ref.organization, where)

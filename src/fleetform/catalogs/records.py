@@ -1,18 +1,18 @@
-"""What is remembered of a source between readings."""
+"""What is kept of a catalog's source between readings."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
+from fleetform.syntax.trees import YamlMap
 
-class Version(Struct, frozen=True):
-    """One version of a definition, as it first came: its manifest, and where that stands in its text.
 
-    digest is of the bytes it renders as they first came, found of those it would render now. content names what the
-    manifest says, others what it said under this version later; text is the digest of the file it stands in. marks are
-    the parts of the source that hold it.
+class KnownDefinition(Struct, frozen=True):
+    """One version of a definition as it was first seen: its manifest, and the lines of it in its file.
+
+    digest is of the bytes that it rendered when it was first seen, found of those it would render now. content is a
+    hash of the manifest, others are hashes of what it later became under the same version; text is the digest of the
+    file. marks are the parts of the source that have it.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Version(Struct, frozen=True):
     marks: tuple[str, ...]
     content: str
     text: str
-    tree: dict[str, Any]
+    tree: YamlMap
     first_line: int
     last_line: int
     base: tuple[str | int, ...] = ()
@@ -34,10 +34,10 @@ class Version(Struct, frozen=True):
 
 
 class SourceState(Struct, frozen=True):
-    """A source as it was last read well, when that was, and since when it fails.
+    """A source as it was last read without failure, when that was, and since when reading fails.
 
-    problems are those of the last good reading, by the part of the source they are in; changed names versions whose
-    content the source changed, ever.
+    problems are those of the last good reading, by the part of the source they are in; changed are messages about
+    versions whose content the source ever changed.
     """
 
     title: str
@@ -48,18 +48,10 @@ class SourceState(Struct, frozen=True):
     hint: str = ""
     revision: str = ""
     marks: dict[str, str] = {}
-    versions: tuple[Version, ...] = ()
+    versions: tuple[KnownDefinition, ...] = ()
     problems: dict[str, tuple[str, ...]] = {}
     changed: tuple[str, ...] = ()
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """All problems, in order."""
+    def all_problems(self) -> tuple[str, ...]:
         return tuple(text for texts in self.problems.values() for text in texts)
-
-
-class ChartBytes(Struct, frozen=True):
-    """The digest of a chart's archive as it was first seen, and as it was last seen."""
-
-    first: str
-    last: str

@@ -1,4 +1,4 @@
-"""When a source is to be looked at again: every interval, give or take, so that many do not come at once."""
+"""When a source is read again: every interval, give or take, so that not all are read at once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ SPREAD = 0.1
 
 
 def next_look(key: str, tried: str | None, interval: str | None) -> datetime | None:
-    """The time of the next look at a source; None where it was never looked at, and the time is now.
+    """The time of the next reading of a source; None if it was never tried, and is due now.
 
-    The interval is stretched or shortened by up to a tenth, differently for every source and every look, and the same
-    for all who ask.
+    The interval is stretched or shortened by up to a tenth: differently for every source and every reading, and the
+    same whoever asks.
     """
     if tried is None:
         return None
     try:
         pause = min(parse_duration(interval), LONGEST) if interval is not None else INTERVAL
     except ValueError:
-        # ConfigItem where the catalog stands.
+        # Reported as a finding of the catalog.
         pause = INTERVAL
     number = int.from_bytes(hashlib.sha256(f"{key} {tried}".encode()).digest()[:8], "big")
     share = number / 2**64 * 2 - 1

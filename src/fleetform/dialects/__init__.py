@@ -1,4 +1,7 @@
-"""Manifests of other systems, read into the model and written back; and the native ones, in all their spellings.
+"""Manifests of other systems, read into the model or written from it; and the native ones, in all their spellings.
 
-Each dialect reads one document at a time: a tree becomes an object that remembers where each part of it stood.
+Each dialect has a folder, and reads one document at a time: a tree becomes objects that know where in the document each
+of their parts is. What a system means otherwise than others is a flag of `Conventions` on these objects.
+
+Not here: which dialect a document is written in (app), and anything about two objects at once (engine).
 """

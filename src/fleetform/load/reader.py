@@ -2,40 +2,85 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import NamedTuple
 
-from fleetform.load.places import FileLocator
-from fleetform.load.sources import SourceFile, read_sources
+from fleetform.load.inputs import InputFile, read_inputs
+from fleetform.load.locator import FileLocator
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports import Document, Input
+from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
 from fleetform.syntax.yaml_scalars import resolve_plain
 
 
-def load_input(names: Iterable[str]) -> Input:
-    """Everything below the named inputs."""
+class _ParsedFile(NamedTuple):
+    """A file's text, if it has one, and what was read from it."""
+
+    digest: bytes
+    text: str | None
+    found: tuple[Document | Diagnostic, ...]
+
+
+class DocumentCache:
+    """What the last reading of an input parsed, by file: a file with the same bytes gives the very same documents.
+
+    Later stages know unchanged objects by identity, so a reading in which nothing changed decides nothing. Whoever gets
+    the documents must not change their trees. Files that are no longer read are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, _ParsedFile] = {}
+        self._now: dict[str, _ParsedFile] = {}
+
+    def read(self, source: InputFile, locator: FileLocator) -> Iterable[Document | Diagnostic]:
+        """The documents of one file, parsed only if its bytes changed."""
+        digest = hashlib.sha256(source.content).digest()
+        parsed = self._last.get(source.name)
+        if parsed is None or parsed.digest != digest:
+            found = tuple(read_file(source, locator))
+            parsed = _ParsedFile(digest, locator.text(source.name), found)
+        elif parsed.text is not None:
+            locator.add(source.name, parsed.text)
+        self._now[source.name] = parsed
+        return parsed.found
+
+    def finish(self) -> None:
+        """The end of a reading: keep what was read in it, and nothing else."""
+        self._last, self._now = self._now, {}
+
+
+def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Input:
+    """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
     names = list(names)
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_sources(names):
+    for found in read_inputs(names):
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
         files += 1
-        for each in read_file(found, locator):
-            (documents if isinstance(each, Document) else diagnostics).append(each)  # type: ignore[arg-type]
+        for each in cache.read(found, locator) if cache is not None else read_file(found, locator):
+            if isinstance(each, Document):
+                documents.append(each)
+            else:
+                diagnostics.append(each)
+    if cache is not None:
+        cache.finish()
     return Input(documents, diagnostics, locator, files, " ".join(names))
 
 
-def read_file(source: SourceFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
+def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
     """The documents of one file, and what is wrong with it."""
     try:
-        text = _decode(source.content)
+        # Editors on Windows save UTF-16, with a mark at the start.
+        is_utf16 = source.content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = source.content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = source.content.count(b"\n", 0, error.start) + 1
         message = f"{source.name} is not UTF-8: byte 0x{source.content[error.start]:02x} at line {line}"
@@ -48,12 +93,6 @@ def read_file(source: SourceFile, locator: FileLocator) -> Iterator[Document | D
             yield document
         else:
             yield from _objects_of(document)
-
-
-def _decode(content: bytes) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16")
-    return content.decode("utf-8-sig")
 
 
 def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
@@ -84,30 +123,27 @@ def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
         yield Diagnostic("bad-yaml", "not valid JSON: nested too deep", "flatten the document", at=Place(name))
     except ValueError as error:
         hint = "keep one of them" if isinstance(error, _DuplicateKeyError) else ""
-        yield Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=_where(name, text))
+        # JSON is YAML, too: the YAML reader finds the line of what Python's JSON reader refuses without a place.
+        at = next((each for each in read_stream(text) if isinstance(each, YamlError)), None)
+        place = Place(name, at.line, at.column) if at is not None else Place(name)
+        yield Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=place)
     else:
         yield Document(tree, Origin(name, 1, text.count("\n") + 1))
 
 
-def _number(text: str) -> Any:
-    """Numbers as YAML has them, so that a manifest means the same in both."""
+def _number(text: str) -> YamlValue:
+    """A number as in YAML, so that a manifest means the same in both."""
     number = resolve_plain(text)
     if isinstance(number, str):
         raise ValueError(f"{text} is not a JSON number")
     return number
 
 
-def _where(name: str, text: str) -> Place:
-    """JSON is YAML, too: the other reader knows the line of what this one refuses."""
-    found = next((each for each in read_stream(text) if isinstance(each, YamlError)), None)
-    return Place(name, found.line, found.column) if found is not None else Place(name)
-
-
 class _DuplicateKeyError(ValueError):
-    """A key stands twice in a map."""
+    """A key is in a map twice."""
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_duplicates(pairs: list[tuple[str, YamlValue]]) -> YamlMap:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -116,7 +152,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _objects_of(document: Document) -> Iterator[Document | Diagnostic]:
-    """The document itself or, where it is a list of objects, each of them."""
+    """The document itself or, if it is a list of objects, each of them."""
     tree = document.tree
     if not isinstance(tree, dict):
         at = At(document.origin, document.origin.base)

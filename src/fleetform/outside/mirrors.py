@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from fleetform.model.kinds.definition import GitRevision
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.git import Entry, GitError, GitTree, entries_of, read_blobs, run_git
 from fleetform.syntax.addresses import shown, without_logins
@@ -180,6 +181,15 @@ class Mirror:
             environment=_plain(),
             timeout=_PATIENCE,
         )
+
+
+def ref_name(mirror: Mirror, ref: GitRevision | None) -> str:
+    """The full name of a revision in a repository; without one it is the default branch."""
+    if ref is not None and ref.commit is not None:
+        return ref.commit
+    if ref is not None and ref.tag is not None:
+        return f"refs/tags/{ref.tag}"
+    return f"refs/heads/{ref.branch if ref is not None and ref.branch is not None else mirror.default_branch()}"
 
 
 def _decoded(out: bytes) -> str:

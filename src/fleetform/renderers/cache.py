@@ -1,63 +1,63 @@
-"""What was rendered, on disk by its render key; and what was found out about sources and tools."""
+"""Rendered objects on disk, by render key; and what is known of sources and tools."""
 
 from __future__ import annotations
 
 import os
 import time
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
-from fleetform.catalogs.cache import key_of
+from fleetform.artifacts.store import cache_key
 from fleetform.outside.files import write_private
+from fleetform.syntax.trees import YamlMap
 
-# Another shape of what is kept, or another way to read what tools print, is another place.
+# A new format, or a new way to read the output of tools, goes to a new folder.
 _FORMAT = "1"
 _DAY = 24 * 60 * 60.0
 _UNUSED = 30 * _DAY
 _STAMP = "tidied"
 
-Objects = tuple[dict[str, Any], ...]
+RenderedObjects = tuple[YamlMap, ...]
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    """The key stands inside as well: a file under a wrong name is no answer."""
+class _CachedRender(msgspec.Struct, frozen=True):
+    """The key is part of it: a file under a wrong name is not taken for an answer."""
 
     key: str
-    objects: Objects
+    objects: RenderedObjects
 
 
 class RenderCache:
-    """All of it can be made anew: what is damaged counts as not there, and what cannot be written is not kept."""
+    """All of it can be rendered again: damaged files are ignored, and what cannot be written is not kept."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, f"renders-{_FORMAT}")
         self._is_tidy = False
 
-    def objects(self, key: str) -> Objects | None:
-        """What a key rendered to."""
+    def objects(self, key: str) -> RenderedObjects | None:
+        """The objects of a render key."""
         content = self._read("objects", key)
         if content is None:
             return None
         try:
-            kept = msgspec.json.decode(content, type=_Kept)
+            kept = msgspec.json.decode(content, type=_CachedRender)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
         return kept.objects if kept.key == key else None
 
-    def keep_objects(self, key: str, objects: Objects) -> None:
-        self._write("objects", key, msgspec.json.encode(_Kept(key, objects)))
+    def keep_objects(self, key: str, objects: RenderedObjects) -> None:
+        self._write("objects", key, msgspec.json.encode(_CachedRender(key, objects)))
 
     def is_steady(self, renderer: str, digest: str) -> bool | None:
-        """Whether a source renders to the same twice (B28); None where nobody tried."""
+        """Whether a source renders to the same twice (B28); None if that was never tried."""
         return {b"steady": True, b"unsteady": False}.get(self._read("steady", f"{renderer}:{digest}") or b"")
 
     def keep_steady(self, renderer: str, digest: str, steady: bool) -> None:
         self._write("steady", f"{renderer}:{digest}", b"steady" if steady else b"unsteady")
 
     def version(self, identity: str) -> str | None:
-        """The version of a tool that has not changed since."""
+        """The version of a tool that has not changed since it was asked."""
         content = self._read("tools", identity)
         return content.decode("ascii", "replace") if content else None
 
@@ -65,23 +65,25 @@ class RenderCache:
         self._write("tools", identity, version.encode())
 
     def tidy(self) -> None:
-        """Remove what nobody used for a month, once a day.
+        """Remove what was not used for a month, once a day.
 
-        Others may do the same at the same time, or read and write: at worst something is made anew.
+        Other processes may do the same at the same time, or read and write: at worst something is rendered again.
         """
         stamp = os.path.join(self._folder, _STAMP)
         if self._is_tidy or not os.path.isdir(self._folder) or not _is_older(stamp, _DAY):
             return
         self._is_tidy = True
         with suppress(OSError):
-            # Before the work, so that few begin it at once.
+            # Written first, so that few processes begin at once.
             write_private(stamp, b"")
             for folder, _, names in os.walk(self._folder):
-                for name in names:
-                    _remove_unused(os.path.join(folder, name))
+                for path in (os.path.join(folder, name) for name in names):
+                    with suppress(OSError):
+                        if time.time() - os.stat(path).st_mtime > _UNUSED:
+                            os.unlink(path)
 
-    def _read(self, room: str, name: str) -> bytes | None:
-        path = self._path(room, name)
+    def _read(self, subfolder: str, name: str) -> bytes | None:
+        path = self._path(subfolder, name)
         try:
             with open(path, "rb") as file:
                 content = file.read()
@@ -92,26 +94,20 @@ class RenderCache:
                 os.utime(path)
         return content
 
-    def _write(self, room: str, name: str, content: bytes) -> None:
+    def _write(self, subfolder: str, name: str, content: bytes) -> None:
         with suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            write_private(self._path(room, name), content)
+            write_private(self._path(subfolder, name), content)
 
-    def _path(self, room: str, name: str) -> str:
-        hashed = key_of(name)
+    def _path(self, subfolder: str, name: str) -> str:
+        hashed = cache_key(name)
         # Folders of many thousands of files are slow.
-        return os.path.join(self._folder, room, hashed[:2], hashed)
+        return os.path.join(self._folder, subfolder, hashed[:2], hashed)
 
 
 def _is_older(path: str, seconds: float) -> bool:
-    """Whether a file was last used longer ago than that; one that is not there was, and one of the far future."""
+    """Whether a file was last used longer ago than that; also if it is missing, or dated in the far future."""
     try:
         return not -_DAY <= time.time() - os.stat(path).st_mtime < seconds
     except OSError:
         return True
-
-
-def _remove_unused(path: str) -> None:
-    with suppress(OSError):
-        if time.time() - os.stat(path).st_mtime > _UNUSED:
-            os.unlink(path)

@@ -1,9 +1,11 @@
-"""How a render says no."""
+"""Errors of rendering, and the failures that users see."""
 
 from __future__ import annotations
 
 import re
 
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.objects import Object
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import UnavailableError
@@ -16,7 +18,7 @@ _ADVICE = re.compile(r"\n+Use --debug flag to render out invalid YAML\s*\Z")
 
 
 class RenderError(Exception):
-    """Nothing comes of this render."""
+    """Why a render fails."""
 
     def __init__(self, message: str, hint: str, unavailable: bool = False) -> None:
         super().__init__(message)
@@ -24,7 +26,7 @@ class RenderError(Exception):
 
 
 def failure_of(error: Exception) -> RenderFailure:
-    """What any error means for the render that met it."""
+    """The failure of a render that ended in an error."""
     if isinstance(error, RenderError):
         return error.failure
     if isinstance(error, OutsideError):
@@ -34,10 +36,20 @@ def failure_of(error: Exception) -> RenderFailure:
     return RenderFailure(str(error) or type(error).__name__, "check the source and the cache folder")
 
 
-def words_of(stderr: bytes, folder: str) -> str:
-    """What a tool says went wrong, without what it says of itself and of our folder, and not too long."""
+def source_failure(error: Exception, definition: Object[PluginDefinitionSpec]) -> RenderFailure:
+    """The failure of a definition whose source could not be obtained."""
+    if isinstance(error, OutsideError):
+        login = "secretRef" in error.hint
+        hint = "definitions have no credentials: use a repository that everybody may read" if login else error.hint
+        return RenderFailure(error.message, hint, isinstance(error, UnavailableError))
+    reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+    return RenderFailure(f"the source of {definition.ref.name} cannot be read: {reason}", "check its permissions")
+
+
+def error_of_tool(stderr: bytes, folder: str) -> str:
+    """The error that a tool printed, without its other output and without our folder, and not too long."""
     text = stderr.decode("utf-8", "replace").replace(f"{folder}/", "").replace(folder, ".")
     starts = [found.end() for found in _ERROR.finditer(text)]
-    # The last one is what it ended with; before it are remarks.
-    said = without_logins(_ADVICE.sub("", text[starts[-1] :] if starts else text).strip())
-    return said if len(said) <= LONGEST else said[:LONGEST].rstrip() + "…"
+    # The last one ended the tool; those before it are remarks.
+    message = without_logins(_ADVICE.sub("", text[starts[-1] :] if starts else text).strip())
+    return message if len(message) <= LONGEST else message[:LONGEST].rstrip() + "…"

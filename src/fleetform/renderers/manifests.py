@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from fleetform.catalogs.kustomizations import NAMES
-from fleetform.load.sources import ENDINGS
+from fleetform.artifacts.kustomizations import NAMES
+from fleetform.load.inputs import ENDINGS
 from fleetform.renderers.failures import RenderError
-from fleetform.renderers.objects import DocumentError, Tree, objects_in
+from fleetform.renderers.parse import DocumentError, objects_in
+from fleetform.syntax.trees import YamlMap
 
 
-def read_manifests(files: Mapping[str, bytes], folder: str) -> list[Tree]:
-    """The objects of files, by their paths in a folder, which messages call so."""
-    objects: list[Tree] = []
+def read_manifests(files: Mapping[str, bytes], folder: str) -> list[YamlMap]:
+    """The objects of files, by their paths in a folder; messages show the paths below it."""
+    objects: list[YamlMap] = []
     for path in sorted(files, key=lambda path: path.split("/")):
         name = os.path.join(folder, path)
         if path in NAMES:
-            raise RenderError(f"{name}: the folder holds a kustomization", "use source.kustomize for it")
+            raise RenderError(f"{name}: the folder is a kustomization", "use source.kustomize for it")
         if path.endswith(ENDINGS):
             objects += _read_file(name, files[path])
     return objects
 
 
-def _read_file(path: str, content: bytes) -> list[Tree]:
+def _read_file(path: str, content: bytes) -> list[YamlMap]:
     try:
         return list(objects_in(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Files of sources, written out for tools that read folders."""
+"""Files of artifacts, written to a folder for tools that read folders."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple, Self
 
-from fleetform.renderers.sources import Source
+from fleetform.artifacts.obtain import Artifact
 
-# What stands for the rendered folder beside those that it builds upon; none of theirs is called so.
+# Each step up (`..`) that files of a kustomization take needs a folder above; no folder of theirs has this name.
 _STEP = "_rendered_"
 
 
 class Exported(NamedTuple):
-    """A folder as it was written out, below a root that is ours."""
+    """A folder that was written, below a root of its own."""
 
     root: str
     folder: str
 
 
 class Scratch:
-    """A folder of this run's own, gone after it; each source is written into it once."""
+    """A temporary folder of this run; each artifact is written into it once."""
 
     def __init__(self) -> None:
         self._whole = tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True)
@@ -35,16 +35,16 @@ class Scratch:
     def __exit__(self, *_: object) -> None:
         self._whole.cleanup()
 
-    def export(self, source: Source, files: Callable[[], Mapping[str, bytes]]) -> Exported:
-        """A source as a folder; files are asked for once."""
+    def export(self, artifact: Artifact, files: Callable[[], Mapping[str, bytes]]) -> Exported:
+        """An artifact as a folder; files are asked for once."""
         with self._lock:
-            if source.digest not in self._exported:
+            if artifact.digest not in self._exported:
                 root = os.path.join(self._whole.name, str(len(self._exported)))
-                self._exported[source.digest] = Exported(root, _write(files(), root))
-            return self._exported[source.digest]
+                self._exported[artifact.digest] = _write(files(), root)
+            return self._exported[artifact.digest]
 
 
-def _write(files: Mapping[str, bytes], root: str) -> str:
+def _write(files: Mapping[str, bytes], root: str) -> Exported:
     """Write files below a root, deep enough that paths which lead upwards stay below it."""
     upwards = max((name.split("/").count("..") for name in files), default=0)
     folder = os.path.join(root, *([_STEP] * upwards))
@@ -53,4 +53,4 @@ def _write(files: Mapping[str, bytes], root: str) -> str:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(content)
-    return folder
+    return Exported(root, folder)

@@ -1,4 +1,4 @@
-"""The tools that render: where they are, and which version each of them is."""
+"""The tools that render: where they are, and their versions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from fleetform.outside.processes import Finished, ProcessError, Programs
+from fleetform.outside.processes import ProcessError, Programs
 from fleetform.renderers.cache import RenderCache
-from fleetform.renderers.failures import RenderError, words_of
+from fleetform.renderers.failures import RenderError, error_of_tool
 
 HELM, KUSTOMIZE = "FLEETFORM_HELM", "FLEETFORM_KUSTOMIZE"
 
@@ -23,7 +23,7 @@ _VERSION = re.compile(r"v?\d+\.\d+[\w.+-]*")
 
 
 class Tool(NamedTuple):
-    """A tool as it is called, and its version."""
+    """A tool: its command, and its version."""
 
     name: str
     command: tuple[str, ...]
@@ -78,7 +78,7 @@ class Tools:
         return Tool("kustomize", (program, "build"), version)
 
     def _version(self, program: str, arguments: tuple[str, ...], read: Callable[[bytes], str], hint: str) -> str:
-        """A program's version; of one that did not change since it was last asked, what it said then."""
+        """A program's version, from the cache if the program did not change since it was last asked."""
         identity = _identity(program)
         known = self._cache.version(identity) if identity is not None else None
         if known is not None:
@@ -87,11 +87,13 @@ class Tools:
             answer = self._programs.run((program, *arguments))
         except ProcessError as error:
             raise RenderError(
-                f"{program} does not tell its version: {error.message}", hint, unavailable=True
+                f"{program} does not report its version: {error.message}", hint, unavailable=True
             ) from error
         version = _VERSION.search(read(answer.stdout)) if answer.code == 0 else None
         if version is None:
-            raise RenderError(_without_version(program, answer), hint, unavailable=True)
+            reason = error_of_tool(answer.stderr, "/") if answer.code else ""
+            message = f"{program} does not report its version" + (f": {reason}" if reason else "")
+            raise RenderError(message, hint, unavailable=True)
         if identity is not None:
             self._cache.keep_version(identity, version[0])
         return version[0]
@@ -104,12 +106,12 @@ def _chosen(variable: str, hint: str) -> str | None:
         return None
     program = shutil.which(name)
     if program is None:
-        raise RenderError(f"{variable} is {name}, which is no program", hint, unavailable=True)
+        raise RenderError(f"{variable} is {name}, which is not a program", hint, unavailable=True)
     return program
 
 
 def _identity(program: str) -> str | None:
-    """What is another program has another identity; a script has none, since it may call any program."""
+    """Identifies a program until it changes; None for a script, since it may call any program."""
     try:
         status = os.stat(program)
         with open(program, "rb") as file:
@@ -118,11 +120,6 @@ def _identity(program: str) -> str | None:
     except OSError:
         return None
     return f"{os.path.realpath(program)}\0{status.st_size}\0{status.st_mtime_ns}"
-
-
-def _without_version(program: str, answer: Finished) -> str:
-    said = words_of(answer.stderr, "/") if answer.code else ""
-    return f"{program} does not tell its version" + (f": {said}" if said else "")
 
 
 def _first_word(stdout: bytes) -> str:

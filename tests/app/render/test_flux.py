@@ -198,7 +198,7 @@ def test_one_that_cannot_travel_holds_up_the_others_by_name(fleeet: Runner) -> N
     a, guilty = result.json["items"]
     assert (a["objects"], guilty["objects"]) == ([], [])
     [own], [held_up] = guilty["blocked"], a["blocked"]
-    assert own["message"] == "TOKEN is a secret, and would be written down in plain"
+    assert own["message"] == "TOKEN is a secret, and would be written in plain text"
     assert held_up["message"] == f"guilty, which travels in the same Assemblage, holds it up: {own['message']}"
     assert (held_up["gate"], held_up["object"]["name"]) == ("plain-secret", "guilty")
     assert held_up["object"]["place"]["file"] == "guilty.yaml"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fleetform.app.fleet import Fleet
+from fleetform.dialects.envelope import Reading
 from fleetform.dialects.fleeet.kinds import GitVersion
 from fleetform.dialects.fleeet.read import read_fleeet
 from fleetform.dialects.fleeet.sync import version_of
 from fleetform.dialects.native.read import read_native
-from fleetform.dialects.reading import Reading
 from fleetform.model.kinds.base import ClusterSelector, Delivery, FluxDelivery, LabelRequirement
 from fleetform.model.kinds.definition import (
     GitRevision,

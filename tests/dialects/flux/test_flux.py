@@ -9,7 +9,7 @@ import pytest
 from tools.flux_schemas import Schemas, folder
 
 from fleetform.dialects.flux.assemblage import AssemblageSync, assemblage, sync_tree
-from fleetform.dialects.flux.objects import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
+from fleetform.dialects.flux.delivery import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
 from fleetform.dialects.flux.parts import FluxError, PlainSecretError
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import (
@@ -380,7 +380,7 @@ def test_a_secret_of_a_chart_goes_by_reference(
     ],
 )
 def test_a_plain_secret_of_a_chart_is_refused_by_its_path(values: Manifest, path: str) -> None:
-    with pytest.raises(PlainSecretError, match=re.escape(f"the option {path} holds")) as refused:
+    with pytest.raises(PlainSecretError, match=re.escape(f"the option {path} has a secret in plain text")) as refused:
         release(values)
     assert "valueFrom.secret" in refused.value.hint
     assert "hunter2" not in refused.value.message + refused.value.hint

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fleetform.dialects.envelope import Reading
 from fleetform.dialects.ocm.read import read_ocm
-from fleetform.dialects.reading import Reading
 from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector, NameRef
 from fleetform.model.kinds.definition import ObjectName, SupportedConfig
 from fleetform.model.kinds.fleet import ClusterSpec, Taint

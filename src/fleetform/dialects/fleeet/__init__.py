@@ -1,1 +1,1 @@
-"""Fleeet and Cluster API: their manifests, read into the model."""
+"""Fleeet and Cluster API: their manifests, read into the model: `read` picks a kind, the other files translate it."""

@@ -1,12 +1,12 @@
-"""Assemblages of Fleeet: what one cluster gets, as plugins made by hand, each with a definition of its own."""
+"""Assemblages of Fleeet: what is on one cluster, as plugins made by hand, each with a definition of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fleetform.dialects.fleeet.kinds import AssemblageSpec, NamedSync, RemoteAssemblageSpec
-from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, Content, content_of
+from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, SyncContent, sync_content
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
 from fleetform.model.kinds.base import Delivery, FluxDelivery
@@ -18,94 +18,84 @@ _GROUP = "fleet.squaremo.dev/"
 _KUBECONFIG = "-kubeconfig"
 
 
-class _Home(NamedTuple):
-    """The cluster that an assemblage is for, and where that is said."""
+class _TargetCluster(NamedTuple):
+    """The cluster that an assemblage is for, and the path in the manifest that names it."""
 
-    cluster: str
+    name: str
     at: Path
 
 
-def read_assemblage(manifest: Manifest) -> list[Object[Any]]:
+def read_assemblage(manifest: Manifest) -> list[Object[object]]:
     """It belongs to the cluster of its own name (S38)."""
     spec = manifest.spec(AssemblageSpec)
-    return _read(spec, manifest, _Home(manifest.name, ("metadata", "name")), ("spec",))
+    return _read(spec, manifest, _TargetCluster(manifest.name, ("metadata", "name")), ("spec",))
 
 
-def read_remote_assemblage(manifest: Manifest) -> list[Object[Any]]:
+def read_remote_assemblage(manifest: Manifest) -> list[Object[object]]:
     """It is copied, as an Assemblage, to the cluster whose kubeconfig it names."""
     spec = manifest.spec(RemoteAssemblageSpec)
-    home = _Home(manifest.name, ("metadata", "name"))
+    cluster = _TargetCluster(manifest.name, ("metadata", "name"))
     if spec is not None and spec.kubeconfig_ref is not None:
-        home = _Home(spec.kubeconfig_ref.name.removesuffix(_KUBECONFIG), ("spec", "kubeconfigRef", "name"))
-    return _read(spec.assemblage if spec is not None else None, manifest, home, ("spec", "assemblage"))
+        cluster = _TargetCluster(spec.kubeconfig_ref.name.removesuffix(_KUBECONFIG), ("spec", "kubeconfigRef", "name"))
+    return _read(spec.assemblage if spec is not None else None, manifest, cluster, ("spec", "assemblage"))
 
 
-def _read(spec: AssemblageSpec | None, manifest: Manifest, home: _Home, above: Path) -> list[Object[Any]]:
+def _read(
+    spec: AssemblageSpec | None, manifest: Manifest, cluster: _TargetCluster, above: Path
+) -> list[Object[object]]:
     if spec is None:
         return []
-    objects: list[Object[Any]] = []
-    for path, sync in _by_hand(_once(spec.syncs, manifest, (*above, "syncs")), manifest):
-        content = content_of(sync, manifest, path)
+    objects: list[Object[object]] = []
+    for path, sync in _syncs_by_hand(spec.syncs, manifest, (*above, "syncs")):
+        content = sync_content(sync, manifest, path)
         if content is not None:
-            objects += _plugin(sync, content, manifest, home, path)
+            objects += _plugin(sync, content, manifest, cluster, path)
     return objects
 
 
-def _once(syncs: Sequence[NamedSync], manifest: Manifest, above: Path) -> Iterator[tuple[Path, NamedSync]]:
+def _syncs_by_hand(syncs: Sequence[NamedSync], manifest: Manifest, above: Path) -> Iterator[tuple[Path, NamedSync]]:
+    """The syncs that people wrote, each name once: those that a Module's controller wrote follow from the Module."""
+    modules = {
+        str(owner.get("name"))
+        for owner in manifest.metadata.owner_references or []
+        if owner.get("kind") == "Module" and str(owner.get("apiVersion")).startswith(_GROUP)
+    }
     seen: dict[str, Path] = {}
     for index, sync in enumerate(syncs):
         path = (*above, index)
         if sync.name in seen:
             message = f"two syncs are named {sync.name}"
             manifest.error("duplicate-object", message, "rename one", *path, "name", related=seen[sync.name])
-        else:
-            seen[sync.name] = (*path, "name")
-            yield path, sync
-
-
-def _by_hand(syncs: Iterator[tuple[Path, NamedSync]], manifest: Manifest) -> Iterator[tuple[Path, NamedSync]]:
-    """The syncs that people wrote: those that a Module's controller wrote here follow from the Module."""
-    modules = set(_owners(manifest))
-    for path, sync in syncs:
+            continue
+        seen[sync.name] = (*path, "name")
         if sync.name in modules:
             message = f"the sync {sync.name} was written for the Module of that name, and is not read"
-            manifest.note(message, f"the Module {sync.name} says what is wanted", *path)
+            manifest.note(message, f"edit the Module {sync.name} instead", *path)
         else:
             yield path, sync
 
 
-def _owners(manifest: Manifest) -> Iterator[str]:
-    for owner in manifest.metadata.owner_references or []:
-        if owner.get("kind") == "Module" and str(owner.get("apiVersion")).startswith(_GROUP):
-            yield str(owner.get("name"))
-
-
-def _plugin(sync: NamedSync, content: Content, manifest: Manifest, home: _Home, path: Path) -> list[Object[Any]]:
+def _plugin(
+    sync: NamedSync, content: SyncContent, manifest: Manifest, cluster: _TargetCluster, path: Path
+) -> list[Object[object]]:
     # One name for both: a definition serves one sync, and no other that happens to be named alike.
     name = generated_name(sync.name, manifest.name)
     plugin = PluginSpec(
         plugin_definition=DefinitionRef(name, version=content.version),
-        cluster_name=home.cluster,
+        cluster_name=cluster.name,
         release_name=sync.name,
         release_namespace=TARGET_NAMESPACE,
-        # Mentions count in every manifest of Fleeet, also where nothing is bound (B6).
+        # Not None: $(…) counts in every manifest of Fleeet, also if nothing is bound (B6).
         bindings=sync.bindings or [],
         substitute=content.kustomize.substitute,
         substitution=content.substitution,
         delivery=Delivery(flux=FluxDelivery("Pull", manifest.metadata.namespace)),
     )
-    named: Pair = (("metadata", "name"), (*path, "name"))
-    return [
-        manifest.object(content.definition, named, *content.moved, kind="PluginDefinition", name=name),
-        manifest.object(plugin, named, *_moved(content, home, path), kind="Plugin", name=name),
-    ]
-
-
-def _moved(content: Content, home: _Home, path: Path) -> tuple[Pair, ...]:
     definition: Path = ("spec", "pluginDefinition")
     substitute: Path = (*path, "package", "kustomize", "substitute")
-    return (
-        (("spec", "clusterName"), home.at),
+    named: Pair = (("metadata", "name"), (*path, "name"))
+    moved: tuple[Pair, ...] = (
+        (("spec", "clusterName"), cluster.at),
         (("spec", "bindings"), (*path, "bindings")),
         (("spec", "substitute"), substitute),
         (("spec", "substitution"), substitute),
@@ -116,3 +106,7 @@ def _moved(content: Content, home: _Home, path: Path) -> tuple[Pair, ...]:
         (("spec", "delivery"), ("kind",)),
         (("spec",), path),
     )
+    return [
+        manifest.object(content.definition, named, *content.moved, kind="PluginDefinition", name=name),
+        manifest.object(plugin, named, *moved, kind="Plugin", name=name),
+    ]

@@ -1,11 +1,10 @@
-"""Where Fleeet's manifests hold bindings, in all the spellings of its design; what stands elsewhere is refused."""
+"""The sections of bindings in Fleeet's manifests, in all spellings of its design; other sections are refused."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetform.dialects.native.spellings import Spelling, misplaced_bindings
 from fleetform.model.objects import Path
+from fleetform.syntax.trees import YamlValue
 
 _CONTROL_PLANE = "controlPlaneBindings"
 _IN_CONTROL_PLANE = "write spec.controlPlaneBindings"
@@ -17,26 +16,26 @@ _NONE_IN_CONTROL_PLANE = "an Assemblage binds on its cluster alone: write bindin
 _OF_EACH_SYNC = "write bindings in each of syncs"
 
 
-def respell_module(spec: Any) -> Spelling:
+def respell_module(spec: YamlValue) -> Spelling:
     return _respell_module(spec, _ON_CLUSTER, ("bindings",))
 
 
-def respell_bootstrap_module(spec: Any) -> Spelling:
+def respell_bootstrap_module(spec: YamlValue) -> Spelling:
     return _respell_module(spec, _NONE_ON_CLUSTER, ())
 
 
-def _respell_module(spec: Any, on_cluster: str, of_sync: tuple[str, ...]) -> Spelling:
+def _respell_module(spec: YamlValue, on_cluster: str, of_sync: tuple[str, ...]) -> Spelling:
     spelling = Spelling(spec)
     _refuse(spelling, (), (_CONTROL_PLANE, "bindings"), _IN_CONTROL_PLANE, on_cluster)
     _refuse(spelling, ("sync",), of_sync, _IN_CONTROL_PLANE, on_cluster)
-    # The design's first drafts have but one section (S38).
+    # The first drafts of the design have one section only (S38).
     spelling.rename((), "bindings", _CONTROL_PLANE)
     spelling.bindings((_CONTROL_PLANE,))
     spelling.bindings(("sync", "bindings"))
     return spelling
 
 
-def respell_assemblage(spec: Any, *above: str) -> Spelling:
+def respell_assemblage(spec: YamlValue, *above: str) -> Spelling:
     spelling = Spelling(spec)
     _refuse(spelling, above, (), _NONE_IN_CONTROL_PLANE, _OF_EACH_SYNC)
     syncs = spelling.part((*above, "syncs"))
@@ -47,7 +46,7 @@ def respell_assemblage(spec: Any, *above: str) -> Spelling:
     return spelling
 
 
-def respell_remote_assemblage(spec: Any) -> Spelling:
+def respell_remote_assemblage(spec: YamlValue) -> Spelling:
     spelling = respell_assemblage(spec, "assemblage")
     _refuse(spelling, (), (), _NONE_IN_CONTROL_PLANE, _OF_EACH_SYNC)
     return spelling
@@ -58,5 +57,5 @@ def _refuse(spelling: Spelling, path: Path, allowed: tuple[str, ...], upstream: 
     for misfit in found:
         spelling.refuse(misfit)
     if found and spelling.part((*path, "bindings")) == {}:
-        # What is left of a section whose parts were refused is no section.
+        # All parts of the section were refused: an empty one would be a misfit of its own.
         spelling.drop((*path, "bindings"))

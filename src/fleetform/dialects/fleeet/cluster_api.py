@@ -1,26 +1,25 @@
 """Cluster API's clusters: clusters with their labels, reached by the kubeconfig that its controllers keep.
 
-All the rest of one is its own business. The whole manifest is kept, so that bindings can read any field of it.
+Nothing else of one is interpreted. The whole manifest is kept, so that bindings can read any field of it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from fleetform.dialects.manifest import check_envelope, written
+from fleetform.dialects.envelope import Reading, read_metadata
+from fleetform.dialects.manifest import check_envelope, metadata_text
 from fleetform.dialects.native.spellings import Pair
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.fleet import Access, ClusterSpec, KubeconfigAccess
 from fleetform.model.objects import Object, Origin, Ref
+from fleetform.syntax.trees import YamlMap
 
 _MOVED: tuple[Pair, ...] = ((("spec", "access"), ("metadata", "name")),)
 
 
-def read_cluster(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
-    """A Cluster of any version; it belongs to the organization whatever namespace it stands in (S7)."""
-    ref = Ref("Cluster", organization, written(tree, "name") or "")
+def read_cluster(tree: YamlMap, origin: Origin, organization: str) -> Reading:
+    """A Cluster of any version; it belongs to the organization whatever its namespace is (S7)."""
+    ref = Ref("Cluster", organization, metadata_text(tree, "name") or "")
     metadata, diagnostics = read_metadata(tree, origin, ref)
     diagnostics += check_envelope(tree, origin, ref)
     if metadata is None or not ref.name:

@@ -1,14 +1,13 @@
-"""The shapes of Fleeet's manifests, once their bindings are in our spelling.
+"""The shapes of Fleeet's manifests, once their bindings are in the native spelling.
 
-A binding may hold all that a native one may, so that what Fleeet left for later works in its own manifests.
+A binding may have all fields of a native one, so that what Fleeet left for later works in its own manifests.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetform.model.kinds.base import LabelSelector, Name, NameRef, Record, Text
 from fleetform.model.kinds.preset import Binding
+from fleetform.syntax.trees import YamlMap
 
 
 class GitVersion(Record, frozen=True):
@@ -27,7 +26,7 @@ class SyncSource(Record, frozen=True):
 
 class Kustomize(Record, frozen=True):
     path: str | None = None
-    substitute: dict[str, Any] | list[dict[str, Any]] | None = None
+    substitute: YamlMap | list[YamlMap] | None = None
 
 
 class Package(Record, frozen=True):

@@ -1,13 +1,14 @@
-"""Fleeet's manifests: modules, bootstrap modules and assemblages, as they mean there.
+"""Fleeet's manifests: modules, bootstrap modules and assemblages, with the meaning that they have in Fleeet.
 
-Its objects belong to one organization whatever namespace they stand in (S7).
+Its objects belong to one organization whatever their namespace is (S7).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.fleeet.assemblages import read_assemblage, read_remote_assemblage
 from fleetform.dialects.fleeet.binding_sections import (
     respell_assemblage,
@@ -16,32 +17,32 @@ from fleetform.dialects.fleeet.binding_sections import (
     respell_remote_assemblage,
 )
 from fleetform.dialects.fleeet.modules import read_bootstrap_module, read_module
-from fleetform.dialects.manifest import Manifest, check_envelope, written
+from fleetform.dialects.manifest import Manifest, check_envelope, metadata_text
 from fleetform.dialects.native.spellings import Spelling
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import Conventions
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 API_VERSION = "fleet.squaremo.dev/v1alpha1"
 
 
-class _Kind(NamedTuple):
-    """A kind: what its first object is here, how its bindings may be spelt, and what becomes of it."""
+class _FleeetKind(NamedTuple):
+    """A kind: the native kind of its first object, the spellings of its bindings, and how it is translated."""
 
     native: str
-    respell: Callable[[Any], Spelling]
-    translate: Callable[[Manifest], list[Object[Any]]]
+    respell: Callable[[YamlValue], Spelling]
+    translate: Callable[[Manifest], list[Object[object]]]
 
 
-def read_fleeet(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
+def read_fleeet(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     """A document of Fleeet's API group, whatever kind it is."""
     problem = _unreadable(tree, origin)
     if problem is not None:
         return Reading(None, (problem,))
     kind = _KINDS[tree["kind"]]
-    ref = Ref(kind.native, organization, written(tree, "name") or "")
+    ref = Ref(kind.native, organization, metadata_text(tree, "name") or "")
     metadata, diagnostics = read_metadata(tree, origin, ref)
     diagnostics += check_envelope(tree, origin, ref)
     if metadata is None or not ref.name:
@@ -55,7 +56,7 @@ def read_fleeet(tree: dict[str, Any], origin: Origin, organization: str) -> Read
     return Reading(objects[0], found, tuple(objects[1:])) if objects else Reading(None, found)
 
 
-def _unreadable(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
+def _unreadable(tree: YamlMap, origin: Origin) -> Diagnostic | None:
     """Why a document cannot be read at all."""
     kind, version = tree.get("kind"), tree.get("apiVersion")
     if not isinstance(kind, str) or not kind:
@@ -77,9 +78,9 @@ CONVENTIONS = Conventions(
     reads_own_namespace=True,
     brings_variables=True,
 )
-_KINDS: dict[str, _Kind] = {
-    "Module": _Kind("PluginDefinition", respell_module, read_module),
-    "BootstrapModule": _Kind("PluginDefinition", respell_bootstrap_module, read_bootstrap_module),
-    "RemoteAssemblage": _Kind("Plugin", respell_remote_assemblage, read_remote_assemblage),
-    "Assemblage": _Kind("Plugin", respell_assemblage, read_assemblage),
+_KINDS: dict[str, _FleeetKind] = {
+    "Module": _FleeetKind("PluginDefinition", respell_module, read_module),
+    "BootstrapModule": _FleeetKind("PluginDefinition", respell_bootstrap_module, read_bootstrap_module),
+    "RemoteAssemblage": _FleeetKind("Plugin", respell_remote_assemblage, read_remote_assemblage),
+    "Assemblage": _FleeetKind("Plugin", respell_assemblage, read_assemblage),
 }

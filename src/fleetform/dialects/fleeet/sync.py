@@ -13,14 +13,14 @@ from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Path
 from fleetform.syntax.versions import VersionError, parse_version
 
-# There everything goes into this namespace, unless it names another itself.
+# Fleeet puts everything into this namespace, unless an object names another itself.
 TARGET_NAMESPACE = "default"
 # What Fleeet's own schema fills in.
 _WHOLE_REPOSITORY = "."
 
 
-class Content(NamedTuple):
-    """What a sync holds: the definition it is, where the parts of that stand, and its kustomization."""
+class SyncContent(NamedTuple):
+    """A sync as a definition, with the paths of its parts in the manifest; and its kustomization."""
 
     definition: PluginDefinitionSpec
     moved: tuple[Pair, ...]
@@ -36,12 +36,12 @@ class Content(NamedTuple):
 
     @property
     def substitution(self) -> Substitution | None:
-        """Flux replaces every ${…} of what it substitutes in, declared or not."""
+        """Flux replaces every ${…}, declared or not, once something is substituted."""
         return Substitution(only="All") if self.kustomize.substitute is not None else None
 
 
-def content_of(sync: Sync | NamedSync, manifest: Manifest, path: Path) -> Content | None:
-    """The content of the sync at a path; None where nobody says which version it is."""
+def sync_content(sync: Sync | NamedSync, manifest: Manifest, path: Path) -> SyncContent | None:
+    """The content of the sync at a path; None if it names no version."""
     git, at = sync.source.git, (*path, "source", "git", "version")
     given = git.version
     if not given.tag and not given.revision:
@@ -55,15 +55,28 @@ def content_of(sync: Sync | NamedSync, manifest: Manifest, path: Path) -> Conten
     ref = GitRevision(tag=given.tag) if given.tag else GitRevision(commit=given.revision)
     source = GitSource(git.url, ref, kustomize.path or _WHOLE_REPOSITORY)
     definition = PluginDefinitionSpec(version_of(given), source=Source(kustomize=KustomizeSource(git=source)))
-    return Content(definition, _moved(path, "tag" if given.tag else "revision"), kustomize)
+    native: Path = ("spec", "source", "kustomize", "git")
+    theirs: Path = (*path, "source", "git")
+    version: Path = (*at, "tag" if given.tag else "revision")
+    moved: tuple[Pair, ...] = (
+        (("spec", "version"), version),
+        ((*native, "ref", "tag"), version),
+        ((*native, "ref", "commit"), version),
+        ((*native, "ref"), at),
+        ((*native, "path"), (*path, "package", "kustomize", "path")),
+        (native, theirs),
+        (("spec", "source"), (*path, "source")),
+        (("spec",), path),
+    )
+    return SyncContent(definition, moved, kustomize)
 
 
 def version_of(given: GitVersion) -> str:
-    """The version that a point of a git history is: stable, and another one for each.
+    """The version of a point of a git history: always the same, and a different one for each point.
 
-    A tag that is a semantic version is that version, be it v1.2 or 1.2.0; what follows its + makes no other version,
-    so it is read as what follows a -. Any other tag is 0.0.0-tag.<tag>, and a revision 0.0.0-rev.<revision>. Where Git
-    allows what a version does not, a hash stands in its place.
+    A tag that is a semantic version is that version, be it v1.2 or 1.2.0; versions that differ behind a + only are
+    equal, so the + is read as a -. Every other tag is 0.0.0-tag.<tag>, and a revision 0.0.0-rev.<revision>; if that is
+    not a version, it has a hash in place of the name.
     """
     if not given.tag:
         return _pre_release("rev", given.revision or "")
@@ -81,19 +94,3 @@ def _pre_release(kind: str, text: str) -> str:
     except VersionError:
         pass
     return f"0.0.0-{kind}.sha256-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _moved(path: Path, named: str) -> tuple[Pair, ...]:
-    git: Path = ("spec", "source", "kustomize", "git")
-    theirs: Path = (*path, "source", "git")
-    version: Path = (*theirs, "version", named)
-    return (
-        (("spec", "version"), version),
-        ((*git, "ref", "tag"), version),
-        ((*git, "ref", "commit"), version),
-        ((*git, "ref"), (*theirs, "version")),
-        ((*git, "path"), (*path, "package", "kustomize", "path")),
-        (git, theirs),
-        (("spec", "source"), (*path, "source")),
-        (("spec",), path),
-    )

@@ -1,1 +1,1 @@
-"""Flux: the objects that it gets for a plugin, built from the model."""
+"""Flux: the objects for a plugin, written from the model. Flux's objects are not read: they are always output."""

@@ -1,13 +1,13 @@
-"""Fleeet's Assemblage: what goes to a cluster while names are still to be resolved there.
+"""Fleeet's Assemblage: what is sent to a cluster while variables are still to be resolved on it.
 
-What the control plane resolved goes along as literals. Fleeet expands those again, so they are escaped: data that looks
-like a mention stays data (R3-25).
+What the control plane resolved is sent as literals. Fleeet expands those again, so they are escaped: data that looks
+like a variable reference stays data (R3-25).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,66 +15,61 @@ from fleetform.dialects.flux.parts import FluxError, git_address, manifest
 from fleetform.dialects.flux.values import variable_text
 from fleetform.model.kinds.definition import GitSource
 from fleetform.model.kinds.preset import Binding
+from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.variables import escape
 
 FLEEET_API = "fleet.squaremo.dev/v1alpha1"
 
 
 class AssemblageSync(NamedTuple):
-    """One piece of configuration on its way.
+    """One sync of an Assemblage.
 
-    bound is what the control plane resolved, given names that are mentioned among them; downstream and substitute are
-    as they were written.
+    bound has the variables that the control plane resolved, with the built-in ones that are referred to; downstream and
+    substitute are as they were written.
     """
 
     name: str
     git: GitSource
-    bound: Mapping[str, Any]
+    bound: Mapping[str, YamlValue]
     downstream: tuple[Binding, ...]
-    substitute: Mapping[str, Any]
+    substitute: Mapping[str, YamlValue]
 
 
 def assemblage(
     name: str,
-    syncs: Iterable[dict[str, Any]],
+    syncs: Iterable[YamlMap],
     *,
     namespace: str | None = None,
     labels: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The Assemblage of a cluster; syncs go by their names, so that none of them moves when another goes."""
+) -> YamlMap:
+    """The Assemblage of a cluster; syncs are ordered by name, so that none moves when another is removed."""
     spec = {"syncs": sorted(syncs, key=lambda each: str(each["name"]))}
     return manifest(FLEEET_API, "Assemblage", name, namespace, labels or {}, spec)
 
 
-def sync_tree(sync: AssemblageSync) -> dict[str, Any]:
-    """A sync as an Assemblage has it."""
-    literals = [{"name": name, "value": _literal(value, name)} for name, value in sorted(sync.bound.items())]
-    bindings = [*literals, *(_as_written(each) for each in sync.downstream)]
-    kustomize: dict[str, Any] = {"path": sync.git.path or "."}
+def sync_tree(sync: AssemblageSync) -> YamlMap:
+    """A sync as it is written in an Assemblage."""
+    bindings: list[YamlMap] = [
+        {"name": name, "value": escape(variable_text(value, name), syntax="kubernetes")}
+        for name, value in sorted(sync.bound.items())
+    ]
+    for binding in sync.downstream:
+        as_written = msgspec.to_builtins(binding)
+        if "value" in as_written:
+            as_written["value"] = variable_text(as_written["value"], binding.name)
+        bindings.append(as_written)
+    kustomize: YamlMap = {"path": sync.git.path or "."}
     if sync.substitute:
         kustomize["substitute"] = {name: variable_text(each, name) for name, each in sorted(sync.substitute.items())}
-    written: dict[str, Any] = {"name": sync.name}
+    written: YamlMap = {"name": sync.name}
     if bindings:
         written["bindings"] = bindings
-    git = {"url": git_address(sync.git), "version": _version(sync)}
-    return {**written, "source": {"git": git}, "package": {"kustomize": kustomize}}
-
-
-def _literal(value: Any, name: str) -> str:
-    return escape(variable_text(value, name), syntax="kubernetes")
-
-
-def _as_written(binding: Binding) -> dict[str, Any]:
-    written: dict[str, Any] = msgspec.to_builtins(binding)
-    if "value" in written:
-        written["value"] = variable_text(written["value"], binding.name)
-    return written
-
-
-def _version(sync: AssemblageSync) -> dict[str, str]:
     ref = sync.git.ref
     if ref is not None and ref.tag:
-        return {"tag": ref.tag}
-    if ref is not None and ref.commit:
-        return {"revision": ref.commit}
-    raise FluxError(f"the sync {sync.name} has neither tag nor revision", "write source.git.version")
+        version = {"tag": ref.tag}
+    elif ref is not None and ref.commit:
+        version = {"revision": ref.commit}
+    else:
+        raise FluxError(f"the sync {sync.name} has neither tag nor revision", "write source.git.version")
+    git = {"url": git_address(sync.git), "version": version}
+    return {**written, "source": {"git": git}, "package": {"kustomize": kustomize}}

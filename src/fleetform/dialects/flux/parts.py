@@ -1,20 +1,20 @@
-"""What Flux's objects have in common: their head, addresses, and why something cannot be one of them."""
+"""What Flux's objects have in common: metadata, addresses, and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from fleetform.engine.check.catalogs import holds_login
 from fleetform.model.kinds.definition import GitSource
 from fleetform.syntax.envsubst import OPT_OUT
 from fleetform.syntax.names import label_value
+from fleetform.syntax.trees import YamlMap
 
 _GIT_SCHEMES = ("https://", "http://", "ssh://")
 
 
 class FluxError(ValueError):
-    """Why Flux cannot be told to do something, and what to do instead."""
+    """Why something cannot be expressed as Flux's objects, and what to do instead."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -22,17 +22,17 @@ class FluxError(ValueError):
 
 
 class PlainSecretError(FluxError):
-    """A secret could only be written down in plain (S40). The message names its place, never the secret."""
+    """A secret would have to be written in plain text (S40). The message names its place, never the secret."""
 
 
 def manifest(
-    api_version: str, kind: str, name: str, namespace: str | None, labels: Mapping[str, str], spec: dict[str, Any]
-) -> dict[str, Any]:
-    """An object that Fleetform looks after.
+    api_version: str, kind: str, name: str, namespace: str | None, labels: Mapping[str, str], spec: YamlMap
+) -> YamlMap:
+    """An object that Fleetform manages.
 
-    Where a Kustomization applies it, its `${…}` is data: what was substituted once must not be again.
+    A Kustomization that applies it must leave its `${…}` alone: what was substituted once must not be again.
     """
-    metadata: dict[str, Any] = {"name": name}
+    metadata: YamlMap = {"name": name}
     if namespace is not None:
         metadata["namespace"] = namespace
     ours = {key: label_value(each) for key, each in labels.items()}
@@ -42,7 +42,7 @@ def manifest(
 
 
 def git_address(git: GitSource) -> str:
-    """The address of a repository, unless Flux does not take it."""
+    """The address of a repository; FluxError if Flux does not accept it."""
     refuse_login(git.url)
     if git.url.startswith(_GIT_SCHEMES):
         return git.url

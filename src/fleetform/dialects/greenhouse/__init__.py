@@ -1,1 +1,1 @@
-"""Greenhouse: its manifests, read into the model."""
+"""Greenhouse: its manifests, read into the model: `read` picks a kind, `translate` has a function for each."""

@@ -1,15 +1,15 @@
-"""Greenhouse's expressions as CEL: a YAML text with ${…} placeholders becomes one expression over native names.
+"""Greenhouse's expressions as CEL: a YAML text with ${…} placeholders becomes one expression over native variables.
 
-Placeholders are found by counting braces, so that a map inside one does not end it; and a placeholder that is a whole
-unquoted scalar keeps its type, which is what its author sees in the text.
+Placeholders are found by counting braces, so that a map inside one does not end it. A placeholder that is a whole
+unquoted scalar keeps its type, as its author sees in the text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
+from fleetform.syntax.trees import YamlValue
 from fleetform.syntax.yaml_in import YamlError, read_one
 
 _NAME = re.compile(
@@ -31,13 +31,13 @@ class UnreadableExpressionError(ValueError):
 def as_cel(text: str) -> str:
     """The native expression with the same meaning."""
     if _MARK_CHARACTERS.search(text):
-        raise UnreadableExpressionError("it holds a character of the private use area")
+        raise UnreadableExpressionError("it contains a character of the private use area")
     marked, expressions, quoted = _mark_placeholders(text)
     try:
         tree = read_one(marked)
     except YamlError as error:
         raise UnreadableExpressionError(f"it is not YAML: {error.message}") from error
-    return _literal(tree, [_native_names(each) for each in expressions], quoted)
+    return _literal(tree, [_NAME.sub(_native_name, each) for each in expressions], quoted)
 
 
 def _mark_placeholders(text: str) -> tuple[str, list[str], set[int]]:
@@ -71,12 +71,8 @@ def _closing_brace(text: str, position: int) -> int:
     raise UnreadableExpressionError("a ${ is not closed")
 
 
-def _native_names(expression: str) -> str:
-    """The expression with native names; what stands in text literals is left alone."""
-    return _NAME.sub(_native_name, expression)
-
-
 def _native_name(match: re.Match[str]) -> str:
+    """The native variable for one of Greenhouse's; text literals are left alone."""
     label = match.group("label") or match.group("key")
     if label:
         return f"cluster.labels['metadata.greenhouse.sap/{label}']"
@@ -87,20 +83,20 @@ def _native_name(match: re.Match[str]) -> str:
     return _NAMES[match.group("name")]
 
 
-def _literal(tree: Any, expressions: list[str], quoted: set[int]) -> str:
+def _literal(tree: YamlValue, expressions: list[str], quoted: set[int]) -> str:
     if isinstance(tree, dict):
         pairs = (f"{_literal(key, expressions, quoted)}: {_literal(tree[key], expressions, quoted)}" for key in tree)
         return "{" + ", ".join(pairs) + "}"
     if isinstance(tree, list):
         return "[" + ", ".join(_literal(item, expressions, quoted) for item in tree) + "]"
     if isinstance(tree, str):
-        return _text(tree, expressions, quoted)
+        return _text_literal(tree, expressions, quoted)
     if isinstance(tree, int) and not isinstance(tree, bool) and tree >= 2**63:
         return f"{tree}u"
     return json.dumps(tree)
 
 
-def _text(text: str, expressions: list[str], quoted: set[int]) -> str:
+def _text_literal(text: str, expressions: list[str], quoted: set[int]) -> str:
     whole = _MARKS.fullmatch(text)
     if whole and int(whole.group(1)) not in quoted:
         return f"({expressions[int(whole.group(1))]})"

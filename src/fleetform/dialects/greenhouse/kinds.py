@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from fleetform.model.kinds.base import LabelSelector, Name, Record, ReleaseName, SecretKey, Text
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 
 class HelmChart(Record, frozen=True):
@@ -18,7 +19,7 @@ class HelmChart(Record, frozen=True):
 class GreenhouseOption(Record, frozen=True):
     name: Text
     type: Literal["string", "bool", "int", "list", "map", "secret"]
-    default: Any = msgspec.UNSET
+    default: YamlValue = msgspec.UNSET
     description: str | None = None
     display_name: str | None = None
     required: bool = False
@@ -30,7 +31,7 @@ class GreenhouseDefinitionSpec(Record, frozen=True):
     display_name: str | None = None
     description: str | None = None
     helm_chart: HelmChart | None = None
-    ui_application: dict[str, Any] | None = None
+    ui_application: YamlMap | None = None
     options: list[GreenhouseOption] | None = None
     weight: int | None = None
     icon: str | None = None
@@ -40,12 +41,12 @@ class GreenhouseDefinitionSpec(Record, frozen=True):
 
 class GreenhouseValueFrom(Record, frozen=True):
     secret: SecretKey | None = None
-    ref: dict[str, Any] | None = None
+    ref: YamlMap | None = None
 
 
 class GreenhouseValue(Record, frozen=True):
     name: Text
-    value: Any = msgspec.UNSET
+    value: YamlValue = msgspec.UNSET
     value_from: GreenhouseValueFrom | None = None
     expression: str | None = None
 
@@ -61,11 +62,11 @@ class GreenhousePluginTemplate(Record, frozen=True):
     plugin_definition: GreenhouseDefinitionRef | str | None = None
     plugin_definition_version: str | None = None
     display_name: str | None = None
-    option_values: list[GreenhouseValue] | dict[str, Any] | None = None
+    option_values: list[GreenhouseValue] | YamlMap | None = None
     release_name: ReleaseName | None = None
     release_namespace: Name | None = None
     deletion_policy: Literal["Delete", "Retain"] | None = None
-    ignore_differences: list[dict[str, Any]] | None = None
+    ignore_differences: list[YamlMap] | None = None
 
 
 class PluginRef(Record, frozen=True):
@@ -98,13 +99,13 @@ class GreenhousePresetSpec(Record, frozen=True):
 
 class GreenhouseClusterSpec(Record, frozen=True):
     access_mode: str | None = None
-    kube_config: dict[str, Any] | None = None
+    kube_config: YamlMap | None = None
 
 
 class GreenhouseOrganizationSpec(Record, frozen=True):
     display_name: str | None = None
     description: str | None = None
-    authentication: dict[str, Any] | None = None
+    authentication: YamlMap | None = None
     mapped_org_admin_id_p_group: str | None = msgspec.field(name="mappedOrgAdminIdPGroup", default=None)
     config_map_ref: str | None = None
 
@@ -119,7 +120,7 @@ class GreenhouseCatalogOverride(Record, frozen=True):
     name: Name
     alias: Name | None = None
     repository: str | None = None
-    options_override: list[dict[str, Any]] | None = None
+    options_override: list[YamlMap] | None = None
 
 
 class GreenhouseCatalogSource(Record, frozen=True):

@@ -1,38 +1,44 @@
-"""Fleetform's own manifests, with the spellings that the seeds allow."""
+"""Fleetform's own manifests, in all spellings that are allowed."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
-from fleetform.dialects.reading import Reading, misfit_diagnostics, read_metadata
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import Misfit, did_you_mean, nearest, read_record
+from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 GROUP = API_VERSION.partition("/")[0]
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
 _SECTIONS = ("controlPlaneBindings", "bindings")
-# The fields that hold references, which people spell in several ways (R3-19).
+# The fields with references, which people spell in several ways (R3-19).
 _REFERRING = {"PluginPreset": _SECTIONS, "Plugin": _SECTIONS, "PluginDefinition": ("outputs",)}
 
 
-def is_native(tree: dict[str, Any]) -> bool:
+def is_native(tree: YamlMap) -> bool:
     version = tree.get("apiVersion")
     if isinstance(version, str) and version.partition("/")[0] == GROUP:
         return True
-    # The seed writes overrides without an apiVersion, and as Greenhouse's (S11).
+    # Overrides are also written without an apiVersion, and with Greenhouse's (S11).
     return tree.get("kind") == "PluginOverride" and version in (None, "greenhouse.sap/v1alpha1")
 
 
-def read_native(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
+def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     kind = KINDS.get(str(tree.get("kind")))
     if kind is None:
         return Reading(None, (_unknown_kind(tree, origin),))
-    name = _written_name(tree)
-    ref = Ref(kind.name, _organization(tree, kind, organization), name or "")
+    metadata_tree = as_map(tree.get("metadata"))
+    name = metadata_tree.get("name")
+    if name is None and kind.name == "PluginOverride":
+        name = tree.get("name")
+    name = name if isinstance(name, str) else None
+    namespace = metadata_tree.get("namespace")
+    if not isinstance(namespace, str):
+        namespace = name or organization if kind.name == "Organization" else organization
+    ref = Ref(kind.name, namespace, name or "")
     diagnostics = [*_check_envelope(tree, origin, ref, name)]
     metadata, faults = read_metadata(tree, origin, ref)
     diagnostics += faults
@@ -42,7 +48,7 @@ def read_native(tree: dict[str, Any], origin: Origin, organization: str) -> Read
     return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
 
 
-def _unknown_kind(tree: dict[str, Any], origin: Origin) -> Diagnostic:
+def _unknown_kind(tree: YamlMap, origin: Origin) -> Diagnostic:
     kind = tree.get("kind")
     at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
     if kind is None:
@@ -51,25 +57,7 @@ def _unknown_kind(tree: dict[str, Any], origin: Origin) -> Diagnostic:
     return Diagnostic("unknown-kind", f"there is no kind {kind} in {API_VERSION}", hint, at=at)
 
 
-def _written_name(tree: dict[str, Any]) -> str | None:
-    metadata = tree.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if name is None and tree.get("kind") == "PluginOverride":
-        name = tree.get("name")
-    return name if isinstance(name, str) else None
-
-
-def _organization(tree: dict[str, Any], kind: Kind, default: str) -> str:
-    metadata = tree.get("metadata")
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    if isinstance(namespace, str):
-        return namespace
-    if kind.name == "Organization":
-        return _written_name(tree) or default
-    return default
-
-
-def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:
+def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:
     found = []
 
     def report(code: str, message: str, hint: str, *path: str, warn: bool = False) -> None:
@@ -98,15 +86,18 @@ def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, name: str | 
         report("bad-name", f"the {ref.kind} has no name", "write metadata: {name: …}", *parent)
     if ref.kind == "Organization" and name and ref.organization not in (name, PLATFORM_NAMESPACE):
         report(
-            "bad-name", f"the Organization {name} stands in {ref.organization}", "name it as its namespace", "metadata"
+            "bad-name",
+            f"the Organization {name} is in the namespace {ref.organization}",
+            "name it as its namespace",
+            "metadata",
         )
     return found
 
 
 def _read_spec(
-    tree: dict[str, Any], kind: Kind, origin: Origin, ref: Ref, diagnostics: list[Diagnostic]
+    tree: YamlMap, kind: Kind, origin: Origin, ref: Ref, diagnostics: list[Diagnostic]
 ) -> tuple[Record | None, tuple[Pair, ...]]:
-    """The spec, and which of its parts stand elsewhere than their names say."""
+    """The spec, and the paths of parts whose names were respelt."""
     written = tree.get("spec")
     if written is None:
         if kind.spec_required:
@@ -116,7 +107,10 @@ def _read_spec(
             )
             return None, ()
         written = {}
-    spelling = _respelt(written, kind)
+    spelling = Spelling(written)
+    for field in _REFERRING.get(kind.name, ()):
+        if isinstance(written, dict) and field in written:
+            spelling.bindings((field,))
     moved = spelling.pairs("spec")
     read = read_record(spelling.tree, kind.spec, "spec")
     misfits = [*spelling.misfits, *(_with_better_hints(read, written, kind) if isinstance(read, list) else ())]
@@ -127,17 +121,8 @@ def _read_spec(
     return read, moved
 
 
-def _respelt(spec: Any, kind: Kind) -> Spelling:
-    """The spec with its references in one spelling; most have none."""
-    spelling = Spelling(spec)
-    for field in _REFERRING.get(kind.name, ()):
-        if isinstance(spec, dict) and field in spec:
-            spelling.bindings((field,))
-    return spelling
-
-
-def _with_better_hints(misfits: list[Misfit], spec: Any, kind: Kind) -> list[Misfit]:
-    """Sections of bindings that the design wrote otherwise at first: the nearest word would be the wrong one (S38)."""
+def _with_better_hints(misfits: list[Misfit], spec: YamlValue, kind: Kind) -> list[Misfit]:
+    """Sections of bindings that early drafts spelt otherwise: the nearest known name would be the wrong hint (S38)."""
     if _REFERRING.get(kind.name) is not _SECTIONS:
         return misfits
     better = list(misplaced_bindings(spec, (), _SECTIONS, "write controlPlaneBindings", "write bindings"))
@@ -146,6 +131,6 @@ def _with_better_hints(misfits: list[Misfit], spec: Any, kind: Kind) -> list[Mis
 
 
 def looks_misspelt(version: str) -> str | None:
-    """The native apiVersion, where another was probably a slip of the finger."""
+    """The native apiVersion, if another was probably a typo."""
     group = version.partition("/")[0]
     return API_VERSION if group != GROUP and nearest(group, [GROUP]) else None

@@ -1,17 +1,17 @@
-"""Spellings that mean the same: bindings as different people write them, in one form, and where each part stood."""
+"""Spellings that mean the same: bindings as different people write them, in one form, with the paths they had."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from fleetform.model.objects import Path
 from fleetform.model.shape import Misfit
+from fleetform.syntax.trees import YamlValue
 
-# A path of a tree in our spelling, and where that stands in the tree as it was written.
+# A path in the tree in native spelling, and the path in the tree as it was written.
 Pair = tuple[Path, Path]
 
-# Another name of a field, and its own.
+# Alternative names of fields, and the native names.
 REFERENCES = {"objectFieldReference": "objectFieldRef", "clusterFieldReference": "clusterFieldRef"}
 FIELDS = {"objectFieldRef": ("path", "fieldPath"), "clusterFieldRef": ("fieldPath", "path")}
 
@@ -22,7 +22,7 @@ def closest_first(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def written_at(path: Path, pairs: Iterable[Pair]) -> Path:
-    """Where a path stands in the tree as it was written."""
+    """The path in the tree as it was written."""
     for ours, theirs in pairs:
         if path[: len(ours)] == ours:
             return theirs + path[len(ours) :]
@@ -30,19 +30,19 @@ def written_at(path: Path, pairs: Iterable[Pair]) -> Path:
 
 
 class Spelling:
-    """A tree on its way to one spelling. What was read stays as it is; tree is the copy, where anything differs."""
+    """A tree that is brought to one spelling. The tree that was read is not changed: tree becomes a copy."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: YamlValue) -> None:
         self.tree = tree
         self._pairs: list[Pair] = []
         self.misfits: list[Misfit] = []
 
     def pairs(self, *below: str) -> tuple[Pair, ...]:
-        """What stands elsewhere, for a tree that stands below a field."""
+        """The paths that changed, for a tree that is below a field."""
         return tuple(((*below, *ours), (*below, *theirs)) for ours, theirs in closest_first(self._pairs))
 
-    def part(self, path: Path) -> Any:
-        """What stands at a path of the tree as it is now; None where nothing does."""
+    def part(self, path: Path) -> YamlValue:
+        """The part at a path of the tree as it is now; None if there is none."""
         part = self.tree
         for step in path:
             if isinstance(part, dict):
@@ -54,7 +54,7 @@ class Spelling:
         return part
 
     def rename(self, path: Path, before: str, after: str) -> None:
-        """A field of the map at a path gets the name that it has here; both names at once are an error."""
+        """Give a field of the map at a path its native name; both names at once are an error."""
         part = self.part(path)
         if not isinstance(part, dict) or before not in part:
             return
@@ -66,7 +66,7 @@ class Spelling:
         self._put(path, {after if key == before else key: value for key, value in part.items()})
 
     def refuse(self, misfit: Misfit) -> None:
-        """Say what is wrong with a field, and leave it out."""
+        """Add a misfit for a field, and leave the field out."""
         self.misfits.append(misfit)
         self.drop(misfit.path)
 
@@ -75,7 +75,7 @@ class Spelling:
         self._put(above, {key: value for key, value in self.part(above).items() if key != path[-1]})
 
     def bindings(self, path: Path) -> None:
-        """The list of bindings, or of outputs, at a path; one that is none is left for others to complain about."""
+        """Respell the list of bindings, or of outputs, at a path; anything but a list is left for the shape check."""
         listed = self.part(path)
         for index, binding in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(binding, dict):
@@ -84,12 +84,12 @@ class Spelling:
                 for reference, (before, after) in FIELDS.items():
                     self.rename((*path, index, reference), before, after)
 
-    def _put(self, path: Path, part: Any) -> None:
+    def _put(self, path: Path, part: YamlValue) -> None:
         self.tree = _with(self.tree, path, part)
 
 
-def _with(tree: Any, path: Path, part: Any) -> Any:
-    """A copy of the tree that has another part at a path; all else is shared."""
+def _with(tree: YamlValue, path: Path, part: YamlValue) -> YamlValue:
+    """A copy of the tree with another part at a path; the rest is shared."""
     if not path:
         return part
     step, rest = path[0], path[1:]
@@ -99,9 +99,9 @@ def _with(tree: Any, path: Path, part: Any) -> Any:
 
 
 def misplaced_bindings(
-    part: Any, path: Path, allowed: tuple[str, ...], upstream: str, downstream: str
+    part: YamlValue, path: Path, allowed: tuple[str, ...], upstream: str, downstream: str
 ) -> Iterator[Misfit]:
-    """Sections of bindings that a part of a manifest does not have: upstream and downstream say what to do (S38)."""
+    """Sections of bindings that a part of a manifest must not have; upstream and downstream are hints (S38)."""
     if not isinstance(part, dict):
         return
     hints = {
@@ -115,12 +115,8 @@ def misplaced_bindings(
         if isinstance(bindings, dict) and field in bindings:
             yield Misfit("unknown-field", (*path, "bindings", field), f"bindings has no field {field}", hint)
             hints.pop("bindings", None)
+    name = path[-1] if path else "spec"
+    name = f"an item of {path[-2]}" if isinstance(name, int) else name
     for field, hint in hints.items():
         if field in part and field not in allowed:
-            yield Misfit("unknown-field", (*path, field), f"{_named(path)} has no field {field}", hint)
-
-
-def _named(path: Path) -> str:
-    if path and isinstance(path[-1], int):
-        return f"an item of {path[-2]}"
-    return str(path[-1]) if path else "spec"
+            yield Misfit("unknown-field", (*path, field), f"{name} has no field {field}", hint)

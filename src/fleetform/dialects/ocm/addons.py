@@ -1,9 +1,9 @@
-"""Add-ons of Open Cluster Management: a definition with the preset that installs it; and what one cluster says."""
+"""Add-ons of Open Cluster Management: a definition with the preset that installs it; and those of one cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
@@ -31,23 +31,23 @@ from fleetform.model.kinds.preset import (
 )
 from fleetform.model.objects import Object, Path
 
-# Add-ons have no versions there.
+# Add-ons of Open Cluster Management have no versions.
 _VERSION = "0.0.0"
 _AGENT_NAMESPACE = "open-cluster-management-agent-addon"
-# What a type without a default is called when the hub turns v1alpha1 into v1beta1.
+# The name that a type without a default gets when the hub converts v1alpha1 to v1beta1.
 _NO_DEFAULT = "__reserved_no_default__"
 _PLACEMENTS = ("spec", "installStrategy", "placements")
 
 
 class _ConfigType(NamedTuple):
-    """A type of configs and where it and its default stand."""
+    """A type of configs, and the paths of it and of its default in the manifest."""
 
     supported: SupportedConfig
     at: Path
     default_at: Path
 
 
-def read_add_on(manifest: Manifest) -> list[Object[Any]]:
+def read_add_on(manifest: Manifest) -> list[Object[object]]:
     shape = ClusterManagementAddOnSpecV1Alpha1 if manifest.version == "v1alpha1" else ClusterManagementAddOnSpecV1Beta1
     spec = manifest.spec(shape)
     if spec is None:
@@ -55,20 +55,27 @@ def read_add_on(manifest: Manifest) -> list[Object[Any]]:
     return [_definition(spec, manifest), _preset(spec.install_strategy or InstallStrategy(), manifest)]
 
 
-def _definition(spec: ClusterManagementAddOnSpec, manifest: Manifest) -> Object[Any]:
+def _definition(spec: ClusterManagementAddOnSpec, manifest: Manifest) -> Object[object]:
     if isinstance(spec, ClusterManagementAddOnSpecV1Alpha1) and spec.add_on_configuration is not None:
         manifest.note("addOnConfiguration is not read here", "use supportedConfigs", "spec", "addOnConfiguration")
     meta = spec.add_on_meta or AddOnMeta()
-    types = list(_once(_config_types(spec), manifest))
+    # A second entry of a group and resource is rejected (R1-3).
+    types: dict[tuple[str, str], _ConfigType] = {}
+    for each in _config_types(spec):
+        group, resource = each.supported.group, each.supported.resource
+        first = types.setdefault((group, resource), each)
+        if first is not each:
+            message = f"{resource}{group and f'.{group}'} is named twice; a type has at most one default"
+            manifest.error("duplicate-object", message, "keep one", *each.at, related=first.at)
     moved: list[Pair] = [
         (("spec", "version"), ("spec",)),
         (("spec", "displayName"), ("spec", "addOnMeta", "displayName")),
         (("spec", "description"), ("spec", "addOnMeta", "description")),
     ]
-    for index, each in enumerate(types):
+    for index, each in enumerate(types.values()):
         native: Path = ("spec", "configs", index)
         moved += [(native, each.at), ((*native, "default"), each.default_at)]
-    configs = [each.supported for each in types] or None
+    configs = [each.supported for each in types.values()] or None
     native_spec = PluginDefinitionSpec(_VERSION, meta.display_name, meta.description, configs=configs)
     return manifest.object(native_spec, *moved)
 
@@ -87,20 +94,7 @@ def _config_types(spec: ClusterManagementAddOnSpec) -> Iterator[_ConfigType]:
             yield _ConfigType(SupportedConfig(config.group, config.resource, named), at, at)
 
 
-def _once(types: Iterator[_ConfigType], manifest: Manifest) -> Iterator[_ConfigType]:
-    """Each type once: a second entry of a group and resource is rejected (R1-3)."""
-    seen: dict[tuple[str, str], Path] = {}
-    for each in types:
-        group, resource = key = (each.supported.group, each.supported.resource)
-        if key in seen:
-            message = f"{resource}{group and f'.{group}'} is named twice; a type has at most one default"
-            manifest.error("duplicate-object", message, "keep one", *each.at, related=seen[key])
-        else:
-            seen[key] = each.at
-            yield each
-
-
-def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[Any]:
+def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[object]:
     placements = strategy.placements or []
     if strategy.type == "Manual" and placements:
         manifest.note("placements install nothing", "write type: Placements", *_PLACEMENTS)
@@ -115,17 +109,13 @@ def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[Any]:
         native: Path = ("spec", "groups", index)
         theirs: Path = (*_PLACEMENTS, index)
         moved += [((*native, "placement"), theirs), ((*native, "rollout"), (*theirs, "rolloutStrategy"))]
-        if not _is_all_at_once(placement):
+        rollout = placement.rollout_strategy
+        if rollout is not None and (rollout.type != "All" or rollout.all not in (None, RolloutAll())):
             message = "rollout strategies have no effect in this release"
             manifest.note(message, "", *theirs, "rolloutStrategy", code="not-yet")
     template = PluginTemplate(DefinitionRef(manifest.name), release_namespace=_AGENT_NAMESPACE)
     spec = PluginPresetSpec(plugin=template, groups=_groups(placements, manifest) or None)
     return manifest.object(spec, *moved, kind="PluginPreset")
-
-
-def _is_all_at_once(placement: PlacementStrategy) -> bool:
-    strategy = placement.rollout_strategy
-    return strategy is None or (strategy.type == "All" and strategy.all in (None, RolloutAll()))
 
 
 def _groups(placements: Sequence[PlacementStrategy], manifest: Manifest) -> list[PresetGroup]:
@@ -148,7 +138,7 @@ def _config_refs(configs: Sequence[AddOnConfig] | None) -> list[ConfigRef] | Non
     return [ConfigRef(each.group, each.resource, each.name, each.namespace or None) for each in configs or []] or None
 
 
-def read_add_on_of_cluster(manifest: Manifest) -> list[Object[Any]]:
+def read_add_on_of_cluster(manifest: Manifest) -> list[Object[object]]:
     shape = ManagedClusterAddOnSpecV1Alpha1 if manifest.version == "v1alpha1" else ManagedClusterAddOnSpec
     spec = manifest.spec(shape)
     if spec is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
 from fleetform.dialects.ocm.kinds import (
@@ -16,7 +14,6 @@ from fleetform.dialects.ocm.kinds import (
     OcmPlacementSpec,
     PrioritizerPolicy,
     SetSelector,
-    Spread,
 )
 from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -46,7 +43,7 @@ _FACTS_MOVED: tuple[Pair, ...] = (
 )
 
 
-def read_cluster(manifest: Manifest) -> list[Object[Any]]:
+def read_cluster(manifest: Manifest) -> list[Object[object]]:
     spec, status = manifest.spec(ManagedClusterSpec), manifest.status(ManagedClusterStatus)
     if spec is None or status is None:
         return []
@@ -60,51 +57,42 @@ def read_cluster(manifest: Manifest) -> list[Object[Any]]:
     if spec.managed_cluster_client_configs:
         manifest.note(
             "managedClusterClientConfigs has no counterpart here",
-            "say how the cluster is reached in spec.access",
+            "configure the access to the cluster in spec.access",
             "spec",
             "managedClusterClientConfigs",
         )
-    return [manifest.object(ClusterSpec(facts=_facts(status) or None, taints=spec.taints), *_FACTS_MOVED)]
-
-
-def _facts(status: ManagedClusterStatus) -> dict[str, Any]:
-    """What the cluster says of itself."""
-    facts = {
+    reported = {
         "claims": {claim.name: claim.value for claim in status.cluster_claims or []},
         "allocatable": status.allocatable,
         "capacity": status.capacity,
         "version": status.version.kubernetes if status.version is not None else None,
     }
-    return {name: fact for name, fact in facts.items() if fact}
+    facts = {name: fact for name, fact in reported.items() if fact}
+    return [manifest.object(ClusterSpec(facts=facts or None, taints=spec.taints), *_FACTS_MOVED)]
 
 
-def read_cluster_set(manifest: Manifest) -> list[Object[Any]]:
+def read_cluster_set(manifest: Manifest) -> list[Object[object]]:
     spec = manifest.spec(ManagedClusterSetSpec)
     if spec is None:
         return []
     if spec.managed_namespaces:
         manifest.note("managedNamespaces has no counterpart here", "", "spec", "managedNamespaces")
-    selector = _set_selector(spec.cluster_selector or SetSelector(), manifest)
-    moved = (("spec", "labelSelector"), ("spec", "clusterSelector", "labelSelector"))
-    return [manifest.object(ClusterSetSpec(selector), moved)]
-
-
-def _set_selector(selector: SetSelector, manifest: Manifest) -> LabelSelector | None:
-    """The selector of a set; none where the clusters' own label names it."""
-    path = ("spec", "clusterSelector")
+    selector, path = spec.cluster_selector or SetSelector(), ("spec", "clusterSelector")
+    # None: clusters name the set by a label of their own.
+    labels = None
     if selector.selector_type == "LabelSelector":
-        if selector.label_selector is None:
-            manifest.warn("nothing-selected", "the set holds no cluster", "add labelSelector; {} is all", *path)
-            # There no selector selects nothing, and here none means the label.
-            return _NOTHING
-        return selector.label_selector
-    if selector.label_selector is not None:
-        message = "labelSelector has no effect: the clusters' own label says who is in the set"
+        labels = selector.label_selector
+        if labels is None:
+            manifest.warn("nothing-selected", "the set has no cluster", "add labelSelector; {} is all", *path)
+            labels = _NOTHING
+    elif selector.label_selector is not None:
+        message = "labelSelector has no effect: clusters are in the set by their own label"
         manifest.note(message, "write selectorType: LabelSelector", *path, "labelSelector")
-    return None
+    moved = (("spec", "labelSelector"), ("spec", "clusterSelector", "labelSelector"))
+    return [manifest.object(ClusterSetSpec(labels), moved)]
 
 
-def read_cluster_set_binding(manifest: Manifest) -> list[Object[Any]]:
+def read_cluster_set_binding(manifest: Manifest) -> list[Object[object]]:
     spec = manifest.spec(ManagedClusterSetBindingSpec)
     if spec is None:
         return []
@@ -115,23 +103,35 @@ def read_cluster_set_binding(manifest: Manifest) -> list[Object[Any]]:
     return [manifest.object(ClusterSetBindingSpec(manifest.namespace, spec.cluster_set), moved)]
 
 
-def read_placement(manifest: Manifest) -> list[Object[Any]]:
+def read_placement(manifest: Manifest) -> list[Object[object]]:
     spec = manifest.spec(OcmPlacementSpec)
-    policy = (spec.prioritizer_policy if spec is not None else None) or PrioritizerPolicy()
-    if spec is None or _lacks_score(policy, manifest):
+    if spec is None:
+        return []
+    policy = spec.prioritizer_policy or PrioritizerPolicy()
+    prioritizers, moved = _prioritizers(policy, manifest)
+    if len(prioritizers) < len(policy.configurations or []):
         return []
     if spec.sort_by == "Score":
         manifest.note("sortBy has no effect here", "", "spec", "sortBy")
     if spec.score_rate_limit not in (None, _DEFAULT_RATE_LIMIT):
         manifest.note("scoreRateLimit has no effect here", "", "spec", "scoreRateLimit")
     strategy = spec.decision_strategy.group_strategy if spec.decision_strategy is not None else None
+    constraints = [
+        SpreadConstraint(
+            each.topology_key,
+            each.topology_key_type,
+            each.max_skew,
+            "DoNotSelect" if each.when_unsatisfiable == "DoNotSchedule" else "ScheduleAnyway",
+        )
+        for each in (spec.spread_policy.spread_constraints if spec.spread_policy is not None else None) or []
+    ]
     native = PlacementSpec(
         cluster_sets=spec.cluster_sets,
         number_of_clusters=spec.number_of_clusters,
         predicates=spec.predicates,
         tolerations=spec.tolerations,
-        prioritizers=_prioritizers(policy),
-        spread=_spread(spec.spread_policy),
+        prioritizers=Prioritizers(policy.mode, prioritizers or None) if policy.mode or prioritizers else None,
+        spread=SpreadPolicy(constraints) if constraints else None,
         decision_groups=_decision_groups(strategy, manifest),
     )
     return [
@@ -140,56 +140,26 @@ def read_placement(manifest: Manifest) -> list[Object[Any]]:
             (("spec", "prioritizers"), ("spec", "prioritizerPolicy")),
             (("spec", "spread"), ("spec", "spreadPolicy")),
             (("spec", "decisionGroups"), ("spec", "decisionStrategy", "groupStrategy")),
-            *_named_scores_moved(policy),
+            *moved,
         )
     ]
 
 
-def _lacks_score(policy: PrioritizerPolicy, manifest: Manifest) -> bool:
-    lacking = [
-        index
-        for index, each in enumerate(policy.configurations or [])
-        if each.score_coordinate is None and each.name is None
-    ]
-    for index in lacking:
-        path = ("spec", "prioritizerPolicy", "configurations", index)
-        manifest.error("missing-field", "a prioritizer needs a score", "add scoreCoordinate", *path)
-    return bool(lacking)
-
-
-def _prioritizers(policy: PrioritizerPolicy) -> Prioritizers | None:
-    made = [
-        Prioritizer(each.score_coordinate or ScoreCoordinate(built_in=each.name), each.weight)
-        for each in policy.configurations or []
-    ]
-    return Prioritizers(policy.mode, made or None) if policy.mode or made else None
-
-
-def _named_scores_moved(policy: PrioritizerPolicy) -> list[Pair]:
-    """Where the built-in score of an older manifest stands: in the prioritizer's name."""
+def _prioritizers(policy: PrioritizerPolicy, manifest: Manifest) -> tuple[list[Prioritizer], list[Pair]]:
+    """Those with a score; and the paths of scores that older manifests have in the prioritizer's name."""
+    made: list[Prioritizer] = []
     moved: list[Pair] = []
     for index, each in enumerate(policy.configurations or []):
-        if each.score_coordinate is None:
+        theirs: Path = ("spec", "prioritizerPolicy", "configurations", index)
+        if each.score_coordinate is not None:
+            made.append(Prioritizer(each.score_coordinate, each.weight))
+        elif each.name is not None:
+            made.append(Prioritizer(ScoreCoordinate(built_in=each.name), each.weight))
             native: Path = ("spec", "prioritizers", "configurations", index, "scoreCoordinate")
-            theirs: Path = ("spec", "prioritizerPolicy", "configurations", index, "name")
-            moved += [(native, theirs), ((*native, "builtIn"), theirs)]
-    return moved
-
-
-def _spread(policy: Spread | None) -> SpreadPolicy | None:
-    if policy is None or not policy.spread_constraints:
-        return None
-    return SpreadPolicy(
-        [
-            SpreadConstraint(
-                each.topology_key,
-                each.topology_key_type,
-                each.max_skew,
-                "DoNotSelect" if each.when_unsatisfiable == "DoNotSchedule" else "ScheduleAnyway",
-            )
-            for each in policy.spread_constraints
-        ]
-    )
+            moved += [(native, (*theirs, "name")), ((*native, "builtIn"), (*theirs, "name"))]
+        else:
+            manifest.error("missing-field", "a prioritizer needs a score", "add scoreCoordinate", *theirs)
+    return made, moved
 
 
 def _decision_groups(strategy: GroupStrategy | None, manifest: Manifest) -> DecisionGroups | None:
@@ -207,7 +177,7 @@ def _decision_groups(strategy: GroupStrategy | None, manifest: Manifest) -> Deci
     return DecisionGroups(strategy.clusters_per_decision_group, made or None)
 
 
-def read_score(manifest: Manifest) -> list[Object[Any]]:
+def read_score(manifest: Manifest) -> list[Object[object]]:
     status = manifest.status(AddOnPlacementScoreStatus)
     if status is None:
         return []

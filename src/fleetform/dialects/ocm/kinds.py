@@ -1,17 +1,18 @@
 """The shapes of Open Cluster Management's manifests, in all the versions that are read.
 
-Names of configs are any text, as they are there: a config may be of a kind whose names Kubernetes restricts less.
+Names of configs are any text, as on the hub: a config may be of a kind whose names Kubernetes restricts less.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from fleetform.model.kinds.base import Count, LabelSelector, Natural, Percent, Record, Text, Time
 from fleetform.model.kinds.fleet import Taint
 from fleetform.model.kinds.placement import ClaimSelector, Predicate, ScoreCoordinate, Toleration
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 Weight = Annotated[int, Meta(ge=-10, le=10)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -39,18 +40,18 @@ class ClusterVersion(Record, frozen=True):
     kubernetes: str | None = None
 
 
-class Claim(Record, frozen=True):
+class ManagedClusterClaim(Record, frozen=True):
     name: Text
     value: str
 
 
 class ManagedClusterStatus(Record, frozen=True):
-    conditions: Any = None
-    managed_namespaces: Any = None
+    conditions: YamlValue = None
+    managed_namespaces: YamlValue = None
     capacity: dict[str, str | int | float] | None = None
     allocatable: dict[str, str | int | float] | None = None
     version: ClusterVersion | None = None
-    cluster_claims: list[Claim] | None = None
+    cluster_claims: list[ManagedClusterClaim] | None = None
 
 
 class SetSelector(Record, frozen=True):
@@ -60,7 +61,7 @@ class SetSelector(Record, frozen=True):
 
 class ManagedClusterSetSpec(Record, frozen=True):
     cluster_selector: SetSelector | None = None
-    managed_namespaces: list[dict[str, Any]] | None = None
+    managed_namespaces: list[YamlMap] | None = None
 
 
 class ManagedClusterSetBindingSpec(Record, frozen=True):
@@ -130,7 +131,7 @@ class ScoreItem(Record, frozen=True):
 
 
 class AddOnPlacementScoreStatus(Record, frozen=True):
-    conditions: Any = None
+    conditions: YamlValue = None
     scores: list[ScoreItem] | None = None
     valid_until: Time | None = None
 

@@ -1,16 +1,17 @@
-"""Open Cluster Management's manifests: clusters, sets, placements, scores and add-ons, as they mean there.
+"""Open Cluster Management's manifests: clusters, sets, placements, scores and add-ons, with their meaning on the hub.
 
-Its objects belong to one organization whatever namespace they stand in (S7), so the namespace is a part of the name of
-those that have one.
+Its objects belong to one organization whatever their namespace is (S7), so the namespace is a part of the name of those
+that have one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fleetform.dialects.manifest import Manifest, check_envelope, written
+from fleetform.dialects.envelope import Reading, read_metadata
+from fleetform.dialects.manifest import Manifest, check_envelope, metadata_text
 from fleetform.dialects.ocm.addons import read_add_on, read_add_on_of_cluster
 from fleetform.dialects.ocm.clusters import (
     read_cluster,
@@ -19,12 +20,12 @@ from fleetform.dialects.ocm.clusters import (
     read_placement,
     read_score,
 )
-from fleetform.dialects.reading import Reading, read_metadata
 from fleetform.model.conventions import LENIENT, Conventions
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import read_record
+from fleetform.syntax.trees import YamlMap
 
 CLUSTER_GROUP = "cluster.open-cluster-management.io"
 ADDON_GROUP = "addon.open-cluster-management.io"
@@ -33,8 +34,8 @@ _KEPT = {
     CLUSTER_GROUP: ("PlacementDecision", "ClusterClaim"),
     ADDON_GROUP: ("AddOnDeploymentConfig", "AddOnTemplate"),
 }
-# Others have kinds in these groups, too: only what is all but equal is a slip.
-_SLIP = 0.9
+# Other projects have kinds in these groups, too: only a name that is almost equal counts as a typo.
+_TYPO = 0.9
 _DEFAULT_NAMESPACE = "default"
 CONVENTIONS = Conventions(
     lenient=True,
@@ -48,18 +49,18 @@ CONVENTIONS = Conventions(
 )
 
 
-class _Kind(NamedTuple):
-    """A kind that is read: what becomes of it, and what it is called here, by its name and namespace."""
+class _OcmKind(NamedTuple):
+    """A kind that is read: its versions, its native kind and name (by name and namespace), and how it is translated."""
 
     group: str
     versions: tuple[str, ...]
     native: str
     named: Callable[[str, str], str]
-    translate: Callable[[Manifest], list[Object[Any]]]
+    translate: Callable[[Manifest], list[Object[object]]]
     of_cluster: bool = False
 
 
-def read_ocm(tree: dict[str, Any], origin: Origin, organization: str) -> Reading:
+def read_ocm(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     """A document of one of Open Cluster Management's API groups, whatever kind it is."""
     problem = _unreadable(tree, origin)
     if problem is not None:
@@ -67,10 +68,15 @@ def read_ocm(tree: dict[str, Any], origin: Origin, organization: str) -> Reading
     kind = _KINDS.get(tree["kind"])
     if kind is None:
         return Reading(_kept(tree, origin, organization))
-    name, namespace = written(tree, "name"), written(tree, "namespace")
+    name, namespace = metadata_text(tree, "name"), metadata_text(tree, "namespace")
     ref = Ref(kind.native, organization, kind.named(name or "", namespace or _DEFAULT_NAMESPACE))
     metadata, diagnostics = read_metadata(tree, origin, ref)
-    diagnostics += _check_envelope(tree, origin, ref, kind)
+    diagnostics += check_envelope(tree, origin, ref)
+    if kind.of_cluster and not namespace:
+        message = f"the {tree['kind']} has no namespace, which names its cluster"
+        hint = "write the cluster's name as metadata.namespace"
+        at = At(origin, (*origin.base, "metadata"))
+        diagnostics.append(Diagnostic("missing-field", message, hint, object=ref, at=at))
     if metadata is None or not name or (kind.of_cluster and not namespace):
         return Reading(None, tuple(diagnostics))
     manifest = Manifest(tree, origin, ref, metadata, "ocm", CONVENTIONS, namespace or _DEFAULT_NAMESPACE)
@@ -79,21 +85,11 @@ def read_ocm(tree: dict[str, Any], origin: Origin, organization: str) -> Reading
     return Reading(objects[0], found, tuple(objects[1:])) if objects else Reading(None, found)
 
 
-def _check_envelope(tree: dict[str, Any], origin: Origin, ref: Ref, kind: _Kind) -> list[Diagnostic]:
-    found = check_envelope(tree, origin, ref)
-    if kind.of_cluster and not written(tree, "namespace"):
-        message = f"the {tree['kind']} has no namespace, which says whose it is"
-        hint = "write the cluster's name as metadata.namespace"
-        at = At(origin, (*origin.base, "metadata"))
-        found.append(Diagnostic("missing-field", message, hint, object=ref, at=at))
-    return found
+# ---- Kinds that are not read
 
 
-# ---- What is not read
-
-
-def _unreadable(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
-    """Why a document cannot be read at all: a slip of the finger, or a version that is not known."""
+def _unreadable(tree: YamlMap, origin: Origin) -> Diagnostic | None:
+    """Why a document cannot be read at all: a typo, or an unknown version."""
     name = tree.get("kind")
     if not isinstance(name, str) or not name:
         return Diagnostic("missing-field", "the manifest has no kind", "add kind", at=At(origin, origin.base))
@@ -107,26 +103,18 @@ def _unreadable(tree: dict[str, Any], origin: Origin) -> Diagnostic | None:
     if version not in versions:
         hint = f"there {'is' if len(versions) == 1 else 'are'} {', '.join(versions)}"
         return Diagnostic("unsupported-version", f"{name} of {group}/{version} cannot be read", hint, at=at)
-    meant = _meant(name, group)
-    if meant != name:
-        at = At(origin, (*origin.base, "kind"))
-        return Diagnostic("unknown-kind", f"{group} has no kind {name}", f"did you mean {meant}?", at=at)
+    kinds = [*(each for each in _KINDS if _KINDS[each].group == group), *_KEPT[group]]
+    known = {each.lower(): each for each in kinds}
+    close = get_close_matches(name.lower(), known, n=1, cutoff=_TYPO)
+    if name not in kinds and close:
+        hint = f"did you mean {known[close[0]]}?"
+        return Diagnostic("unknown-kind", f"{group} has no kind {name}", hint, at=At(origin, (*origin.base, "kind")))
     return None
 
 
-def _meant(kind: str, group: str) -> str:
-    """The known kind that was meant, or the kind itself."""
-    kinds = [*(each for each in _KINDS if _KINDS[each].group == group), *_KEPT[group]]
-    if kind in kinds:
-        return kind
-    known = {each.lower(): each for each in kinds}
-    close = get_close_matches(kind.lower(), known, n=1, cutoff=_SLIP)
-    return known[close[0]] if close else kind
-
-
-def _kept(tree: dict[str, Any], origin: Origin, organization: str) -> Object[Any]:
+def _kept(tree: YamlMap, origin: Origin, organization: str) -> Object[object]:
     """A kind that is kept as it is, so that configs and earlier decisions can be found."""
-    kind, name, namespace = tree["kind"], written(tree, "name") or "", written(tree, "namespace")
+    kind, name, namespace = tree["kind"], metadata_text(tree, "name") or "", metadata_text(tree, "namespace")
     if kind == "PlacementDecision":
         namespace = namespace or _DEFAULT_NAMESPACE
     ref = Ref(kind, organization, f"{namespace}/{name}" if namespace and name else name)
@@ -136,7 +124,7 @@ def _kept(tree: dict[str, Any], origin: Origin, organization: str) -> Object[Any
     return Object(ref, metadata, None, origin, f"foreign:{tree['apiVersion']}", content=tree, conventions=LENIENT)
 
 
-# ---- What is read
+# ---- Kinds that are read
 
 
 def _by_name(name: str, namespace: str) -> str:
@@ -149,18 +137,18 @@ def _by_namespace_and_name(name: str, namespace: str) -> str:
 
 _SET_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
 _PLACEMENT_VERSIONS = ("v1beta1", "v1alpha1")
-_KINDS: dict[str, _Kind] = {
-    "ManagedCluster": _Kind(CLUSTER_GROUP, ("v1",), "Cluster", _by_name, read_cluster),
-    "ManagedClusterSet": _Kind(CLUSTER_GROUP, _SET_VERSIONS, "ManagedClusterSet", _by_name, read_cluster_set),
-    "ManagedClusterSetBinding": _Kind(
+_KINDS: dict[str, _OcmKind] = {
+    "ManagedCluster": _OcmKind(CLUSTER_GROUP, ("v1",), "Cluster", _by_name, read_cluster),
+    "ManagedClusterSet": _OcmKind(CLUSTER_GROUP, _SET_VERSIONS, "ManagedClusterSet", _by_name, read_cluster_set),
+    "ManagedClusterSetBinding": _OcmKind(
         CLUSTER_GROUP, _SET_VERSIONS, "ManagedClusterSetBinding", _by_namespace_and_name, read_cluster_set_binding
     ),
-    "Placement": _Kind(CLUSTER_GROUP, _PLACEMENT_VERSIONS, "Placement", _by_namespace_and_name, read_placement),
-    "AddOnPlacementScore": _Kind(
+    "Placement": _OcmKind(CLUSTER_GROUP, _PLACEMENT_VERSIONS, "Placement", _by_namespace_and_name, read_placement),
+    "AddOnPlacementScore": _OcmKind(
         CLUSTER_GROUP, ("v1alpha1",), "AddOnPlacementScore", _by_namespace_and_name, read_score, of_cluster=True
     ),
-    "ClusterManagementAddOn": _Kind(ADDON_GROUP, _VERSIONS[ADDON_GROUP], "PluginDefinition", _by_name, read_add_on),
-    "ManagedClusterAddOn": _Kind(
+    "ClusterManagementAddOn": _OcmKind(ADDON_GROUP, _VERSIONS[ADDON_GROUP], "PluginDefinition", _by_name, read_add_on),
+    "ManagedClusterAddOn": _OcmKind(
         ADDON_GROUP, _VERSIONS[ADDON_GROUP], "Plugin", _by_namespace_and_name, read_add_on_of_cluster, of_cluster=True
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.catalogs.globs import matches_any
+from fleetform.syntax.globs import matches_any
 
 
 @pytest.mark.parametrize(

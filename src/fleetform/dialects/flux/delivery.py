@@ -1,22 +1,23 @@
-"""Flux's objects for one plugin on one cluster: a source, and what installs from it.
+"""Flux's objects for one plugin on one cluster: a source, and a HelmRelease or Kustomization that installs from it.
 
-Every plugin has a source of its own, named as the plugin is. One that many share would be fetched once, but who removes
-it when a plugin goes, and folders of two plugins could not be applied together.
+Every plugin has a source of its own, with the plugin's name. A shared one would be fetched once, but nobody would know
+when to remove it, and folders of two plugins could not be applied together.
 
-A Kustomization cannot say how `${…}` is substituted: once there are variables Flux looks at every name, declared or
-not, and whether an unknown one is an error is a setting of its controller (StrictPostBuildSubstitutions, now on).
+A Kustomization has no setting for how `${…}` is substituted: once there are variables, Flux replaces every name,
+declared or not, and whether an unknown one is an error is a setting of its controller (StrictPostBuildSubstitutions).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from posixpath import normpath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fleetform.dialects.flux.parts import FluxError, git_address, manifest, refuse_login
 from fleetform.dialects.flux.values import KeysOf, helm_values, post_build, unknown_keys
-from fleetform.model.kinds.definition import GitSource, HelmSource, KustomizeSource, Source
+from fleetform.model.kinds.definition import GitSource, HelmSource, Source
 from fleetform.syntax.names import LONGEST, cut_name
+from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.versions import VersionError, parse_version
 
 SOURCE_API = "source.toolkit.fluxcd.io/v1"
@@ -30,17 +31,17 @@ _RETRY = "2m"
 
 
 class KubeConfig(NamedTuple):
-    """The Secret that lets Flux into another cluster; without a key Flux looks for value and value.yaml."""
+    """The Secret with the kubeconfig of another cluster; without a key Flux looks for value and value.yaml."""
 
     secret: str
     key: str | None = None
 
 
 class FluxTarget(NamedTuple):
-    """Where a plugin goes. Without kubeconfig Flux runs on the cluster itself, and needs nobody else (R3-5).
+    """Where a plugin is installed. Without kubeconfig Flux runs on the cluster itself (R3-5).
 
-    name is that of all its objects, and those of depends_on are of the same kind as its own: Flux has no dependencies
-    from one kind to another. Secrets that values refer to are looked for in namespace.
+    name is the name of all its objects; those of depends_on are of the same kind, since Flux has no dependencies
+    between kinds. Secrets that values refer to are in namespace.
     """
 
     name: str
@@ -61,19 +62,21 @@ def fleeet_kubeconfig(cluster: str) -> KubeConfig:
 
 def flux_objects(
     source: Source,
-    values: Mapping[str, Any],
-    variables: Mapping[str, Any],
+    values: Mapping[str, YamlValue],
+    variables: Mapping[str, YamlValue],
     target: FluxTarget,
     keys_of: KeysOf = unknown_keys,
-) -> list[dict[str, Any]]:
+) -> list[YamlMap]:
     """The source and what installs from it: a chart with its values, or a kustomization with its variables.
 
-    keys_of tells the keys of Secrets, where somebody knows them: what Flux would take from the wrong one is refused.
+    keys_of gives the keys of Secrets, as far as they are known: variables from the wrong Secret are refused.
     """
     if source.helm is not None:
         return _helm(source.helm, values, target)
     if source.kustomize is not None:
-        return _kustomize(_git_of(source.kustomize), variables, target, keys_of)
+        if source.kustomize.git is None:
+            raise _local("the kustomization", source.kustomize.path or ".")
+        return _kustomize(source.kustomize.git, variables, target, keys_of)
     if source.manifests is not None:
         raise _local("the manifests", source.manifests.path)
     raise FluxError("there is no source that Flux could fetch", "add source: helm or kustomize")
@@ -82,7 +85,7 @@ def flux_objects(
 # ---- Helm
 
 
-def _helm(helm: HelmSource, values: Mapping[str, Any], target: FluxTarget) -> list[dict[str, Any]]:
+def _helm(helm: HelmSource, values: Mapping[str, YamlValue], target: FluxTarget) -> list[YamlMap]:
     address = helm.repository.rstrip("/")
     refuse_login(address)
     if not address.startswith(("https://", "http://", "oci://")):
@@ -96,40 +99,28 @@ def _helm(helm: HelmSource, values: Mapping[str, Any], target: FluxTarget) -> li
         message = f"{helm.version} of the chart {helm.chart} is a range: Flux would take every new version by itself"
         raise FluxError(message, "name one version in source.helm.version") from None
     if address.startswith("oci://"):
-        return _chart_in_registry(f"{address}/{helm.chart}", helm.version, values, target)
-    return _chart_in_repository(helm, helm.version, values, target)
-
-
-def _chart_in_repository(
-    helm: HelmSource, version: str, values: Mapping[str, Any], target: FluxTarget
-) -> list[dict[str, Any]]:
+        # A tag cannot contain a +, so Helm writes _ for it.
+        in_registry = {
+            "url": f"{address}/{helm.chart}",
+            "ref": {"tag": helm.version.replace("+", "_")},
+            "layerSelector": {"mediaType": _CHART_LAYER, "operation": "copy"},
+        }
+        registry = _source("OCIRepository", in_registry, target)
+        return [registry, _helm_release({"chartRef": _ref_to(registry)}, values, target)]
     repository = _source("HelmRepository", {"url": helm.repository}, target)
-    chart = {"chart": helm.chart, "version": version, "sourceRef": _ref_to(repository)}
+    chart = {"chart": helm.chart, "version": helm.version, "sourceRef": _ref_to(repository)}
     return [repository, _helm_release({"chart": {"spec": chart}}, values, target)]
 
 
-def _chart_in_registry(
-    address: str, version: str, values: Mapping[str, Any], target: FluxTarget
-) -> list[dict[str, Any]]:
-    # A tag cannot have a +; Helm writes _ for it.
-    spec = {
-        "url": address,
-        "ref": {"tag": version.replace("+", "_")},
-        "layerSelector": {"mediaType": _CHART_LAYER, "operation": "copy"},
-    }
-    repository = _source("OCIRepository", spec, target)
-    return [repository, _helm_release({"chartRef": _ref_to(repository)}, values, target)]
-
-
-def _helm_release(chart: dict[str, Any], values: Mapping[str, Any], target: FluxTarget) -> dict[str, Any]:
+def _helm_release(chart: YamlMap, values: Mapping[str, YamlValue], target: FluxTarget) -> YamlMap:
     if len(target.release_name) > LONGEST:
         message = f"the release name {target.release_name} has more than {LONGEST} characters, which Helm refuses"
         raise FluxError(message, "write a shorter releaseName")
     inline, references = helm_values(values)
-    spec: dict[str, Any] = {**_installing(target), **chart, "releaseName": target.release_name}
-    install: dict[str, Any] = {"strategy": _retrying()}
+    spec: YamlMap = {**_installing(target), **chart, "releaseName": target.release_name}
+    install: YamlMap = {"strategy": _retrying()}
     if target.release_namespace is not None:
-        # Helm keeps its records there, too: where it does when people install by hand.
+        # Helm keeps its records in the same namespace, as it does when people install by hand.
         spec["targetNamespace"] = spec["storageNamespace"] = _namespace(target.release_namespace)
         install = {"createNamespace": True, **install}
     spec |= {"install": install, "upgrade": {"strategy": _retrying()}}
@@ -141,28 +132,30 @@ def _helm_release(chart: dict[str, Any], values: Mapping[str, Any], target: Flux
 
 
 def _retrying() -> dict[str, str]:
-    """A failed release is tried again as it is. Going back is Fleetform's decision; Flux alone would give up."""
+    """A failed release is retried as it is: to roll back is Fleetform's decision, and Flux by itself would give up."""
     return {"name": "RetryOnFailure", "retryInterval": _RETRY}
 
 
 # ---- Kustomize
 
 
-def _git_of(kustomize: KustomizeSource) -> GitSource:
-    if kustomize.git is not None:
-        return kustomize.git
-    raise _local("the kustomization", kustomize.path or ".")
-
-
 def _kustomize(
-    git: GitSource, variables: Mapping[str, Any], target: FluxTarget, keys_of: KeysOf
-) -> list[dict[str, Any]]:
-    repository = _source("GitRepository", {"url": git_address(git), "ref": _git_ref(git)}, target)
-    spec: dict[str, Any] = {
+    git: GitSource, variables: Mapping[str, YamlValue], target: FluxTarget, keys_of: KeysOf
+) -> list[YamlMap]:
+    path = normpath((git.path or ".").lstrip("/") or ".")
+    if path == ".." or path.startswith("../"):
+        raise FluxError(f"the path {git.path} leads out of the repository", "write a path inside it")
+    refs = {} if git.ref is None else {"commit": git.ref.commit, "tag": git.ref.tag, "branch": git.ref.branch}
+    ref = next(({kind: name} for kind, name in refs.items() if name), None)
+    if ref is None:
+        message = f"{git.url} has no ref: Flux would take a branch named master"
+        raise FluxError(message, "write ref.tag, ref.commit or ref.branch")
+    repository = _source("GitRepository", {"url": git_address(git), "ref": ref}, target)
+    spec: YamlMap = {
         **_installing(target),
         "retryInterval": _RETRY,
         "sourceRef": _ref_to(repository),
-        "path": _path(git.path),
+        "path": "./" if path == "." else f"./{path}",
         "prune": True,
         "wait": True,
     }
@@ -173,42 +166,25 @@ def _kustomize(
     return [repository, _object(KUSTOMIZE_API, "Kustomization", spec, target)]
 
 
-def _git_ref(git: GitSource) -> dict[str, str]:
-    ref = git.ref
-    given = {} if ref is None else {"commit": ref.commit, "tag": ref.tag, "branch": ref.branch}
-    for kind, name in given.items():
-        if name:
-            return {kind: name}
-    message = f"{git.url} has no ref: Flux would take a branch named master"
-    raise FluxError(message, "write ref.tag, ref.commit or ref.branch")
+# ---- Both
 
 
-def _path(path: str | None) -> str:
-    normal = normpath((path or ".").lstrip("/") or ".")
-    if normal == ".." or normal.startswith("../"):
-        raise FluxError(f"the path {path} leads out of the repository", "write a path inside it")
-    return "./" if normal == "." else f"./{normal}"
-
-
-# ---- What both have
-
-
-def _source(kind: str, spec: dict[str, Any], target: FluxTarget) -> dict[str, Any]:
+def _source(kind: str, spec: YamlMap, target: FluxTarget) -> YamlMap:
     return _object(SOURCE_API, kind, {"interval": target.interval, **spec}, target)
 
 
-def _object(api_version: str, kind: str, spec: dict[str, Any], target: FluxTarget) -> dict[str, Any]:
-    # Flux puts the name into labels of all that it installs.
+def _object(api_version: str, kind: str, spec: YamlMap, target: FluxTarget) -> YamlMap:
+    # Cut: Flux puts the name into labels of all that it installs.
     return manifest(api_version, kind, cut_name(target.name), target.namespace, target.labels, spec)
 
 
-def _ref_to(source: dict[str, Any]) -> dict[str, str]:
+def _ref_to(source: YamlMap) -> dict[str, str]:
     return {"kind": source["kind"], "name": source["metadata"]["name"]}
 
 
-def _installing(target: FluxTarget) -> dict[str, Any]:
-    """What a HelmRelease and a Kustomization begin with."""
-    spec: dict[str, Any] = {"interval": target.interval, "timeout": _TIMEOUT}
+def _installing(target: FluxTarget) -> YamlMap:
+    """The fields that a HelmRelease and a Kustomization share."""
+    spec: YamlMap = {"interval": target.interval, "timeout": _TIMEOUT}
     if target.suspend:
         spec["suspend"] = True
     if target.depends_on:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.reader import load_input
-from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.results.diagnostics import Diagnostic
 
 
@@ -47,11 +47,11 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(*inputs: str) -> dict[str, str]:
     """The files that are read, by name, with their texts."""
-    return {found.name: found.content.decode() for found in read_sources(inputs) if isinstance(found, SourceFile)}
+    return {found.name: found.content.decode() for found in read_inputs(inputs) if isinstance(found, InputFile)}
 
 
 def problem_of(name: str) -> Diagnostic:
-    (found,) = read_sources([name])
+    (found,) = read_inputs([name])
     assert isinstance(found, Diagnostic)
     return found
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.artifacts import Artifacts, is_of_this_machine
-from fleetform.catalogs.cache import Cache
+from fleetform.artifacts.digests import ArtifactDigests, is_of_this_machine
+from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered
 from support.kit import CONFIG, TEMPLATE, Place, archive, chart_files, definition, input_of
@@ -50,7 +50,7 @@ def test_the_digest_of_a_folder_is_the_one_that_catalogs_know(place: Place) -> N
     chart = place.chart({**chart_files(), ".helmignore": "*.bak\n", ".git/config": "", "sub/.swp": ""})
     digest = place.renderers().digest(chart)
     assert digest is not None
-    assert Artifacts(Cache(str(place.cache))).digests(chart).found == digest
+    assert ArtifactDigests(ArtifactStore(str(place.cache))).digests(chart).found == digest
     place.write({".git/config": "other", "sub/.swp": "other"}, "charts/web")
     assert place.renderers().digest(chart) == digest
     place.write({".helmignore": "*.old\n"}, "charts/web")
@@ -101,8 +101,8 @@ def test_a_path_inside_a_catalog_leads_nowhere(place: Place, source: str) -> Non
 
 
 def test_a_folder_that_is_far_too_large(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fleetform.catalogs.folders.MAX_FILES", 2)
-    assert "holds more than 2 files" in place.failure(input_of("helm", place.chart())).message
+    monkeypatch.setattr("fleetform.artifacts.folder_contents.MAX_FILES", 2)
+    assert "has more than 2 files" in place.failure(input_of("helm", place.chart())).message
 
 
 # ---- Charts from elsewhere
@@ -117,7 +117,7 @@ def test_a_chart_of_a_repository_is_fetched_once(place: Place, helm: HelmServer)
     assert place.renderers().digest(remote(helm.repository)) == digest_of(content)
     assert keys_of(place, remote(helm.repository)) == ["replicas"]
     assert helm.asked == []
-    assert Artifacts(Cache(str(place.cache))).digests(remote(helm.repository)).found == digest_of(content)
+    assert ArtifactDigests(ArtifactStore(str(place.cache))).digests(remote(helm.repository)).found == digest_of(content)
 
 
 @pytest.mark.rule("S35")
@@ -189,14 +189,14 @@ def test_a_chart_of_a_registry(place: Place, registry: OciServer) -> None:
 def test_an_archive_that_is_not_what_the_index_says(place: Place, helm: HelmServer) -> None:
     helm.add("web", "1.0.0", archive(), digest="0" * 64)
     failure = place.failure(input_of("helm", remote(helm.repository)))
-    assert "and the index says sha256:000" in failure.message
+    assert "and the index lists sha256:000" in failure.message
 
 
 @pytest.mark.parametrize("content", [b"not an archive", packed({"web/values.yaml": "a: b\n"})], ids=["bytes", "files"])
 def test_an_archive_that_is_no_chart(place: Place, helm: HelmServer, content: bytes) -> None:
     helm.add("web", "1.0.0", content)
     failure = place.failure(input_of("helm", remote(helm.repository)))
-    assert failure.message.startswith(f"web of {helm.repository} is no chart: ")
+    assert failure.message.startswith(f"web of {helm.repository} is not a chart: ")
     assert not failure.unavailable
 
 
@@ -345,8 +345,8 @@ def test_a_fetched_definition_names_no_repository_of_this_machine(
         failure = place.failure(input_of("helm", defined))
         assert "is on this machine, and the definition is from a catalog" in failure.message
         assert not failure.unavailable
-        artifacts = Artifacts(Cache(str(place.cache)))
-        artifacts.look([defined])
+        artifacts = ArtifactDigests(ArtifactStore(str(place.cache)))
+        artifacts.look_up([defined])
         assert artifacts.digests(defined).found is None
 
 
@@ -374,7 +374,7 @@ def test_what_is_not_in_the_repository(place: Place, repository: Repository) -> 
     repository.commit({"overlays/one/kustomization.yaml": "resources: [../../../fleet]\n"})
     place.write(BASE)
     failure = place.failure(input_of("kustomize", of_git(repository.url)), fetching=True)
-    assert failure.message == "kustomization.yaml names ../../../fleet, which is not there"
+    assert failure.message == "kustomization.yaml names ../../../fleet, which does not exist"
 
 
 def test_a_repository_that_cannot_be_reached(place: Place, tmp_path: Path) -> None:

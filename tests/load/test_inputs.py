@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.reader import load_input
-from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.results.diagnostics import Diagnostic, Place
 
 
@@ -23,11 +23,11 @@ def write(folder: Path, *names: str, text: str = "kind: A\n") -> None:
 
 def names_of(*inputs: str) -> list[str]:
     """The files that are read, by name."""
-    return [found.name for found in read_sources(inputs) if isinstance(found, SourceFile)]
+    return [found.name for found in read_inputs(inputs) if isinstance(found, InputFile)]
 
 
 def problems_of(*inputs: str) -> list[Diagnostic]:
-    return [found for found in read_sources(inputs) if isinstance(found, Diagnostic)]
+    return [found for found in read_inputs(inputs) if isinstance(found, Diagnostic)]
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_what_permissions_forbid_is_reported(folder: Path, name: str) -> None:
 
 def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: A\n")))
-    assert list(read_sources(["-"])) == [SourceFile("stdin", b"kind: A\n")]
+    assert list(read_inputs(["-"])) == [InputFile("stdin", b"kind: A\n")]
 
 
 def test_stdin_mixes_with_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

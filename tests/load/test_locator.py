@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.load.places import FileLocator
+from fleetform.load.locator import FileLocator
 from fleetform.model.objects import At, Origin
 from fleetform.model.results.diagnostics import Place
 

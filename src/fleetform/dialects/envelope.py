@@ -1,4 +1,4 @@
-"""What all dialects share: the envelope of an object, and misfits as diagnostics."""
+"""Shared by all dialects: the envelope of an object, records out of trees, and misfits as diagnostics."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from fleetform.model.kinds.base import Metadata, Record
 from fleetform.model.objects import At, Object, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import Misfit, read_record
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 R = TypeVar("R", bound=Record)
 
 
 class Reading(NamedTuple):
-    """What came of one document: an object, unless it is too broken, and all there is to say about it.
+    """The result of reading one document: an object, unless it is too broken, and findings.
 
-    also holds further objects that the same document makes.
+    also has further objects that the same document makes. What spec an object has is known by its kind only.
     """
 
     object: Object[Any] | None
@@ -31,7 +32,7 @@ class Envelope(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
-def read_metadata(tree: dict[str, Any], origin: Origin, ref: Ref) -> Envelope:
+def read_metadata(tree: YamlMap, origin: Origin, ref: Ref) -> Envelope:
     written = tree.get("metadata")
     read = read_record(written if written is not None else {}, Metadata, "metadata")
     if isinstance(read, Metadata):
@@ -47,10 +48,12 @@ def misfit_diagnostics(
         yield Diagnostic(misfit.code, misfit.message, misfit.hint, severity, ref, At(origin, path))
 
 
-def read_tolerantly(tree: Any, record: type[R], name: str = "spec") -> tuple[R | None, list[Misfit], list[Misfit]]:
+def read_tolerantly(
+    tree: YamlValue, record: type[R], name: str = "spec"
+) -> tuple[R | None, list[Misfit], list[Misfit]]:
     """The record, what makes it impossible, and the unknown fields, which are left out.
 
-    A selector is not read without one of its words: what is left of it might select every cluster.
+    Inside a selector an unknown field makes the record impossible: the rest of it might select every cluster.
     """
     read = read_record(tree, record, name)
     if isinstance(read, record):
@@ -68,7 +71,7 @@ def _is_in_selector(misfit: Misfit) -> bool:
     return any(str(step).lower().endswith("selector") for step in misfit.path[:-1])
 
 
-def _without(tree: Any, paths: list[Path]) -> Any:
+def _without(tree: YamlValue, paths: list[Path]) -> YamlValue:
     here = {path[0] for path in paths if len(path) == 1}
     deeper: dict[str | int, list[Path]] = {}
     for path in paths:

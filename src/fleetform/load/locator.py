@@ -1,4 +1,4 @@
-"""Finds lines: a path in a document to its place in the file."""
+"""Finds lines: from a path in a document to the line and column in its file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest
 
 
 class FileLocator:
-    """Keeps the texts that were read; a document is looked through once, when the first place in it is asked for."""
+    """Keeps the texts of files; a document is searched once, when the first place in it is asked for."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str | Callable[[], str]] = {}
@@ -19,6 +19,11 @@ class FileLocator:
 
     def add(self, file: str, text: str | Callable[[], str]) -> None:
         self._texts[file] = text
+
+    def text(self, file: str) -> str | None:
+        """The text of a file, if it was added as a text."""
+        text = self._texts.get(file)
+        return text if isinstance(text, str) else None
 
     def place(self, at: At | Place) -> Place:
         if isinstance(at, Place):

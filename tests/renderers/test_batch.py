@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.artifacts import folder_files
+from fleetform.artifacts.digests import folder_files
 from fleetform.model.results.rendering import Rendered, RenderFailure
 from support.kit import CONFIG, TEMPLATE, Place, chart_files, input_of
 
@@ -237,7 +237,7 @@ def test_bytes_are_read_once_a_call_and_held_no_longer(place: Place, monkeypatch
         reads.append(weakref.ref(files))
         return gathered._replace(files=files)
 
-    monkeypatch.setattr("fleetform.renderers.sources.folder_files", read)
+    monkeypatch.setattr("fleetform.artifacts.obtain.folder_files", read)
     renderers = place.renderers()
     chart, plain = place.chart(), place.manifests({"a.yaml": CONFIG})
     for number in (1, 2):
@@ -275,5 +275,5 @@ def test_an_interrupt_ends_every_tool(place: Place, tmp_path: Path, monkeypatch:
 
 
 def test_importing_it_imports_no_http() -> None:
-    code = "import sys, fleetform.renderers.render; sys.exit('httpx' in sys.modules)"
+    code = "import sys, fleetform.renderers.batch; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

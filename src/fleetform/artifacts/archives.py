@@ -1,4 +1,4 @@
-"""Packed folders (.tar.gz), read in memory: bounded in files and bytes, and nothing is ever written to disk."""
+"""Packed folders (.tar.gz), read in memory: limited in files and bytes, and nothing is ever written to disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from gzip import GzipFile
 
-# What Helm itself takes at most.
+# The limits of Helm itself.
 MAX_UNPACKED = 100 * 1024 * 1024
 MAX_FILE = 5 * 1024 * 1024
 MAX_MEMBERS = 20_000
@@ -20,13 +20,16 @@ class ArchiveError(ValueError):
 
 
 def read_archive(archive: bytes, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """Path and bytes of the regular files that are wanted, in the archive's order; of two of one path the later."""
+    """Path and bytes of the regular files that are wanted, in the archive's order; if a path is twice in it, the later.
+
+    An archive that is too large is refused before it is unpacked whole.
+    """
     try:
         with GzipFile(fileobj=io.BytesIO(archive)) as packed:
-            content = _Bounded(packed)
+            content = _Limited(packed)
             with tarfile.open(fileobj=content, mode="r|") as members:
                 found = _read_members(members, wanted)
-            # To the very end: only there the checksum stands.
+            # To the very end: the checksum comes last.
             while content.read(_CHUNK):
                 pass
             return found
@@ -37,7 +40,7 @@ def read_archive(archive: bytes, wanted: Callable[[str], bool]) -> dict[str, byt
 
 
 def safe_path(path: str) -> str | None:
-    """A path below the archive's own folder, without `.` steps; None where it leads out of it."""
+    """A path below the archive's own folder, without `.` steps; None if it leads out of it."""
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if path.startswith("/") or "\\" in path or "\0" in path or ".." in steps or not steps:
         return None
@@ -48,26 +51,23 @@ def _read_members(members: tarfile.TarFile, wanted: Callable[[str], bool]) -> di
     found: dict[str, bytes] = {}
     for number, member in enumerate(members):
         if number >= MAX_MEMBERS:
-            raise ArchiveError(f"it holds more than {MAX_MEMBERS:,} files")
+            raise ArchiveError(f"it has more than {MAX_MEMBERS:,} files")
         if not member.isreg():
             continue
         path = safe_path(member.name)
         if path is None:
-            raise ArchiveError(f"it holds a file that leads out of it, {member.name!r}")
-        if wanted(path):
-            found[path] = _content(members, member)
+            raise ArchiveError(f"it has a file that leads out of it, {member.name!r}")
+        if not wanted(path):
+            continue
+        if member.size > MAX_FILE:
+            raise ArchiveError(f"{member.name} is larger than {MAX_FILE:,} bytes")
+        file = members.extractfile(member)
+        found[path] = file.read() if file is not None else b""
     return found
 
 
-def _content(members: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    if member.size > MAX_FILE:
-        raise ArchiveError(f"{member.name} is larger than {MAX_FILE:,} bytes")
-    file = members.extractfile(member)
-    return file.read() if file is not None else b""
-
-
-class _Bounded(io.RawIOBase):
-    """Reads on until more came out than an archive may hold."""
+class _Limited(io.RawIOBase):
+    """Reads on until more came out than an archive may unpack to."""
 
     def __init__(self, packed: GzipFile) -> None:
         self._packed, self._left = packed, MAX_UNPACKED

@@ -1,4 +1,4 @@
-"""Renders many inputs: each distinct one once, in parallel, and none that is known (B2)."""
+"""Renders many inputs: each distinct one once, in parallel, and none that is in the cache (B2)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from fleetform.catalogs.cache import Cache
+from fleetform.artifacts.obtain import Artifact, Artifacts
+from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
+from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
-from fleetform.renderers.cache import Objects, RenderCache
-from fleetform.renderers.failures import RenderError, failure_of
+from fleetform.renderers.cache import RenderCache, RenderedObjects
+from fleetform.renderers.failures import RenderError, failure_of, source_failure
 from fleetform.renderers.helm import render_chart
 from fleetform.renderers.kustomize import render_kustomization
 from fleetform.renderers.manifests import read_manifests
-from fleetform.renderers.objects import Tree, check_distinct
+from fleetform.renderers.parse import check_distinct
 from fleetform.renderers.scratch import Scratch
-from fleetform.renderers.sources import Source, Sources, failed_source
 from fleetform.renderers.substitution import substitute_objects
 from fleetform.renderers.tools import Tool, Tools
 from fleetform.syntax.hashing import render_key
+from fleetform.syntax.trees import YamlMap
 
 Definition = Object[PluginDefinitionSpec]
 Item = TypeVar("Item")
@@ -42,20 +43,20 @@ class _Job(NamedTuple):
 
     key: str
     input: RenderInput
-    source: Source
+    artifact: Artifact
     tool: Tool | None
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What renders to the same every time, or does not."""
-        return self.input.renderer, self.source.digest
+        """A renderer and an artifact: whether they render the same every time is found out once for all inputs."""
+        return self.input.renderer, self.artifact.digest
 
 
 class Renderers:
-    """Renders, and remembers what came of it. Sources are looked at once: another look is another Renderers.
+    """Renders, and keeps the results. Each artifact is obtained once: to see changes, make another Renderers.
 
-    fetching asks repositories anew; else they are asked only for what the cache does not hold. Bytes of folders are
-    held until a call ends; a later call that needs them reads them again, and they must be the same.
+    fetching asks repositories again; otherwise they are asked only for what is not in the store. Bytes of folders are
+    kept in memory until a call ends; a later call that needs them reads them again, and they must be the same.
     """
 
     def __init__(
@@ -67,98 +68,97 @@ class Renderers:
     ) -> None:
         self._fetching = fetching
         self._workers = workers or os.cpu_count() or 1
-        self._sources_cache, self._cache = Cache(cache_folder), RenderCache(cache_folder)
+        self._store, self._cache = ArtifactStore(cache_folder), RenderCache(cache_folder)
         self._programs = Programs(limits)
         self._tools = Tools(self._programs, self._cache)
-        # The definition is kept beside, so that no other one gets its identity. Sources are kept without their files.
-        self._brought: dict[int, tuple[Definition, Source | RenderFailure]] = {}
-        self._held: dict[str, Mapping[str, bytes]] = {}
+        # By identity; the definition is kept beside, so that no other one gets its identity. Without files.
+        self._obtained: dict[int, tuple[Definition, Artifact | RenderFailure]] = {}
+        self._files_by_digest: dict[str, Mapping[str, bytes]] = {}
         self._lock = Lock()
 
     def digest(self, definition: Definition) -> str | None:
-        """The digest of what a definition renders, which is brought here if need be; None where it cannot be had."""
-        self._bring([definition])
-        self._held.clear()
-        source = self._brought[id(definition)][1]
-        return source.digest if isinstance(source, Source) else None
+        """The digest of what a definition renders, which is obtained if need be; None if that fails."""
+        self._obtain([definition])
+        self._files_by_digest.clear()
+        artifact = self._obtained[id(definition)][1]
+        return artifact.digest if isinstance(artifact, Artifact) else None
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
-        """One answer for each input, in their order. Inputs that are the same share one, which nobody may change."""
+        """One answer for each input, in their order. Equal inputs share one answer, which must not be changed."""
         try:
-            answers = self._rendered(inputs)
+            answers = self._answers(inputs)
         finally:
-            self._held.clear()
+            self._files_by_digest.clear()
         self._cache.tidy()
         return answers
 
-    def _rendered(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
-        self._bring([each.definition for each in inputs])
+    def _answers(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
+        self._obtain([each.definition for each in inputs])
         jobs = [self._job(each) for each in inputs]
         distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
         with Scratch() as scratch:
             found = self._objects(distinct.values(), scratch)
             rendered = [job for job in distinct.values() if isinstance(found[job.key], tuple)]
             unsteady = self._unsteady(rendered, found, scratch)
-        answers = {key: _answer(job, found[key], unsteady) for key, job in distinct.items()}
+        answers: dict[str, Rendered | RenderFailure] = {}
+        for key, job in distinct.items():
+            made = found[key]
+            answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, job.subject in unsteady)
         return [answers[job.key] if isinstance(job, _Job) else job for job in jobs]
 
-    # ---- What there is to do
+    # ---- Jobs
 
-    def _bring(self, definitions: Iterable[Definition]) -> None:
-        missing = list({id(each): each for each in definitions if id(each) not in self._brought}.values())
+    def _obtain(self, definitions: Iterable[Definition]) -> None:
+        missing = list({id(each): each for each in definitions if id(each) not in self._obtained}.values())
         if not missing:
             return
         with Web() as web:
-            sources = Sources(self._sources_cache, self._fetching, web)
+            artifacts = Artifacts(self._store, self._fetching, web)
 
-            def bring(definition: Definition) -> Source | RenderFailure:
+            def obtain(definition: Definition) -> Artifact | RenderFailure:
                 try:
-                    return sources.bring(definition)
+                    return artifacts.obtain(definition)
                 except _AT_FAULT as error:
-                    return failed_source(error, definition).failure
+                    return source_failure(error, definition)
 
-            for definition, source in zip(missing, self._in_parallel(bring, missing), strict=True):
-                self._brought[id(definition)] = (definition, self._without_files(source))
-
-    def _without_files(self, source: Source | RenderFailure) -> Source | RenderFailure:
-        if isinstance(source, RenderFailure):
-            return source
-        self._held[source.digest] = source.files
-        return source._replace(files={})
+            for definition, artifact in zip(missing, self._in_parallel(obtain, missing), strict=True):
+                if isinstance(artifact, Artifact):
+                    self._files_by_digest[artifact.digest] = artifact.files
+                    artifact = artifact._replace(files={})
+                self._obtained[id(definition)] = (definition, artifact)
 
     def _files(self, job: _Job) -> Mapping[str, bytes]:
-        """The files of a job's source, read again if it was brought in a call before."""
+        """The files of a job's artifact, read again if it was obtained by an earlier call."""
         with self._lock:
-            if job.source.digest not in self._held:
+            if job.artifact.digest not in self._files_by_digest:
                 definition = job.input.definition
                 with Web() as web:
-                    # Whatever had to be fetched was.
-                    source = Sources(self._sources_cache, False, web).bring(definition)
-                if source.digest != job.source.digest:
+                    # Not fetching: what had to be fetched was fetched then.
+                    artifact = Artifacts(self._store, False, web).obtain(definition)
+                if artifact.digest != job.artifact.digest:
                     raise RenderError(f"the source of {definition.ref.name} changed while it was read", "run it again")
-                self._held[source.digest] = source.files
-            return self._held[job.source.digest]
+                self._files_by_digest[artifact.digest] = artifact.files
+            return self._files_by_digest[job.artifact.digest]
 
     def _job(self, input_: RenderInput) -> _Job | RenderFailure:
-        source = self._brought[id(input_.definition)][1]
-        if isinstance(source, RenderFailure):
-            return source
+        artifact = self._obtained[id(input_.definition)][1]
+        if isinstance(artifact, RenderFailure):
+            return artifact
+        tool = None
         try:
-            tool = self._tool(input_.renderer)
-            return _Job(_key(input_, source, tool), input_, source, tool)
+            if input_.renderer == "helm":
+                tool = self._tools.helm()
+            elif input_.renderer == "kustomize":
+                tool = self._tools.kustomize()
+            return _Job(_key(input_, artifact, tool), input_, artifact, tool)
         except _AT_FAULT as error:
             return failure_of(error)
 
-    def _tool(self, renderer: RendererName) -> Tool | None:
-        if renderer == "helm":
-            return self._tools.helm()
-        return self._tools.kustomize() if renderer == "kustomize" else None
+    # ---- Renders
 
-    # ---- Doing it
-
-    def _objects(self, jobs: Iterable[_Job], scratch: Scratch) -> dict[str, Objects | RenderFailure]:
-        """What each job comes to, out of the cache if it is there."""
-        found: dict[str, Objects | RenderFailure] = {}
+    def _objects(self, jobs: Iterable[_Job], scratch: Scratch) -> dict[str, RenderedObjects | RenderFailure]:
+        """The objects of each job, from the cache if they are in it."""
+        found: dict[str, RenderedObjects | RenderFailure] = {}
         fresh: list[_Job] = []
         for job in jobs:
             kept = self._cache.objects(job.key)
@@ -173,9 +173,9 @@ class Renderers:
         return found
 
     def _unsteady(
-        self, jobs: Iterable[_Job], found: dict[str, Objects | RenderFailure], scratch: Scratch
+        self, jobs: Iterable[_Job], found: dict[str, RenderedObjects | RenderFailure], scratch: Scratch
     ) -> set[tuple[str, str]]:
-        """The sources that change by themselves; of one that nobody tried yet, one job is done again (B28)."""
+        """What renders differently every time. To find out, one job of each new artifact is rendered twice (B28)."""
         one_each: dict[tuple[str, str], _Job] = {}
         for job in jobs:
             one_each.setdefault(job.subject, job)
@@ -191,26 +191,28 @@ class Renderers:
                 unsteady.add(job.subject)
         return unsteady
 
-    def _render(self, job: _Job, scratch: Scratch) -> Objects | RenderFailure:
+    def _render(self, job: _Job, scratch: Scratch) -> RenderedObjects | RenderFailure:
         try:
-            objects = self._by_renderer(job, scratch)
+            objects = self._render_with_tool(job, scratch)
             check_distinct(objects, job.input.release_namespace)
             return tuple(objects)
         except _AT_FAULT as error:
             return failure_of(error)
 
-    def _by_renderer(self, job: _Job, scratch: Scratch) -> list[Tree]:
-        input_, source = job.input, job.source
+    def _render_with_tool(self, job: _Job, scratch: Scratch) -> list[YamlMap]:
+        input_, artifact = job.input, job.artifact
         if input_.renderer == "helm":
             assert job.tool is not None
-            chart = source.archive or scratch.export(source, partial(self._files, job)).folder
+            chart = artifact.archive or scratch.export(artifact, partial(self._files, job)).folder
             names = (input_.release_name, input_.release_namespace)
             return render_chart(self._programs, job.tool, chart, input_.values, *names)
         if input_.renderer == "kustomize":
             assert job.tool is not None
-            objects = render_kustomization(self._programs, job.tool, *scratch.export(source, partial(self._files, job)))
+            objects = render_kustomization(
+                self._programs, job.tool, *scratch.export(artifact, partial(self._files, job))
+            )
         else:
-            objects = read_manifests(self._files(job), source.folder)
+            objects = read_manifests(self._files(job), artifact.folder)
         return substitute_objects(objects, input_.variables, input_.strict, input_.declared_only, input_.unset)
 
     def _in_parallel(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
@@ -220,17 +222,17 @@ class Renderers:
         try:
             return list(pool.map(work, items))
         except BaseException:
-            # Whoever interrupts us waits for no tool.
+            # Nobody who interrupts waits for a tool.
             self._programs.stop()
             raise
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _key(input_: RenderInput, source: Source, tool: Tool | None) -> str:
+def _key(input_: RenderInput, artifact: Artifact, tool: Tool | None) -> str:
     return render_key(
         {
-            "source": source.digest,
+            "source": artifact.digest,
             "renderer": input_.renderer,
             "tool": tool.version if tool is not None else None,
             "values": input_.values,
@@ -243,7 +245,3 @@ def _key(input_: RenderInput, source: Source, tool: Tool | None) -> str:
             "releaseNamespace": input_.release_namespace,
         }
     )
-
-
-def _answer(job: _Job, found: Objects | RenderFailure, unsteady: set[tuple[str, str]]) -> Rendered | RenderFailure:
-    return found if isinstance(found, RenderFailure) else Rendered(job.key, found, job.subject in unsteady)

@@ -1,4 +1,4 @@
-"""Which files an input names: files and folders, `-` for stdin, `git:REF[:DIR]` for a commit."""
+"""The files of an input: files and folders, `-` for stdin, `git:REF[:DIR]` for a commit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from fleetform.outside.files import OUTPUT_MARK
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
-# Marks folders of which nothing is input.
+# A folder with one of these is not read: a chart has templates, and rendered objects are output.
 _NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
 
 
-class SourceFile(NamedTuple):
-    """A file's name, as people know it, and its bytes."""
+class InputFile(NamedTuple):
+    """A file: its name in messages, and its bytes."""
 
     name: str
     content: bytes
 
 
-def read_sources(names: Iterable[str]) -> Iterator[SourceFile | Diagnostic]:
+def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
     """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
     seen: set[str] = set()
     for name in names:
-        for found in _read_source(name):
+        for found in _read_input(name):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -35,13 +35,14 @@ def read_sources(names: Iterable[str]) -> Iterator[SourceFile | Diagnostic]:
                 yield found
 
 
-def _read_source(name: str) -> Iterator[SourceFile | Diagnostic]:
+def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
-        yield SourceFile("stdin", sys.stdin.buffer.read())
+        yield InputFile("stdin", sys.stdin.buffer.read())
     elif name.startswith("git:"):
         yield from _read_git(name)
     elif os.path.isdir(name):
-        yield from _read_folder(name)
+        for found in _walk(os.path.normpath(name), frozenset()):
+            yield found if isinstance(found, Diagnostic) else _read_file(found)
     elif os.path.isfile(name):
         yield _read_file(name)
     elif os.path.exists(name):
@@ -55,14 +56,14 @@ def git_folder(path: str) -> tuple[str, str] | None:
     if not path.startswith("git:"):
         return None
     steps = path.removeprefix("git:").split("/")
-    # A branch's name may hold slashes, too.
+    # A branch's name may contain slashes.
     for length in range(1, len(steps)):
         if is_revision("/".join(steps[:length])):
             return "/".join(steps[:length]), "/".join(steps[length:])
     return steps[0], "/".join(steps[1:])
 
 
-def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
+def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     ref, _, folder = name.removeprefix("git:").partition(":")
     if not ref:
         yield _unreadable(name, "it names no revision", "write git:HEAD, or git:HEAD:DIR for a folder")
@@ -76,21 +77,16 @@ def _read_git(name: str) -> Iterator[SourceFile | Diagnostic]:
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return
-    not_ours = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
+    not_input = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
     for path, content in found:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
-        if not hidden and not any("/".join(steps[:depth]) in not_ours for depth in range(len(steps))):
-            yield SourceFile(f"{prefix}/{path}", content)
-
-
-def _read_folder(folder: str) -> Iterator[SourceFile | Diagnostic]:
-    for found in _walk(os.path.normpath(folder), frozenset()):
-        yield found if isinstance(found, Diagnostic) else _read_file(found)
+        if not hidden and not any("/".join(steps[:depth]) in not_input for depth in range(len(steps))):
+            yield InputFile(f"{prefix}/{path}", content)
 
 
 def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diagnostic]:
-    """Files below a folder by name. A chart holds templates and no manifests, and what was rendered is no input."""
+    """The files below a folder, by name. A link back to a folder above is not followed."""
     try:
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -110,10 +106,10 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
             yield path
 
 
-def _read_file(path: str) -> SourceFile | Diagnostic:
+def _read_file(path: str) -> InputFile | Diagnostic:
     try:
         with open(path, "rb") as file:
-            return SourceFile(os.path.normpath(path), file.read())
+            return InputFile(os.path.normpath(path), file.read())
     except OSError as error:
         return _unreadable(path, _reason(error), "check the file and its permissions")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fleetform.catalogs.artifacts import Artifacts
-from fleetform.catalogs.cache import Cache
+from fleetform.artifacts.digests import ArtifactDigests
+from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import RendererName
 from fleetform.outside import git
@@ -74,7 +74,7 @@ class Linked:
 
     def failures_of(self, renderer: RendererName, definitions: list[Object[Any]]) -> list[str]:
         for each in definitions:
-            assert Artifacts(Cache(str(self.place.cache))).digests(each).found is None
+            assert ArtifactDigests(ArtifactStore(str(self.place.cache))).digests(each).found is None
         return [self.place.failure(input_of(renderer, each), fetching=True).message for each in definitions]
 
 
@@ -128,9 +128,9 @@ def test_an_absolute_link_into_the_folder_is_followed_here(linked: Linked) -> No
 OUTWARDS = {
     "a file": ("../../secret.yaml", "which is not part of what is rendered"),
     "a folder": ("../..", "which is not part of what is rendered"),
-    "nothing": ("none.yaml", "which is not there"),
-    "itself": ("x.yaml", "which is not there"),
-    "its own folder": (".", "which holds the link itself"),
+    "nothing": ("none.yaml", "which does not exist"),
+    "itself": ("x.yaml", "which does not exist"),
+    "its own folder": (".", "which contains the link itself"),
 }
 
 
@@ -151,14 +151,16 @@ def test_a_link_out_of_the_repository_fails(linked: Linked, tmp_path: Path) -> N
     linked.link("kustomize/a.yaml", "../../secret.yaml")
     here, *there = linked.failures(KUSTOMIZE)
     assert here == "a.yaml is a link to ../../secret.yaml, which is not part of what is rendered"
-    assert there == ["a.yaml is a link to ../../secret.yaml, which is not there"] * 2
+    assert there == ["a.yaml is a link to ../../secret.yaml, which does not exist"] * 2
 
 
 def test_a_link_to_what_git_ignores_leads_nowhere(linked: Linked) -> None:
     linked.place.manifests({"a.yaml": named("a"), "made.txt": named("made")})
     linked.place.write({".gitignore": "made.txt\n"})
     linked.link("manifests/b.yaml", "made.txt")
-    assert all(each.endswith("b.yaml is a link to made.txt, which is not there") for each in linked.failures(MANIFESTS))
+    assert all(
+        each.endswith("b.yaml is a link to made.txt, which does not exist") for each in linked.failures(MANIFESTS)
+    )
 
 
 # ---- Kustomizations
@@ -263,16 +265,16 @@ def test_a_submodule_in_what_is_rendered_as_a_whole_fails(linked: Linked) -> Non
 
 
 def test_links_that_multiply_files_are_bounded(linked: Linked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fleetform.catalogs.folders.MAX_FILES", 2_000)
+    monkeypatch.setattr("fleetform.artifacts.folder_contents.MAX_FILES", 2_000)
     linked.place.manifests({"d0/a.yaml": named("a")})
     for number in range(1, 20):
         for side in "xy":
             linked.link(f"manifests/d{number}/{side}", f"../d{number - 1}")
-    assert all("holds more than 2,000 files" in each for each in linked.failures(MANIFESTS))
+    assert all("has more than 2,000 files" in each for each in linked.failures(MANIFESTS))
 
 
 def test_many_links_to_one_file_are_read_once_and_bounded(linked: Linked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fleetform.catalogs.folders.MAX_BYTES", 2_000_000)
+    monkeypatch.setattr("fleetform.artifacts.folder_contents.MAX_BYTES", 2_000_000)
     linked.place.manifests({"a.txt": "x" * 100_000})
     for number in range(30):
         linked.link(f"manifests/{number}.txt", "a.txt")
@@ -285,7 +287,7 @@ def test_many_links_to_one_file_are_read_once_and_bounded(linked: Linked, monkey
         return found
 
     monkeypatch.setattr("fleetform.outside.git.run_git", spied)
-    assert all("holds more than 20,000 files or 1 MB" in each for each in linked.failures(MANIFESTS))
+    assert all("has more than 20,000 files or 1 MB" in each for each in linked.failures(MANIFESTS))
     assert max(sizes) < 200_000
 
 
@@ -299,4 +301,4 @@ def test_what_git_keeps_for_itself_is_not_rendered(linked: Linked) -> None:
     linked.commit()
     everything = definition("{manifests: {path: .}}", "definition.yaml")
     message = linked.place.failure(input_of("manifests", everything)).message
-    assert message.endswith("config.yaml is a link to .git/config, which is not there")
+    assert message.endswith("config.yaml is a link to .git/config, which does not exist")

@@ -1,0 +1,225 @@
+"""Greenhouse's specs in the native shape, one function per kind; what has no counterpart is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import UNSET
+
+from fleetform.dialects.greenhouse.expressions import UnreadableExpressionError, as_cel
+from fleetform.dialects.greenhouse.kinds import (
+    GreenhouseCatalogSource,
+    GreenhouseCatalogSpec,
+    GreenhouseClusterSpec,
+    GreenhouseClusterValues,
+    GreenhouseDefinitionRef,
+    GreenhouseDefinitionSpec,
+    GreenhouseOrganizationSpec,
+    GreenhousePluginSpec,
+    GreenhousePluginTemplate,
+    GreenhousePresetSpec,
+    GreenhouseValue,
+    GreenhouseWaitFor,
+)
+from fleetform.dialects.manifest import Manifest
+from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, SecretRef, ValueFrom
+from fleetform.model.kinds.definition import (
+    CatalogGit,
+    CatalogRename,
+    CatalogSource,
+    CatalogSpec,
+    GitRevision,
+    HelmSource,
+    Option,
+    PluginDefinitionSpec,
+    Source,
+)
+from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.preset import (
+    ClusterOptionOverride,
+    DefinitionRef,
+    PluginPresetSpec,
+    PluginSpec,
+    PluginTemplate,
+    WaitFor,
+)
+from fleetform.model.objects import Path
+from fleetform.syntax.times import parse_duration
+from fleetform.syntax.trees import YamlMap
+
+
+def translate_definition(spec: GreenhouseDefinitionSpec, manifest: Manifest) -> PluginDefinitionSpec:
+    source = None
+    if spec.helm_chart is not None:
+        chart = spec.helm_chart
+        source = Source(helm=HelmSource(chart.repository, chart.name, chart.version))
+    if spec.ui_application is not None:
+        manifest.note("uiApplication has no counterpart here", "keep it in Greenhouse", "spec", "uiApplication")
+    if spec.weight is not None:
+        manifest.note("weight has no counterpart here", "", "spec", "weight")
+    options = [
+        Option(each.name, each.type, each.default, each.required, each.description, each.display_name, each.regex)
+        for each in spec.options or []
+    ]
+    return PluginDefinitionSpec(
+        spec.version,
+        spec.display_name,
+        spec.description,
+        spec.icon,
+        spec.docs_url or spec.doc_mark_down_url,
+        source,
+        options or None,
+    )
+
+
+def translate_preset(spec: GreenhousePresetSpec, manifest: Manifest) -> PluginPresetSpec:
+    path: Path = ("spec", "plugin")
+    _note_lost_plugin_fields(spec.plugin, manifest, path)
+    selector = spec.cluster_selector
+    return PluginPresetSpec(
+        plugin=PluginTemplate(
+            _definition_ref(spec.plugin) or "",
+            release_name=spec.plugin.release_name,
+            release_namespace=spec.plugin.release_namespace,
+            option_values=_values(spec.plugin.option_values, manifest, (*path, "optionValues")),
+        ),
+        cluster_selector=None
+        if selector is None
+        else ClusterSelector(match_labels=selector.match_labels, match_expressions=selector.match_expressions),
+        cluster_option_overrides=_blocks(spec.cluster_option_overrides, manifest, "clusterOptionOverrides"),
+        cluster_overrides=_blocks(spec.cluster_overrides, manifest, "clusterOverrides"),
+        wait_for=list(_wait_for(spec.wait_for)) or None,
+        deletion_policy=spec.deletion_policy or spec.plugin.deletion_policy,
+    )
+
+
+def translate_plugin(spec: GreenhousePluginSpec, manifest: Manifest) -> PluginSpec:
+    _note_lost_plugin_fields(spec, manifest, ("spec",))
+    return PluginSpec(
+        plugin_definition=_definition_ref(spec),
+        cluster_name=spec.cluster_name,
+        release_name=spec.release_name,
+        release_namespace=spec.release_namespace,
+        option_values=_values(spec.option_values, manifest, ("spec", "optionValues")),
+        wait_for=list(_wait_for(spec.wait_for)) or None,
+        deletion_policy=spec.deletion_policy,
+    )
+
+
+def _definition_ref(spec: GreenhousePluginTemplate) -> DefinitionRef | None:
+    """pluginDefinitionRef, or the older and the planned spelling."""
+    ref = spec.plugin_definition_ref or spec.plugin_definition
+    if isinstance(ref, GreenhouseDefinitionRef):
+        return DefinitionRef(ref.name, ref.kind, ref.version or spec.plugin_definition_version)
+    return DefinitionRef(ref, version=spec.plugin_definition_version) if ref else None
+
+
+def _note_lost_plugin_fields(spec: GreenhousePluginTemplate, manifest: Manifest, path: Path) -> None:
+    if spec.display_name is not None:
+        manifest.note("a plugin's displayName has no counterpart here", "", *path, "displayName")
+    if spec.ignore_differences is not None:
+        manifest.note("ignoreDifferences has no counterpart here", "", *path, "ignoreDifferences")
+
+
+def _values(values: list[GreenhouseValue] | YamlMap | None, manifest: Manifest, path: Path) -> OptionValues | None:
+    if values is None or isinstance(values, dict):
+        return values
+    return [_value(value, manifest, (*path, index)) for index, value in enumerate(values)]
+
+
+def _value(value: GreenhouseValue, manifest: Manifest, path: Path) -> OptionValue:
+    expression = None
+    if value.expression is not None:
+        try:
+            expression = as_cel(value.expression)
+        except UnreadableExpressionError as error:
+            manifest.warn(
+                "bad-expression", f"the expression of {value.name} cannot be read: {error}", "", *path, "expression"
+            )
+    secret = None
+    if value.value_from is not None:
+        if value.value_from.ref is not None:
+            manifest.note(f"valueFrom.ref of {value.name} is not read", "write the value itself", *path, "valueFrom")
+        if value.value_from.secret is not None:
+            secret = ValueFrom(value.value_from.secret)
+    written = UNSET if value.value is None else value.value
+    return OptionValue(value.name, written, secret, expression)
+
+
+def _blocks(
+    blocks: list[GreenhouseClusterValues] | None, manifest: Manifest, field: str
+) -> list[ClusterOptionOverride] | None:
+    if blocks is None:
+        return None
+    made = []
+    for index, block in enumerate(blocks):
+        path: Path = ("spec", field, index, "overrides")
+        values = [_value(value, manifest, (*path, position)) for position, value in enumerate(block.overrides)]
+        made.append(ClusterOptionOverride(block.cluster_name, values))
+    return made
+
+
+def _wait_for(items: list[GreenhouseWaitFor] | None) -> Iterator[WaitFor]:
+    for item in items or []:
+        yield WaitFor(item.plugin_ref.name, item.plugin_ref.plugin_preset)
+
+
+def translate_cluster(spec: GreenhouseClusterSpec, manifest: Manifest) -> ClusterSpec:
+    if spec.access_mode is not None:
+        hint = "configure the access to the cluster in spec.access"
+        manifest.note("accessMode has no counterpart here", hint, "spec", "accessMode")
+    if spec.kube_config is not None:
+        manifest.note("kubeConfig has no counterpart here", "", "spec", "kubeConfig")
+    return ClusterSpec()
+
+
+def translate_catalog(spec: GreenhouseCatalogSpec, manifest: Manifest) -> CatalogSpec:
+    """In Greenhouse a source offers what is at its ref, and no earlier version."""
+    sources = []
+    for index, source in enumerate(spec.sources):
+        at: Path = ("spec", "sources", index)
+        ref, revision = source.ref, None
+        if ref is not None:
+            # The first of sha, tag and branch counts.
+            tag, branch = (None if ref.sha else ref.tag), (None if ref.sha or ref.tag else ref.branch)
+            revision = GitRevision(tag, ref.sha, branch)
+        interval = source.interval
+        try:
+            if interval is not None:
+                parse_duration(interval)
+        except ValueError:
+            # Greenhouse also takes fractions, as Go does.
+            manifest.note(f"the interval {interval} is not read", "write one such as 30m", *at, "interval")
+            interval = None
+        sources.append(
+            CatalogSource(
+                git=CatalogGit(source.repository, revision, versions="Head"),
+                include=source.resources,
+                interval=interval,
+                secret_ref=SecretRef(source.secret_name) if source.secret_name is not None else None,
+                rename=_renames(source, manifest, at) or None,
+            )
+        )
+    return CatalogSpec(sources)
+
+
+def _renames(source: GreenhouseCatalogSource, manifest: Manifest, at: Path) -> list[CatalogRename]:
+    """The names that a source gives to definitions; other overrides have no counterpart."""
+    renames = []
+    for position, each in enumerate(source.overrides or []):
+        path = (*at, "overrides", position)
+        if each.alias is not None:
+            renames.append(CatalogRename(each.name, each.alias))
+        if each.repository is not None:
+            hint = "write a definition of your own"
+            manifest.note(f"the chart repository of {each.name} stays as it is", hint, *path)
+        if each.options_override is not None:
+            manifest.note(f"defaults of {each.name} stay as they are", "write them as a PluginOverride", *path)
+    return renames
+
+
+def translate_organization(spec: GreenhouseOrganizationSpec, manifest: Manifest) -> OrganizationSpec:
+    for field in msgspec.to_builtins(spec):
+        manifest.note(f"{field} of an Organization has no counterpart here", "", "spec", field)
+    return OrganizationSpec()
