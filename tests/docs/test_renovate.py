@@ -13,6 +13,7 @@ import pytest
 
 from fleetform.app.feed import feed
 from fleetform.app.scope import Scope
+from support.answers import plain
 from support.fleets import fleet_with
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "renovate.md"
@@ -78,7 +79,7 @@ def test_the_patterns_are_ones_that_javascript_reads() -> None:
 @pytest.mark.rule("R2-46")
 def test_the_page_shows_the_feed_that_is_written() -> None:
     shown: dict[str, Any] = json.loads(BLOCKS[0])
-    written = feed(fleet_with(), Scope("acme"))["web"]
+    written = plain(feed(fleet_with(), Scope("acme"))["web"])
     assert shown.keys() == written.keys() == {"releases"}
     assert {key for release in shown["releases"] for key in release} == {"version", "releaseTimestamp", "changelogUrl"}
     assert written["releases"] == [{"version": "1.0.0"}]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.app.explain import explain
 from fleetform.ports import KnownState
+from support.answers import explain
 from support.bound import (
     HOST,
     bound_fleet,

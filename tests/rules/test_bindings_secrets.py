@@ -7,16 +7,13 @@ from base64 import b64encode
 
 import pytest
 
-from fleetform.app.diff import diff
-from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get, kinds
+from fleetform.app.get import kinds
 from fleetform.app.scope import Scope
-from fleetform.app.validate import validate
-from fleetform.app.views import MASKED
 from fleetform.engine.desired import has_secret, with_placeholders
 from fleetform.model.results.decisions import Secret
 from fleetform.ports import KnownState
+from support.answers import MASKED, diff, explain, get, validate
 from support.bound import (
     HOST,
     bound_fleet,

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.diff import diff
-from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.engine.configs.combine import plural_of
 from fleetform.engine.desired import values_tree
 from fleetform.syntax.hashing import spec_hash
+from support.answers import diff, explain, get
 from support.fleets import CLUSTERS, documents, fleet_of, plugin_on
 
 ACME = Scope("acme")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from support.answers import diff
 from support.fleets import BASE, DEFINITION, documents, fleet_with, override
 
 ACME = Scope("acme")

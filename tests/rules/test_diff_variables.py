@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.diff import diff
+from fleetform.app.diff import diff as diff_records
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.app.views import MASKED
-from fleetform.cli.changes import change_lines, markdown
+from fleetform.cli.changes import change_lines
+from fleetform.cli.markdown import markdown
 from fleetform.cli.text import Painter
 from fleetform.ports import KnownState
+from support.answers import MASKED, diff
 from support.bound import bound_fleet, field_of, secret
 from support.fleets import fleet_of
 
@@ -32,7 +33,7 @@ def changes(before: Fleet, after: Fleet) -> list[dict[str, Any]]:
 
 
 def lines(before: Fleet, after: Fleet, wide: bool = False) -> list[str]:
-    return [line.strip() for line in change_lines(diff(before, after, ACME), Painter(False), wide)]
+    return [line.strip() for line in change_lines(diff_records(before, after, ACME), Painter(False), wide)]
 
 
 @pytest.mark.rule("S22", "S39")
@@ -55,7 +56,7 @@ def test_people_read_which_variables_change() -> None:
     before, after = substituting("{ZONE: eu, 'A|B': 1}"), substituting("{ZONE: us}")
     assert "variable ZONE eu → us" in lines(before, after)
     assert "variable A|B 1 → unset" in lines(before, after)
-    text = markdown(diff(before, after, ACME))
+    text = markdown(diff_records(before, after, ACME))
     assert "- variable `ZONE`: `eu` → `us`" in text
     assert "- variable `A\\|B`: `1` → `unset`" in text
     assert "substitute" not in text + "".join(lines(before, after))
@@ -70,7 +71,7 @@ def test_of_many_variables_some_are_shown() -> None:
     ]
     assert "and 44 variables more (-o wide)" in shown
     assert len([line for line in lines(before, after, wide=True) if line.startswith("variable")]) == 50
-    assert "- and 10 variables more" in markdown(diff(before, after, ACME))
+    assert "- and 10 variables more" in markdown(diff_records(before, after, ACME))
 
 
 def test_variables_of_a_new_plugin_are_told_where_its_options_are() -> None:
@@ -112,7 +113,7 @@ def test_a_secret_variable_is_masked_on_both_sides() -> None:
         for change in view["changes"]:
             assert change["variables"] == [{"name": name, "from": MASKED, "to": MASKED} for name in ("X", "Z")]
         assert len(view["changes"]) == 3
-        assert "canary" not in repr(view) + markdown(view)
+        assert "canary" not in repr(view) + markdown(diff_records(before, after, ACME))
         assert "variable X (secret) → (secret)" in lines(before, after)
     same = diff(
         held, substituting("{X: $(X), Z: {a: $(X)}}", FROM_SECRET, secret=secret("db", password="canary-3")), ACME

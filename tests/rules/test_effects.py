@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.engine.report.effects import applied_overrides
+from support.answers import get
 from support.fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")

@@ -11,8 +11,8 @@ import pytest
 
 from fleetform.app.against import against
 from fleetform.app.fleet import Fleet
-from fleetform.app.validate import validate
 from fleetform.wiring import open_fleet
+from support.answers import validate
 from support.command import Runner
 from support.fleets import fleet_of
 from support.histories import BREAKS, DIALECTS, KINDS, OFFENDING, Files, Finding, Step, make_history

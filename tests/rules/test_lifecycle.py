@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports import KnownState
+from support.answers import explain, get
 from support.fleets import BASE, DEFINITION, PRESET, codes, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")

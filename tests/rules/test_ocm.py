@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.ports import KnownState
+from support.answers import get
 from support.fleets import documents, fleet_of
 
 EVERYWHERE = Scope("default")

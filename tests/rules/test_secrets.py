@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from fleetform.app.diff import diff
-from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get, kinds
+from fleetform.app.get import kinds
 from fleetform.app.scope import Scope
-from fleetform.app.validate import validate
+from support.answers import diff, explain, get, validate
 from support.fleets import BASE, NOW, documents, fleet_with, override, plugin_on
 
 CANARY = "hunter2-canary"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from fleetform.app.convert import convert, losses
-from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.bindings.readers import OUTPUT
@@ -15,6 +14,7 @@ from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import Secret
 from fleetform.ports import KnownState
 from fleetform.syntax.hashing import input_hash
+from support.answers import diff
 from support.bound import bound_fleet, config_map, preset, thing
 from support.command import Runner
 from support.fleets import BASE, CLUSTERS, fleet_of, fleet_with, override, plugin_on

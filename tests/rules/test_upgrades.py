@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.diff import diff
-from fleetform.app.explain import explain, find_plugin
+from fleetform.app.answering.manifests import content_of
+from fleetform.app.explain import find_plugin
 from fleetform.app.fleet import Fleet
-from fleetform.app.get import get
-from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
 from fleetform.engine.versions.retention import judge_history
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports import KnownState, KnownVersion, Rejection
+from support.answers import diff, explain, get
 from support.fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
 
 ACME = Scope("acme")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from fleetform.app.objects import content_of
+from fleetform.app.answering.manifests import content_of
 from fleetform.engine.report.progress import Reached
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref

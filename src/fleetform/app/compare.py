@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
+from fleetform.model.answers.base import Json, JsonMap
+from fleetform.model.answers.diff import ChangeAction
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
@@ -29,8 +31,8 @@ class VariableChange(NamedTuple):
     """One variable that an owner names and that differs; unknown says that it may."""
 
     name: str
-    before: Any
-    after: Any
+    before: Json
+    after: Json
     unknown: bool = False
 
 
@@ -42,7 +44,7 @@ class PluginChange(NamedTuple):
 
     before: PluginDecision | None
     after: PluginDecision | None
-    action: str
+    action: ChangeAction
     options: tuple[OptionChange, ...]
     also: tuple[str, ...] = ()
     variables: tuple[VariableChange, ...] = ()
@@ -96,9 +98,7 @@ _ELSEWHERE = {"revision", "substitute"}
 _ALSO = ("transforms", "patches")
 
 
-def _other_differences(
-    left: dict[str, Any], right: dict[str, Any], one: PluginDecision, other: PluginDecision
-) -> Iterator[str]:
+def _other_differences(left: JsonMap, right: JsonMap, one: PluginDecision, other: PluginDecision) -> Iterator[str]:
     """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
     for name in sorted((left.keys() | right.keys()) - _ELSEWHERE):
         if _beside_variables(left, name) != _beside_variables(right, name):
@@ -112,7 +112,7 @@ def _other_differences(
         yield "blocked"
 
 
-def _written(plugin: PluginDecision, name: str) -> Any:
+def _written(plugin: PluginDecision, name: str) -> Json:
     """A field of the definition and of its owner, which both count."""
     revision = plugin.target.revision
     of_definition = getattr(revision.object.spec, name, None) if revision is not None else None
@@ -152,7 +152,7 @@ def _release(plugin: PluginDecision) -> tuple[str, str, str]:
     return target.definition, target.release_namespace, target.release_name
 
 
-def _action(one: PluginDecision, other: PluginDecision) -> str:
+def _action(one: PluginDecision, other: PluginDecision) -> ChangeAction:
     if one.target.owner.ref != other.target.owner.ref:
         return "handover"
     if one.target.definition != other.target.definition:
@@ -181,13 +181,13 @@ def _option_changes(same: _Same, one: PluginDecision, other: PluginDecision) -> 
 # ---- Variables
 
 
-def _variables(parts: dict[str, Any]) -> dict[str, Any]:
+def _variables(parts: JsonMap) -> JsonMap:
     """The variables that an owner names; those made of values of the cluster as they are written (B16)."""
     downstream = parts["downstream"] or {}
     return {**parts["substitute"], **downstream.get("variables", {})}
 
 
-def _beside_variables(parts: dict[str, Any], name: str) -> Any:
+def _beside_variables(parts: JsonMap, name: str) -> Json:
     """A part without the variables that are in it, which are not to be told twice."""
     part = parts.get(name)
     if name != "downstream" or part is None:
@@ -195,7 +195,7 @@ def _beside_variables(parts: dict[str, Any], name: str) -> Any:
     return {key: each for key, each in part.items() if key != "variables"}
 
 
-def _variable_changes(same: _Same, old: dict[str, Any], new: dict[str, Any]) -> Iterator[VariableChange]:
+def _variable_changes(same: _Same, old: JsonMap, new: JsonMap) -> Iterator[VariableChange]:
     for name in sorted(old.keys() | new.keys()):
         left, right = old.get(name, ABSENT), new.get(name, ABSENT)
         alike = same(left, right)
@@ -213,14 +213,14 @@ class _Same(NamedTuple):
     after: Fleet
     organization: str
 
-    def __call__(self, one: Any, other: Any) -> bool | None:
+    def __call__(self, one: Json, other: Json) -> bool | None:
         if has_secret(one) or has_secret(other):
             return self._with_secrets(one, other)
         if one is ABSENT or other is ABSENT:
             return one is other
         return same_value(one, other)
 
-    def _with_secrets(self, one: Any, other: Any) -> bool | None:
+    def _with_secrets(self, one: Json, other: Json) -> bool | None:
         if isinstance(one, Secret) and isinstance(other, Secret):
             return self._secrets(one, other)
         if isinstance(one, dict) and isinstance(other, dict):
@@ -229,7 +229,7 @@ class _Same(NamedTuple):
             return len(one) == len(other) and self._all(one, other)
         return False
 
-    def _all(self, ones: Iterable[Any], others: Iterable[Any]) -> bool | None:
+    def _all(self, ones: Iterable[Json], others: Iterable[Json]) -> bool | None:
         found = [self(one, other) for one, other in zip(ones, others, strict=True)]
         if False in found:
             return False
@@ -244,7 +244,7 @@ class _Same(NamedTuple):
         return None if left is None or right is None else bool(left == right)
 
 
-def _content(fleet: Fleet, organization: str, key: SecretKey) -> Any:
+def _content(fleet: Fleet, organization: str, key: SecretKey) -> Json:
     object_ = fleet.snapshot.others.get(Ref("Secret.v1", organization, key.name))
     if object_ is None:
         return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.model.answers.diff import ChangedConfig
 from fleetform.model.results.configs import ConfigReference, Configs
 
-View = dict[str, Any]
 
-
-def config_changes(before: Configs, after: Configs) -> list[View]:
+def config_changes(before: Configs, after: Configs) -> list[ChangedConfig]:
     """Each config that came, went, has other content, or stands elsewhere among those of its type."""
     old, new = ({each.identity: each for each in side.effective} for side in (before, after))
     found = []
@@ -19,13 +18,22 @@ def config_changes(before: Configs, after: Configs) -> list[View]:
         change = _change(one, other, before, after)
         if change is not None:
             group, resource, namespace, name = identity
-            hashes = {"from": one.spec_hash if one else None, "to": other.spec_hash if other else None}
-            what = {"group": group, "resource": resource, "namespace": namespace, "name": name}
-            found.append({**what, "change": change, **hashes})
+            changed = ChangedConfig(
+                group=group,
+                resource=resource,
+                namespace=namespace,
+                name=name,
+                change=change,
+                from_=one.spec_hash if one else None,
+                to=other.spec_hash if other else None,
+            )
+            found.append(changed)
     return found
 
 
-def _change(one: ConfigReference | None, other: ConfigReference | None, before: Configs, after: Configs) -> str | None:
+def _change(
+    one: ConfigReference | None, other: ConfigReference | None, before: Configs, after: Configs
+) -> Literal["added", "removed", "changed", "moved"] | None:
     if one is None:
         return "added"
     if other is None:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import NamedTuple
 
+import msgspec
+from msgspec import UNSET, structs
+
+from fleetform.app.answering.manifests import content_of
+from fleetform.app.answering.masks import masked
+from fleetform.app.answering.plugins import reported_gates
+from fleetform.app.answering.references import object_reference, reported
+from fleetform.app.answering.upgrades import affected_values, changelog, options_of
 from fleetform.app.causes import Sides, cause_of
 from fleetform.app.compare import OptionChange, PluginChange, VariableChange, compare
 from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.manifest_changes import ManifestChanges
-from fleetform.app.objects import content_of
 from fleetform.app.scope import Scope
-from fleetform.app.upgrades import affected_view, span_view
-from fleetform.app.views import (
-    MASKED,
-    diagnostics_view,
-    gate_view,
-    masked,
-    object_ref,
-)
 from fleetform.engine.bindings.fields import version_of
 from fleetform.engine.desired import has_secret
 from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
+from fleetform.model.answers.base import MASKED, Json
+from fleetform.model.answers.diff import (
+    ChangedOption,
+    ChangedPlugin,
+    ChangedVariable,
+    ClusterGroup,
+    DefinitionUpgrade,
+    Diff,
+    DiffSummary,
+    NotedOverride,
+    NotedOverrides,
+    VersionChange,
+)
+from fleetform.model.answers.upgrades import ChangelogEntry
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, OptionDecision
@@ -32,182 +45,170 @@ from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import api_group
 from fleetform.syntax.versions import parse_version
 
-View = dict[str, Any]
 _NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")
 
 
-def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = None) -> View:
-    """The Diff from what runs to what would; a blocked upgrade is shown as it is wanted, with what blocks it (S22).
+def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = None) -> Diff:
+    """The difference from what runs to what would; a blocked upgrade is shown as it is wanted, with its gates (S22).
 
     renders: what shows the objects that change, too.
     """
     after = after.after(before)
     changes, unknown = compare(before, after, scope)
     manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
-    locator = after.input.locator
     upgrades = _upgrades(before, after, changes)
-    breaking = {key for key, each in upgrades.items() if each["breaking"]}
-    views = [
-        {
-            **_change_view(before, after, change, _span_key(change) in breaking),
-            "manifests": manifests.of(change) if manifests is not None else [],
-        }
-        for change in changes
-    ]
+    changed = [_changed_plugin(Sides(before, after, each), _is_breaking(each, upgrades), manifests) for each in changes]
     found = [each for each in after.object_findings if each.object is None or scope.offers(each.object)]
-    return {
-        "kind": "Diff",
-        "from": before.input.name,
-        "to": after.input.name,
-        "changeId": change_id(before, after, scope),
-        "summary": _summary(changes, unknown),
-        "changes": views,
-        "groups": _groups(views),
-        "changelog": _changelog(upgrades.values()),
-        "upgrades": list(upgrades.values()),
-        "overrides": _odd_overrides(before, after, scope),
-        "diagnostics": diagnostics_view([*found, *(manifests.findings() if manifests is not None else ())], locator),
-    }
+    if manifests is not None:
+        found += manifests.findings()
+    return Diff(
+        from_=before.input.name,
+        to=after.input.name,
+        change_id=change_id(before, after, scope),
+        summary=_summary(changes, unknown),
+        changes=changed,
+        groups=_groups(changed),
+        changelog=_changelog(upgrades.values()),
+        upgrades=list(upgrades.values()),
+        overrides=_noted_overrides(before, after, scope),
+        diagnostics=reported(found, after.input.locator),
+    )
 
 
-# ---- Views
+# ---- Changes
 
 
-def _change_view(before: Fleet, after: Fleet, change: PluginChange, breaking: bool) -> View:
-    plugin = change.either
-    versions = {
-        "from": change.before.version if change.before is not None else None,
-        "to": change.after.version if change.after is not None else None,
-    }
-    blocked = change.after.gates if change.after is not None else ()
-    return {
-        "organization": plugin.organization,
-        "cluster": plugin.cluster.ref.name,
-        "plugin": plugin.name,
-        "preset": plugin.target.owner.ref.name if plugin.target.owner.ref.kind == "PluginPreset" else None,
-        "definition": plugin.target.definition,
-        "action": change.action,
-        "version": versions,
-        "breaking": breaking,
-        "options": [_option_change_view(Sides(before, after, change), each) for each in change.options],
-        "variables": [_variable_change_view(each) for each in change.variables],
-        "also": list(change.also),
-        "configs": _configs_of(change),
-        "blocked": [gate_view(gate, plugin, after.input.locator) for gate in blocked],
-    }
+def _changed_plugin(sides: Sides, breaking: bool, manifests: ManifestChanges | None) -> ChangedPlugin:
+    change = sides.change
+    plugin, one, other = change.either, change.before, change.after
+    owner = plugin.target.owner.ref
+    return ChangedPlugin(
+        organization=plugin.organization,
+        cluster=plugin.cluster.ref.name,
+        plugin=plugin.name,
+        preset=owner.name if owner.kind == "PluginPreset" else None,
+        definition=plugin.target.definition,
+        action=change.action,
+        version=VersionChange(
+            from_=one.version if one is not None else None, to=other.version if other is not None else None
+        ),
+        breaking=breaking,
+        options=[_changed_option(sides, each) for each in change.options],
+        variables=[_changed_variable(each) for each in change.variables],
+        also=list(change.also),
+        configs=config_changes(one.configs, other.configs) if one is not None and other is not None else [],
+        blocked=reported_gates(other.gates, plugin, sides.after.input.locator) if other is not None else [],
+        manifests=manifests.of(change) if manifests is not None else [],
+    )
 
 
-def _option_change_view(sides: Sides, change: OptionChange) -> View:
+def _changed_option(sides: Sides, change: OptionChange) -> ChangedOption:
     # Secret on one side is secret on both: a value does not become harmless by a change.
     secret = any(each is not None and each.slot.secret for each in (change.before, change.after))
-    return {
-        "path": change.name,
-        "from": _shown(change.before, secret),
-        "to": _shown(change.after, secret),
-        "cause": cause_of(sides, change),
-    }
+
+    def shown(decision: OptionDecision | None) -> Json:
+        if decision is None or decision.value is ABSENT:
+            return None
+        return MASKED if secret else masked(decision.value)
+
+    cause = cause_of(sides, change)
+    return ChangedOption(path=change.name, from_=shown(change.before), to=shown(change.after), cause=cause)
 
 
-def _variable_change_view(change: VariableChange) -> View:
+def _changed_variable(change: VariableChange) -> ChangedVariable:
     values = (change.before, change.after)
     secret = any(map(has_secret, values))
-    before, after = (dict(MASKED) if secret and each is not ABSENT else masked(each) for each in values)
-    return {"name": change.name, "from": before, "to": after}
+    before, after = (MASKED if secret and each is not ABSENT else masked(each) for each in values)
+    return ChangedVariable(name=change.name, from_=before, to=after)
 
 
-def _shown(decision: OptionDecision | None, secret: bool) -> Any:
-    if decision is None or decision.value is ABSENT:
-        return None
-    return dict(MASKED) if secret else masked(decision.value)
+def _summary(changes: list[PluginChange], unknown: int) -> DiffSummary:
+    actions = [each.action for each in changes]
+    return DiffSummary(
+        clusters=len({(each.either.organization, each.either.cluster.ref.name) for each in changes}),
+        plugins=len(changes),
+        options=sum(len(each.options) for each in changes if each.before is not None),
+        installs=actions.count("install"),
+        upgrades=actions.count("upgrade"),
+        downgrades=actions.count("downgrade"),
+        deletes=actions.count("delete"),
+        blocked=sum(bool(each.after.gates) for each in changes if each.after is not None),
+        unknown=unknown,
+    )
 
 
-def _summary(changes: list[PluginChange], unknown: int) -> View:
-    count = {action: sum(each.action == action for each in changes) for action in _ACTIONS}
-    return {
-        "clusters": len({(each.either.organization, each.either.cluster.ref.name) for each in changes}),
-        "plugins": len(changes),
-        "options": sum(len(each.options) for each in changes if each.before is not None),
-        "installs": count["install"],
-        "upgrades": count["upgrade"],
-        "downgrades": count["downgrade"],
-        "deletes": count["delete"],
-        "blocked": sum(bool(each.after.gates) for each in changes if each.after is not None),
-        "unknown": unknown,
-    }
-
-
-_ACTIONS = ("install", "upgrade", "downgrade", "reconfigure", "delete", "retain", "handover")
-
-
-def _groups(views: list[View]) -> list[View]:
+def _groups(changes: list[ChangedPlugin]) -> list[ClusterGroup]:
     """Clusters whose changes are the same, the largest group first."""
-    by_cluster: dict[tuple[str, str], list[View]] = {}
-    for view in views:
-        by_cluster.setdefault((view["organization"], view["cluster"]), []).append(view)
+    by_cluster: dict[tuple[str, str], list[ChangedPlugin]] = {}
+    for change in changes:
+        by_cluster.setdefault((change.organization, change.cluster), []).append(change)
     alike: dict[str, list[tuple[str, str]]] = {}
     for cluster, members in by_cluster.items():
         alike.setdefault("\n".join(signature(each) for each in members), []).append(cluster)
     groups = [
-        {"clusters": [name for _, name in clusters], "changes": len(by_cluster[clusters[0]])}
+        ClusterGroup(clusters=[name for _, name in clusters], changes=len(by_cluster[clusters[0]]))
         for clusters in alike.values()
     ]
-    return sorted(groups, key=lambda group: (-len(group["clusters"]), group["clusters"]))
+    return sorted(groups, key=lambda group: (-len(group.clusters), group.clusters))
 
 
-def signature(view: View) -> str:
+def signature(change: ChangedPlugin) -> str:
     """What makes two clusters' changes the same: all but the cluster and the names and places that follow from it."""
+    causes = [f"{each.cause.kind}/{each.cause.name}" if each.cause is not None else None for each in change.options]
     what = {
-        "owner": view["preset"] or view["plugin"],
-        "organization": view["organization"],
-        "action": view["action"],
-        "version": view["version"],
-        "options": [[each["path"], each["from"], each["to"], _cause_name(each["cause"])] for each in view["options"]],
-        "variables": view["variables"],
-        "also": view["also"],
-        "configs": view["configs"],
-        "blocked": [[each["gate"], each["message"]] for each in view["blocked"]],
+        "owner": change.preset or change.plugin,
+        "organization": change.organization,
+        "action": change.action,
+        "version": change.version,
+        "options": [
+            [each.path, each.from_, each.to, cause] for each, cause in zip(change.options, causes, strict=True)
+        ],
+        "variables": change.variables,
+        "also": change.also,
+        "configs": change.configs,
+        "blocked": [[each.gate, each.message] for each in change.blocked],
     }
-    return content_hash(what)
+    return content_hash(msgspec.to_builtins(what))
 
 
-def _cause_name(cause: View | None) -> str | None:
-    return f"{cause['kind']}/{cause['name']}" if cause is not None else None
+# ---- Upgrades
 
 
-def _configs_of(change: PluginChange) -> list[View]:
-    if change.before is None or change.after is None:
-        return []
-    return config_changes(change.before.configs, change.after.configs)
+class SpanKey(NamedTuple):
+    """A definition and the two versions of an upgrade."""
 
-
-SpanKey = tuple[str, str, str, str]
+    organization: str
+    definition: str
+    low: str
+    high: str
 
 
 def _span_key(change: PluginChange) -> SpanKey | None:
-    """The definition and the two versions of an upgrade; None for any other change."""
+    """The span of an upgrade; None for any other change."""
     if change.action != "upgrade" or change.before is None or change.after is None:
         return None
     goal = change.after.target.revision
     assert goal is not None
-    return goal.object.ref.organization, goal.object.ref.name, change.before.version or "", goal.version
+    return SpanKey(goal.object.ref.organization, goal.object.ref.name, change.before.version or "", goal.version)
 
 
-def _upgrades(before: Fleet, after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, View]:
-    """Every span of versions that plugins pass, once: what it brings, on how many clusters, whose values it meets."""
+def _is_breaking(change: PluginChange, upgrades: dict[SpanKey, DefinitionUpgrade]) -> bool:
+    key = _span_key(change)
+    return key is not None and upgrades[key].breaking
+
+
+def _upgrades(before: Fleet, after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, DefinitionUpgrade]:
+    """Every span of versions that plugins pass, once: what it brings, on how many clusters, whose values it affects."""
     spans: dict[SpanKey, list[PluginChange]] = {}
     for change in changes:
         key = _span_key(change)
         if key is not None:
             spans.setdefault(key, []).append(change)
-    return {key: _span_view(before, after, spans[key]) for key in sorted(spans, key=_span_order)}
+    order = sorted(spans, key=lambda key: (*key[:2], parse_version(key.low), parse_version(key.high)))
+    return {key: _upgrade(before, after, spans[key]) for key in order}
 
 
-def _span_order(key: SpanKey) -> tuple[Any, ...]:
-    organization, name, low, high = key
-    return organization, name, parse_version(low), parse_version(high)
-
-
-def _span_view(before: Fleet, after: Fleet, members: list[PluginChange]) -> View:
+def _upgrade(before: Fleet, after: Fleet, members: list[PluginChange]) -> DefinitionUpgrade:
     low, high = members[0].before, members[0].after
     assert low is not None
     assert high is not None
@@ -217,51 +218,66 @@ def _span_view(before: Fleet, after: Fleet, members: list[PluginChange]) -> View
     assert running is not None
     versions = {**before.decisions.versions_of(running), **after.decisions.versions_of(goal)}
     span = span_between(versions, running, goal)
-    told = span_view(span, versions)
+    entries = changelog(span)
     affected = {}
     for change in members:
         assert change.after is not None
-        for view in affected_view(span, change.after, after.input.locator):
-            place = view["object"].get("place") or {}
-            affected[view["path"], view["effect"], place.get("file", ""), place.get("line", 0)] = view
-    return {
-        "definition": goal.object.ref.name,
-        "from": low.version,
-        "to": goal.version,
-        "plugins": len(members),
-        "breaking": any(each["breaking"] for each in told["changelog"]),
-        **told,
-        "affected": [affected[key] for key in sorted(affected)],
-    }
+        for each in affected_values(span, change.after, after.input.locator):
+            place = each.object.place
+            where = (place.file, place.line) if place is not UNSET else ("", 0)
+            affected[each.path, each.effect, where] = each
+    return DefinitionUpgrade(
+        definition=goal.object.ref.name,
+        from_=low.version,
+        to=goal.version,
+        plugins=len(members),
+        breaking=any(each.breaking for each in entries),
+        changelog=entries,
+        options=options_of(span, versions),
+        affected=[affected[key] for key in sorted(affected)],
+    )
 
 
-def _changelog(upgrades: Iterable[View]) -> list[View]:
+def _changelog(upgrades: Iterable[DefinitionUpgrade]) -> list[ChangelogEntry]:
     """The texts of every version passed on the way, each once."""
-    passed = {(each["definition"], parse_version(each["version"])): each for up in upgrades for each in up["changelog"]}
-    return [passed[key] for key in sorted(passed) if passed[key]["text"] or passed[key]["breaking"]]
+    passed = {(each.definition, parse_version(each.version)): each for up in upgrades for each in up.changelog}
+    return [passed[key] for key in sorted(passed) if passed[key].text or passed[key].breaking]
 
 
-def _odd_overrides(before: Fleet, after: Fleet, scope: Scope) -> View:
+# ---- Overrides
+
+
+class _Odd(NamedTuple):
+    """Overrides that reach no plugin, that others hide everywhere, and that tie with another."""
+
+    dead: list[Object[object]]
+    shadowed: list[Object[object]]
+    ties: list[Object[object]]
+
+
+def _noted_overrides(before: Fleet, after: Fleet, scope: Scope) -> NotedOverrides:
     """Overrides without effect and ties after the change; new says that the change made them so."""
-    old, now = _odd(before, scope), _odd(after, scope)
-    return {
-        kind: [
-            {**object_ref(each, after.input.locator), "new": each.ref not in {other.ref for other in old[kind]}}
-            for each in sorted(found, key=lambda each: each.ref)
+
+    def noted(old: list[Object[object]], now: list[Object[object]]) -> list[NotedOverride]:
+        known = {each.ref for each in old}
+        return [
+            NotedOverride(**structs.asdict(object_reference(each, after.input.locator)), new=each.ref not in known)
+            for each in sorted(now, key=lambda each: each.ref)
         ]
-        for kind, found in now.items()
-    }
+
+    dead, shadowed, ties = (noted(old, now) for old, now in zip(_odd(before, scope), _odd(after, scope), strict=True))
+    return NotedOverrides(dead=dead, shadowed=shadowed, ties=ties)
 
 
-def _odd(fleet: Fleet, scope: Scope) -> dict[str, list[Object[Any]]]:
+def _odd(fleet: Fleet, scope: Scope) -> _Odd:
     effects = Effects(fleet.decisions)
     active = [each for each in fleet.decisions.overrides if scope.holds(each.ref)]
     tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
-    return {
-        "dead": [each for each in active if not effects.plugins(each)],
-        "shadowed": [each for each in active if effects.is_shadowed(each)],
-        "ties": [each for each in active if each in tied],
-    }
+    return _Odd(
+        dead=[each for each in active if not effects.plugins(each)],
+        shadowed=[each for each in active if effects.is_shadowed(each)],
+        ties=[each for each in active if each in tied],
+    )
 
 
 # ---- What the change consists of
@@ -287,13 +303,13 @@ def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
     return {_identity(each): content_hash([content_of(each), _annotations(each)]) for each in counted}
 
 
-def _annotations(object_: Object[Any]) -> dict[str, str]:
+def _annotations(object_: Object[object]) -> dict[str, str]:
     """Those that people write for themselves: our own are stamps, which say when and not what."""
     written = object_.metadata.annotations or {}
     return {key: value for key, value in written.items() if not key.startswith("fleetform.dev/")}
 
 
-def _identity(object_: Object[Any]) -> tuple[str, str, str]:
+def _identity(object_: Object[object]) -> tuple[str, str, str]:
     """What is one object on both sides: objects of two groups may bear one name, versions of a definition do."""
     version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else ""
     return str(object_.ref), api_group(version_of(object_)), version

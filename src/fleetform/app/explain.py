@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import UNSET
 
+from fleetform.app.answering.masks import masked
+from fleetform.app.answering.options import applied, explained_option, skipped_item
+from fleetform.app.answering.plugins import explained_binding, hidden_config, named_config, reported_gates
+from fleetform.app.answering.references import reported
+from fleetform.app.answering.upgrades import affected_values, changelog, options_of
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.revisions import lifecycle_in
 from fleetform.app.scope import Scope, elsewhere
-from fleetform.app.upgrades import affected_view, span_view
-from fleetform.app.views import (
-    applied_view,
-    bound_view,
-    configs_view,
-    diagnostics_view,
-    gate_view,
-    masked,
-    option_view,
-    provenance_view,
-    variables_of,
-)
 from fleetform.engine.desired import values_tree
 from fleetform.engine.versions.choose import versions_between
 from fleetform.engine.versions.lifecycle import upgrade_times
 from fleetform.engine.versions.span import span_between
+from fleetform.model.answers.explanation import (
+    AwaitedPlugin,
+    Explanation,
+    TargetState,
+    UpgradeAhead,
+    WantedVersion,
+)
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.times import time_text
@@ -85,40 +86,43 @@ def find_option(plugin: PluginDecision, text: str) -> OptionDecision:
     raise NotFoundError(f"{what} has no option {text}", hint)
 
 
-def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> dict[str, Any]:
-    """The Explanation of a plugin, or of one option of it."""
-    locator, options, inputs = fleet.input.locator, plugin.options, fleet.inputs
-    values = values_tree(options)
+def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> Explanation:
+    """The explanation of a plugin, or of one option of it."""
+    locator, options, inputs, target = fleet.input.locator, plugin.options, fleet.inputs, plugin.target
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
-    return {
-        "kind": "Explanation",
-        "plugin": plugin.name,
-        "organization": plugin.organization,
-        "cluster": plugin.cluster.ref.name,
-        "definition": plugin.target.definition,
-        "target": {"version": plugin.version, "inputHash": inputs.hash(plugin)},
-        "admitted": fleet.state.admitted.get((plugin.organization, plugin.cluster.ref.name, plugin.name)),
-        "appliedOverrides": applied_view(plugin, options),
-        "values": masked(values),
-        "options": [option_view(each, locator, variables_of(inputs, plugin, each)) for each in chosen],
-        "skipped": [
-            {"path": each.item.text, "reason": each.reason, **provenance_view(each.item, locator)}
-            for each in plugin.skipped
-        ],
-        "running": plugin.running,
-        "wanted": {"version": plugin.wanted_version, "range": plugin.target.wanted, "forced": plugin.target.forced},
-        "upgrade": _upgrade_view(fleet, plugin),
-        "blocked": [gate_view(gate, plugin, locator) for gate in plugin.blocked_by],
-        "waiting": [gate_view(gate, plugin, locator) for gate in plugin.waits],
-        **configs_view(plugin, locator),
-        "waitsFor": [{"definition": name, "plugin": plugin_} for name, plugin_ in inputs.producers(plugin)],
-        "bindings": [bound_view(each, plugin.target.owner, locator) for each in inputs.bound(plugin)],
-        "diagnostics": diagnostics_view(about(fleet, plugin), locator),
-    }
+    return Explanation(
+        plugin=plugin.name,
+        organization=plugin.organization,
+        cluster=plugin.cluster.ref.name,
+        definition=target.definition,
+        target=TargetState(version=plugin.version, input_hash=inputs.hash(plugin)),
+        admitted=fleet.state.admitted.get(plugin.key),
+        applied_overrides=applied(plugin, options),
+        values=masked(values_tree(options)),
+        options=[explained_option(each, locator, _variables_in(fleet, plugin, each)) for each in chosen],
+        skipped=[skipped_item(each, locator) for each in plugin.skipped],
+        running=plugin.running,
+        wanted=WantedVersion(version=plugin.wanted_version, range=target.wanted, forced=target.forced),
+        upgrade=_upgrade_ahead(fleet, plugin),
+        blocked=reported_gates(plugin.blocked_by, plugin, locator),
+        waiting=reported_gates(plugin.waits, plugin, locator),
+        config_mode=plugin.configs.mode,
+        configs=[named_config(each, locator) for each in plugin.configs.effective],
+        configs_hidden=[hidden_config(each, locator) for each in plugin.configs.hidden],
+        waits_for=[AwaitedPlugin(definition=name, plugin=offering) for name, offering in inputs.producers(plugin)],
+        bindings=[explained_binding(each, target.owner, locator) for each in inputs.bound(plugin)],
+        diagnostics=reported(about(fleet, plugin), locator),
+    )
 
 
-def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None:
-    """The upgrade that a plugin has before it, if any: its times, what it brings, whose values it meets."""
+def _variables_in(fleet: Fleet, plugin: PluginDecision, decision: OptionDecision) -> list[str]:
+    """The variables that those items refer to which made an option what it is."""
+    items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
+    return sorted({name for item in items for name in fleet.inputs.variable_references(plugin, item)})
+
+
+def _upgrade_ahead(fleet: Fleet, plugin: PluginDecision) -> UpgradeAhead | None:
+    """The upgrade that a plugin has before it, if any: its times, what it brings, whose values it affects."""
     wanted = plugin.upgrade or plugin
     goal = wanted.target.revision
     if plugin.running is None or goal is None or goal.version == plugin.running:
@@ -126,22 +130,22 @@ def _upgrade_view(fleet: Fleet, plugin: PluginDecision) -> dict[str, Any] | None
     versions = fleet.decisions.versions_of(goal)
     passed = versions_between(versions, plugin.running, goal.version)
     times = upgrade_times(lifecycle_in(fleet, plugin.organization), passed, goal, fleet.snapshot)
-    view = {
-        "from": plugin.running,
-        "to": goal.version,
-        "announcedAt": time_text(times.announced),
-        "notBefore": time_text(times.not_before),
-        "graceUntil": time_text(times.grace_until) if times.grace_until is not None else None,
-        "forcedAt": time_text(times.forced) if times.forced is not None else None,
-    }
     running = versions.get(plugin.running)
-    if running is None:
-        return view
-    span = span_between(versions, running, goal)
-    return {**view, **span_view(span, versions), "affected": affected_view(span, wanted, fleet.input.locator)}
+    span = span_between(versions, running, goal) if running is not None else None
+    return UpgradeAhead(
+        from_=plugin.running,
+        to=goal.version,
+        announced_at=time_text(times.announced),
+        not_before=time_text(times.not_before),
+        grace_until=time_text(times.grace_until) if times.grace_until is not None else None,
+        forced_at=time_text(times.forced) if times.forced is not None else None,
+        changelog=changelog(span) if span is not None else UNSET,
+        options=options_of(span, versions) if span is not None else UNSET,
+        affected=affected_values(span, wanted, fleet.input.locator) if span is not None else UNSET,
+    )
 
 
-def about(fleet: Fleet, plugin: PluginDecision) -> list[Any]:
+def about(fleet: Fleet, plugin: PluginDecision) -> list[Diagnostic]:
     """Findings about the objects that decide this plugin."""
     refs = {plugin.target.owner.ref, plugin.cluster.ref, *(each.ref for each in plugin.shared.overrides)}
     if plugin.instance is not None:

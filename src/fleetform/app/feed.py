@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import UNSET
 
 from fleetform.app.errors import AmbiguousError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.versions.lifecycle import known_announcement
+from fleetform.model.answers.feed import Feed, FeedRelease
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.results.decisions import Revision
 from fleetform.syntax.times import time_text
 from fleetform.syntax.versions import parse_version
 
-View = dict[str, Any]
 
-
-def feed(fleet: Fleet, scope: Scope) -> dict[str, View]:
+def feed(fleet: Fleet, scope: Scope) -> dict[str, Feed]:
     """The releases of each definition that an organization is offered, by the definition's name (R2-46)."""
-    found: dict[str, View] = {}
+    found: dict[str, Feed] = {}
     for organization, name in _offered(fleet, scope):
         revisions = fleet.decisions.revisions[organization, name]
         rules = fleet.decisions.index.definitions.rules(scope.organization or organization, name)
         usable = [revisions[each] for each in sorted(revisions, key=parse_version) if rules.refuses(each) is None]
-        found[name] = {"releases": [_release(fleet, each) for each in usable]}
+        found[name] = Feed(releases=[_release(fleet, each) for each in usable])
     return dict(sorted(found.items()))
 
 
@@ -46,14 +45,14 @@ def _by_name(key: tuple[str, str]) -> tuple[str, str]:
     return key[1], key[0]
 
 
-def _release(fleet: Fleet, revision: Revision) -> View:
-    """What is not known is left out: a bot that reads null for a time takes it for one."""
-    ref, spec = revision.object.ref, revision.object.spec
-    stamp = fleet.brought.published.get((ref, revision.version)) or _announced(fleet, revision)
-    view = {"version": revision.version, "releaseTimestamp": stamp, "changelogUrl": spec.docs_url}
-    return {key: value for key, value in view.items() if value is not None}
-
-
-def _announced(fleet: Fleet, revision: Revision) -> str | None:
+def _release(fleet: Fleet, revision: Revision) -> FeedRelease:
+    ref, docs = revision.object.ref, revision.object.spec.docs_url
+    stamp = fleet.brought.published.get((ref, revision.version))
     announced = known_announcement(revision, fleet.snapshot)
-    return time_text(announced) if announced is not None else None
+    if not stamp and announced is not None:
+        stamp = time_text(announced)
+    return FeedRelease(
+        version=revision.version,
+        release_timestamp=stamp or UNSET,
+        changelog_url=docs if docs is not None else UNSET,
+    )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fleetform.app.compare import PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.render import PluginRender, render
+from fleetform.model.answers.base import JsonMap
+from fleetform.model.answers.diff import ChangedManifest, PatchOperation
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports import Renders
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.tree_diff import patch_between
 
-View = dict[str, Any]
 Identity = tuple[str, str, str, str]
 
 
@@ -25,7 +26,7 @@ class ManifestChanges:
         self._old = _rendered(before, [each.before for each in changes], renders)
         self._new = _rendered(after, [each.after for each in changes], renders)
 
-    def of(self, change: PluginChange) -> list[View]:
+    def of(self, change: PluginChange) -> list[ChangedManifest]:
         """The objects that come, go or change, each with its patch; nothing where a side cannot be rendered."""
         old, new = self._side(self._old, change.before), self._side(self._new, change.after)
         if old is None or new is None:
@@ -34,18 +35,17 @@ class ManifestChanges:
         for identity in [*old, *(each for each in new if each not in old)]:
             one, other = old.get(identity), new.get(identity)
             if one is None:
-                patch = [{"op": "add", "path": "", "value": other}]
+                patch = [PatchOperation(op="add", path="", value=other)]
             elif other is None:
-                patch = [{"op": "remove", "path": ""}]
+                patch = [PatchOperation(op="remove", path="")]
             else:
-                patch = list(patch_between(one, other))
+                patch = [PatchOperation(**each) for each in patch_between(one, other)]
             if patch:
-                found.append({"object": object_label(new.get(identity) or old[identity]), "patch": patch})
+                label = object_label(new.get(identity) or old[identity])
+                found.append(ChangedManifest(object=label, patch=patch))
         return found
 
-    def _side(
-        self, rendered: dict[int, PluginRender], plugin: PluginDecision | None
-    ) -> dict[Identity, dict[str, Any]] | None:
+    def _side(self, rendered: dict[int, PluginRender], plugin: PluginDecision | None) -> dict[Identity, JsonMap] | None:
         if plugin is None:
             return {}
         found = rendered[id(plugin)]
@@ -53,7 +53,7 @@ class ManifestChanges:
 
     def findings(self) -> list[Diagnostic]:
         """What could not be rendered: the difference is not known there."""
-        found: dict[tuple[Any, str], Diagnostic] = {}
+        found: dict[tuple[Object[object], str], Diagnostic] = {}
         for each in (*self._old.values(), *self._new.values()):
             for gate in each.blocked:
                 owner = each.plugin.target.owner
@@ -73,7 +73,7 @@ def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: R
     return {id(each.plugin): each for each in render(fleet, there, renders, despite_gates=True)}
 
 
-def identity_of(tree: dict[str, Any]) -> Identity:
+def identity_of(tree: JsonMap) -> Identity:
     metadata = tree.get("metadata") or {}
     namespace = str(metadata.get("namespace") or "")
     return api_group(str(tree.get("apiVersion"))), str(tree.get("kind")), namespace, object_name(tree)

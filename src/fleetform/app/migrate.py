@@ -7,30 +7,33 @@ version, it needs the value as it was written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET, structs
 
+from fleetform.app.answering.references import reference
 from fleetform.app.fleet import Fleet
-from fleetform.app.views import MASKED, ref_view
 from fleetform.engine.report.effects import hidden_items, winning_items
+from fleetform.model.answers.base import MASKED, Json
+from fleetform.model.answers.conversion import MigrationEdit, MigrationResult, UnmadeEdit
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
-from fleetform.ports import Files
+from fleetform.ports import Files, Locator
 from fleetform.syntax.option_paths import normal_form, parse_path, text_of
 from fleetform.syntax.trees import same_value
 from fleetform.syntax.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
 from fleetform.syntax.yaml_spans import line_starts
 
 # A value that somebody wrote: its object, the collection it stands in, and its place there.
-Written = tuple[Object[Any], Path, str | int]
+Written = tuple[Object[object], Path, str | int]
 
 
 class Outcome(NamedTuple):
     """How a plugin reads a value: where it goes (None: nowhere any more), and what becomes of it (ABSENT: it stays)."""
 
     steps: Steps | None
-    value: Any = ABSENT
+    value: Json = ABSENT
 
 
 class Move(NamedTuple):
@@ -111,7 +114,7 @@ class _Readings:
 
     def __init__(self, fleet: Fleet) -> None:
         self.values: dict[Written, dict[str, tuple[Move, PluginDecision]]] = {}
-        self._homes: dict[tuple[Object[Any], Path], set[str | int]] = {}
+        self._homes: dict[tuple[Object[object], Path], set[str | int]] = {}
         self._seen: set[Shared] = set()
         self._secret = {
             form
@@ -205,9 +208,9 @@ def _as_written(move: Move) -> Move:
     return move
 
 
-def _written_value(item: Item) -> Any:
+def _written_value(item: Item) -> Json:
     """What stands in the object: a migrated item holds the new value."""
-    tree: Any = {"spec": msgspec.to_builtins(item.layer.object.spec)}
+    tree: Json = {"spec": msgspec.to_builtins(item.layer.object.spec)}
     for step in (*item.collection, item.index):
         tree = tree[step]
     return tree.get("value", ABSENT) if isinstance(item.index, int) else tree
@@ -217,27 +220,26 @@ def _changes(move: Move) -> bool:
     return move.outcome.steps is None or move.renamed is not None or move.outcome.value is not ABSENT
 
 
-# ---- As plain data
+# ---- As an answer
 
 
-def migration_view(fleet: Fleet, migration: Migration) -> dict[str, Any]:
+def migration_result(fleet: Fleet, migration: Migration) -> MigrationResult:
+    """The edits, and those that are not made."""
     locator = fleet.input.locator
-    return {
-        "kind": "Migration",
-        "files": sorted(migration.files),
-        "edits": [_move_view(move, locator) for move in migration.moves],
-        "left": [{**_move_view(move, locator), "reason": reason} for move, reason in migration.left],
-    }
+    return MigrationResult(
+        files=sorted(migration.files),
+        edits=[_edit(move, locator) for move in migration.moves],
+        left=[UnmadeEdit(**structs.asdict(_edit(move, locator)), reason=reason) for move, reason in migration.left],
+        diagnostics=[],
+    )
 
 
-def _move_view(move: Move, locator: Any) -> dict[str, Any]:
-    view: dict[str, Any] = {
-        "path": move.item.text,
-        "action": "remove" if move.outcome.steps is None else "rename" if move.renamed is not None else "retype",
-        "object": ref_view(move.item.layer.object.ref, move.at, locator),
-    }
-    if move.renamed is not None:
-        view["to"] = move.renamed
-    if move.outcome.value is not ABSENT:
-        view["value"] = dict(MASKED) if move.secret else move.outcome.value
-    return view
+def _edit(move: Move, locator: Locator) -> MigrationEdit:
+    value = move.outcome.value
+    return MigrationEdit(
+        path=move.item.text,
+        action="remove" if move.outcome.steps is None else "rename" if move.renamed is not None else "retype",
+        object=reference(move.item.layer.object.ref, move.at, locator),
+        to=move.renamed if move.renamed is not None else UNSET,
+        value=UNSET if value is ABSENT else MASKED if move.secret else value,
+    )

@@ -3,67 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from msgspec import structs
+
+from fleetform.app.answering.manifests import listed_object
+from fleetform.app.answering.references import object_reference
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
-from fleetform.app.objects import object_view
 from fleetform.app.scope import Scope
-from fleetform.app.views import object_ref
-from fleetform.engine.placement.place import Placed
-from fleetform.engine.placement.placements import Placements
+from fleetform.model.answers.explanation import PlacementChoice, PlacementExplanation
+from fleetform.model.answers.listing import (
+    DecisionGroupStatus,
+    ListedPlacement,
+    NotSelectedClusters,
+    PlacementStatus,
+)
 from fleetform.model.kinds.placement import PlacementSpec
-from fleetform.model.objects import Object, Ref
+from fleetform.model.objects import Object
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.times import time_text
 
-View = dict[str, Any]
 
-
-def placement_views(fleet: Fleet, scope: Scope) -> Iterator[View]:
+def list_placements(fleet: Fleet, scope: Scope) -> Iterator[ListedPlacement]:
+    """Placements with the clusters that they choose, in groups, and the others by the reason why not."""
     placements = fleet.placements
     for ref, object_ in sorted(placements.objects.items()):
-        if scope.holds(ref):
-            yield _placement_view(placements, object_)
+        if not scope.holds(ref):
+            continue
+        placed = placements.placed(ref)
+        assert placed is not None
+        reasons: dict[str, list[str]] = {}
+        for cluster, reason in sorted(placements.why_not_others(ref).items()):
+            reasons.setdefault(reason, []).append(cluster)
+        groups = [
+            DecisionGroupStatus(
+                decision_group_index=index,
+                decision_group_name=each.name,
+                clusters=[one.ref.name for one in each.clusters],
+            )
+            for index, each in enumerate(placed.groups)
+        ]
+        status = PlacementStatus(
+            number_of_selected_clusters=len(placed.chosen),
+            decision_groups=groups,
+            not_selected=[
+                NotSelectedClusters(reason=reason, clusters=clusters) for reason, clusters in sorted(reasons.items())
+            ],
+            look_again_at=time_text(placed.look_again_at) if placed.look_again_at is not None else None,
+        )
+        listed = structs.asdict(listed_object(object_))
+        if object_.dialect == "ocm":
+            # A placement of Open Cluster Management has a namespace, which is part of its name here.
+            namespace, _, name = ref.name.rpartition("/")
+            listed["metadata"] = structs.replace(listed["metadata"], name=name, namespace=namespace or ref.organization)
+        yield ListedPlacement(**listed, status=status)
 
 
-def _placement_view(placements: Placements, object_: Object[PlacementSpec]) -> View:
-    placed = placements.placed(object_.ref)
-    assert placed is not None
-    status = {
-        "numberOfSelectedClusters": len(placed.chosen),
-        "decisionGroups": _groups(placed),
-        "notSelected": _not_selected(placements, object_.ref),
-        "lookAgainAt": time_text(placed.look_again_at) if placed.look_again_at is not None else None,
-    }
-    view = object_view(object_, status)
-    if object_.dialect == "ocm":
-        # There a placement has a namespace, which is part of its name here.
-        namespace, _, name = object_.ref.name.rpartition("/")
-        view["metadata"] |= {"name": name, "namespace": namespace or object_.ref.organization}
-    return view
-
-
-def _groups(placed: Placed) -> list[View]:
-    return [
-        {
-            "decisionGroupIndex": index,
-            "decisionGroupName": each.name,
-            "clusters": [one.ref.name for one in each.clusters],
-        }
-        for index, each in enumerate(placed.groups)
-    ]
-
-
-def _not_selected(placements: Placements, ref: Ref) -> list[View]:
-    """Clusters that are not chosen, by the reason."""
-    reasons: dict[str, list[str]] = {}
-    for cluster, reason in sorted(placements.why_not_others(ref).items()):
-        reasons.setdefault(reason, []).append(cluster)
-    return [{"reason": reason, "clusters": clusters} for reason, clusters in sorted(reasons.items())]
-
-
-def explain_placement(fleet: Fleet, scope: Scope, name: str, cluster: str | None) -> View:
+def explain_placement(fleet: Fleet, scope: Scope, name: str, cluster: str | None) -> PlacementExplanation:
     """Whether a placement chooses a cluster, or which it chooses, and why not."""
     object_ = _find(fleet, scope, name)
     placed = fleet.placements.placed(object_.ref)
@@ -72,20 +68,17 @@ def explain_placement(fleet: Fleet, scope: Scope, name: str, cluster: str | None
     wanted = [each for each in names if cluster in (None, each)]
     reasons = fleet.placements.why_not_others(object_.ref) if cluster is None else {}
     group_of = {one.ref.name: index for index, each in enumerate(placed.groups) for one in each.clusters}
-    return {
-        "kind": "PlacementExplanation",
-        "placement": object_ref(object_, fleet.input.locator),
-        "items": [
-            {
-                "cluster": each,
-                "chosen": each in group_of,
-                "decisionGroup": group_of.get(each),
-                "reason": reasons.get(each) if cluster is None else fleet.placements.why_not(object_.ref, each),
-            }
-            for each in wanted
-        ],
-        "diagnostics": [],
-    }
+    choices = [
+        PlacementChoice(
+            cluster=each,
+            chosen=each in group_of,
+            decision_group=group_of.get(each),
+            reason=reasons.get(each) if cluster is None else fleet.placements.why_not(object_.ref, each),
+        )
+        for each in wanted
+    ]
+    placement = object_reference(object_, fleet.input.locator)
+    return PlacementExplanation(placement=placement, items=choices, diagnostics=[])
 
 
 def _find(fleet: Fleet, scope: Scope, name: str) -> Object[PlacementSpec]:

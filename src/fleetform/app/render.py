@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fleetform.app.answering.options import sources_of_values
+from fleetform.app.answering.plugins import reported_gates
+from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
 from fleetform.app.through_flux import ThroughFlux, place_of_secret, travels
-from fleetform.app.views import diagnostics_view, gate_view, masked, provenance_view
-from fleetform.model.results.decisions import Gate, PluginDecision
+from fleetform.model.answers.base import JsonMap
+from fleetform.model.answers.rendering import Render, RenderedPlugin, TransformsOfRender
+from fleetform.model.results.decisions import Gate, PluginDecision, Revision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports import Renders
@@ -21,7 +25,7 @@ class PluginRender(NamedTuple):
     """
 
     plugin: PluginDecision
-    objects: Sequence[dict[str, Any]] = ()
+    objects: Sequence[JsonMap] = ()
     blocked: tuple[Gate, ...] = ()
     unavailable: bool = False
     unsteady: bool = False
@@ -39,7 +43,7 @@ def render(
     to_folder: bool = False,
     despite_gates: bool = False,
 ) -> list[PluginRender]:
-    """Every plugin rendered, in order. to_folder: what would stand there in plain and is secret is refused (S40).
+    """Every plugin rendered, in order. to_folder: a secret that would stand there in plain text is refused (S40).
 
     despite_gates: also what may not be installed yet, as long as nothing of it is missing.
     """
@@ -77,7 +81,7 @@ def _without_renderer(
 def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRender | RenderInput:
     secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
-        message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain"
+        message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain text"
         do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
         ref, at = place_of_secret(plugin, secrets[0])
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
@@ -104,48 +108,31 @@ def _answer(fleet: Fleet, plugin: PluginDecision, result: Rendered | RenderFailu
 # ---- As an answer
 
 
-def render_view(fleet: Fleet, rendered: Sequence[PluginRender]) -> dict[str, Any]:
+def render_answer(fleet: Fleet, rendered: Sequence[PluginRender]) -> Render:
+    """What became of plugins, with their objects."""
     locator = fleet.input.locator
-    return {
-        "kind": "Render",
-        "items": [_item_view(fleet, each) for each in rendered],
-        "diagnostics": diagnostics_view(fleet.in_order(unsteady_findings(rendered)), locator),
-    }
-
-
-def _item_view(fleet: Fleet, each: PluginRender) -> dict[str, Any]:
-    plugin = each.plugin
-    return {
-        "cluster": plugin.cluster.ref.name,
-        "plugin": plugin.name,
-        "organization": plugin.organization,
-        "definition": plugin.target.definition,
-        "version": plugin.version,
-        "inputHash": fleet.inputs.hash(plugin),
-        "renderKey": each.key,
-        "objects": list(each.objects),
-        "transforms": {"kept": [], "ignored": [], "whiteouts": []},
-        "blocked": [gate_view(gate, plugin, fleet.input.locator) for gate in each.blocked],
-        "values": values_said(fleet, plugin) if each.blocked else [],
-    }
-
-
-def values_said(fleet: Fleet, plugin: PluginDecision) -> list[dict[str, Any]]:
-    """Who gave a plugin its values, beside the defaults: what a chart fails on was set by somebody."""
-    return [
-        {
-            "path": each.name,
-            "value": masked(each.value),
-            **provenance_view(each.winner, fleet.input.locator, each.slot.secret),
-        }
-        for each in plugin.options.values()
-        if each.winner is not None and each.winner.layer.name != "default"
+    items = [
+        RenderedPlugin(
+            cluster=each.plugin.cluster.ref.name,
+            plugin=each.plugin.name,
+            organization=each.plugin.organization,
+            definition=each.plugin.target.definition,
+            version=each.plugin.version,
+            input_hash=fleet.inputs.hash(each.plugin),
+            render_key=each.key,
+            objects=list(each.objects),
+            transforms=TransformsOfRender(),
+            blocked=reported_gates(each.blocked, each.plugin, locator),
+            values=sources_of_values(each.plugin, locator) if each.blocked else [],
+        )
+        for each in rendered
     ]
+    return Render(items=items, diagnostics=reported(fleet.in_order(unsteady_findings(rendered)), locator))
 
 
 def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
     """Charts that come out otherwise each time, once for each version (B28)."""
-    found: dict[Any, Diagnostic] = {}
+    found: dict[Revision, Diagnostic] = {}
     for each in rendered:
         revision = each.plugin.target.revision
         if not each.unsteady or revision is None or revision in found:
@@ -163,7 +150,7 @@ def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool
     And whether that is only for want of a tool or a source here.
     """
     rendered = render(fleet, fleet.decisions.plugins.values(), renders, despite_gates=True)
-    found: dict[tuple[Any, str], list[PluginRender]] = {}
+    found: dict[tuple[Revision | None, str], list[PluginRender]] = {}
     for each in rendered:
         for gate in each.blocked:
             if gate.gate in ("render-failed", "plain-secret"):

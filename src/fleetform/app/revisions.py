@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
+from msgspec import to_builtins
+
+from fleetform.app.answering.manifests import listed_object
 from fleetform.app.fleet import Fleet
-from fleetform.app.objects import object_view
 from fleetform.app.scope import Scope
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.compatibility import FOR_PEOPLE
 from fleetform.engine.versions.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
 from fleetform.engine.versions.retention import judge_history
+from fleetform.model.answers.listing import ListedMetadata, ListedRevision, RevisionSpec, RevisionStatus
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
+from fleetform.model.kinds.definition import VersionEnd
+from fleetform.model.kinds.preset import PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Revision
 from fleetform.syntax.hashing import content_hash
@@ -22,7 +26,6 @@ from fleetform.syntax.ranges import RangeError, parse_range
 from fleetform.syntax.times import parse_time, time_text
 from fleetform.syntax.versions import VersionError, parse_version
 
-View = dict[str, Any]
 Name = tuple[str, str]
 # How long the oldest of too many versions in use still has, where the policy gives no grace.
 _GRACE = timedelta(days=30)
@@ -37,7 +40,7 @@ def lifecycle_in(fleet: Fleet, organization: str) -> Lifecycle:
     return lifecycle_of(*policies)
 
 
-def revision_views(fleet: Fleet, scope: Scope) -> Iterator[View]:
+def list_revisions(fleet: Fleet, scope: Scope) -> Iterator[ListedRevision]:
     """Versions side by side are revisions, numbered in their order (S6); one that is not offered any more may run."""
     use = _Use(fleet)
     names = fleet.decisions.revisions.keys() | fleet.decisions.retired.keys()
@@ -53,15 +56,22 @@ def revision_views(fleet: Fleet, scope: Scope) -> Iterator[View]:
             if ends is None and version == history.should_end:
                 ends = later(fleet.snapshot.at, lifecycle.grace or _GRACE)
             announced = known_announcement(revision, fleet.snapshot)
-            status = {
-                "announcedAt": time_text(announced) if announced is not None else None,
-                "endsAt": time_text(ends) if ends is not None else None,
-                "plugins": use.plugins[name, version],
-                "pinned": (name, version) in use.pinned,
-                "offered": version in fleet.decisions.revisions.get(name, {}),
-                "prunable": version in history.prunable,
-            }
-            yield {**_revision_view(fleet, revision, number), "status": status}
+            status = RevisionStatus(
+                announced_at=time_text(announced) if announced is not None else None,
+                ends_at=time_text(ends) if ends is not None else None,
+                plugins=use.plugins[name, version],
+                pinned=(name, version) in use.pinned,
+                offered=version in fleet.decisions.revisions.get(name, {}),
+                prunable=version in history.prunable,
+            )
+            ref = revision.object.ref
+            yield ListedRevision(
+                api_version=API_VERSION,
+                kind="PluginDefinitionRevision",
+                metadata=ListedMetadata(name=f"{ref.name}-{version}", namespace=ref.organization),
+                spec=_revision_spec(fleet, revision, number),
+                status=status,
+            )
 
 
 class _Use:
@@ -71,7 +81,9 @@ class _Use:
         self.plugins: Counter[tuple[Name, str]] = Counter()
         self.pinned: set[tuple[Name, str]] = set()
         self._needed: set[tuple[Name, str]] = set()
-        for owner in (*fleet.snapshot.presets.values(), *fleet.snapshot.plugins.values()):
+        owners: list[Object[PluginPresetSpec] | Object[PluginSpec]] = list(fleet.snapshot.presets.values())
+        owners += fleet.snapshot.plugins.values()
+        for owner in owners:
             self._count_pin(fleet, owner)
         for key, plugin in fleet.decisions.plugins.items():
             wanted = plugin.upgrade or plugin
@@ -84,9 +96,9 @@ class _Use:
             needed = (plugin.version, wanted.version, plugin.running, fleet.state.healthy.get(key))
             self._needed.update((name, version) for version in needed if version is not None)
 
-    def _count_pin(self, fleet: Fleet, owner: Object[Any]) -> None:
+    def _count_pin(self, fleet: Fleet, owner: Object[PluginPresetSpec] | Object[PluginSpec]) -> None:
         """A pin counts whether or not it selects a cluster now."""
-        template = getattr(owner.spec, "plugin", owner.spec)
+        template = owner.spec.plugin if isinstance(owner.spec, PluginPresetSpec) else owner.spec
         if template.plugin_definition is None:
             return
         definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
@@ -128,7 +140,7 @@ def _end(fleet: Fleet, revision: Revision) -> datetime | None:
     return min((each for each in ends if each is not None), default=None)
 
 
-def _is_of(end: Any, revision: Revision) -> bool:
+def _is_of(end: VersionEnd, revision: Revision) -> bool:
     try:
         return parse_range(end.version).admits(revision.version)
     except (RangeError, VersionError):
@@ -142,21 +154,17 @@ def _time(text: str) -> datetime | None:
         return None
 
 
-def _revision_view(fleet: Fleet, revision: Revision, number: int) -> View:
-    ref, spec = revision.object.ref, object_view(revision.object)["spec"]
-    content = {key: value for key, value in spec.items() if key not in FOR_PEOPLE}
+def _revision_spec(fleet: Fleet, revision: Revision, number: int) -> RevisionSpec:
+    spec = listed_object(revision.object).spec
+    # Built of plain data, with masks for secrets: the hash is of what people may see.
+    content = to_builtins({key: value for key, value in spec.items() if key not in FOR_PEOPLE})
     source = spec.get("source")
     if source is not None:
-        source = {**source, "digest": fleet.digests((ref, revision.version)).found or "unknown"}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PluginDefinitionRevision",
-        "metadata": {"name": f"{ref.name}-{revision.version}", "namespace": ref.organization},
-        "spec": {
-            "number": number,
-            "version": revision.version,
-            "contentHash": f"sha256:{content_hash(content)}",
-            "options": spec.get("options", []),
-            "source": source,
-        },
-    }
+        source = {**source, "digest": fleet.digests((revision.object.ref, revision.version)).found or "unknown"}
+    return RevisionSpec(
+        number=number,
+        version=revision.version,
+        content_hash=f"sha256:{content_hash(content)}",
+        options=spec.get("options", []),
+        source=source,
+    )

@@ -7,13 +7,15 @@ one by one, and those that change the field decide it. Nothing is guessed: what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import structs
 
 from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
 from fleetform.engine.bindings.fields import FieldError, find_in
+from fleetform.model.answers.base import Json, JsonMap
+from fleetform.model.answers.explanation import ExplainedField, FieldCause
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.model.shape import did_you_mean
@@ -42,34 +44,15 @@ class Asked(NamedTuple):
         return "/".join(each for each in (self.kind, self.namespace, self.name) if each)
 
 
-class Cause(NamedTuple):
-    """A value that a field depends on. passed: it stands there; else it decides what does. given: it has one here."""
-
-    steps: Steps
-    passed: bool
-    given: bool
-
-
-class Trace(NamedTuple):
-    """A field's value, what it depends on, and the values of which that cannot be told.
-
-    release names what of the release it is made of, where no option makes it: its name, its namespace.
-    """
-
-    asked: Asked
-    value: Any
-    causes: tuple[Cause, ...]
-    untold: tuple[Steps, ...] = ()
-    unsteady: bool = False
-    release: tuple[str, ...] = ()
-
-
 class _Leaf(NamedTuple):
-    """A scalar that goes into a render, and what it is changed to."""
+    """A scalar that goes into a render, and what it is changed to. given: it has a value here."""
 
     steps: Steps
-    mark: Any
+    mark: str | int | float | bool
     given: bool
+
+    def cause(self, passed: bool) -> FieldCause:
+        return FieldCause(path=text_of(self.steps), how="passed" if passed else "decides", set=self.given)
 
 
 def parse_asked(text: str) -> Asked:
@@ -83,7 +66,7 @@ def parse_asked(text: str) -> Asked:
     return Asked(parts[0], parts[1] if len(parts) == 3 else None, parts[-1], pointer)
 
 
-def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) -> Trace:
+def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) -> ExplainedField:
     """Where a field of a plugin's objects comes from."""
     input_ = fleet.inputs.render_input(plugin)
     gates = (*plugin.gates, *plugin.waits)
@@ -96,21 +79,30 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
         raise NotRenderedError(message, rendered.hint, rendered.unavailable)
     value = _field(rendered, asked)
     leaves = list(_leaves(plugin, input_))
-    passed = _marked_at_once(renders, input_, leaves, asked)
-    if passed:
-        return Trace(asked, value, tuple(Cause(each.steps, True, each.given) for each in passed))
-    if rendered.unsteady:
+    causes = [each.cause(True) for each in _marked_at_once(renders, input_, leaves, asked)]
+    untold: list[Steps] = []
+    release: list[str] = []
+    if not causes and rendered.unsteady:
         # Another value and chance cannot be told apart.
-        return Trace(asked, value, (), tuple(each.steps for each in leaves), True)
-    causes, untold = _one_by_one(renders, input_, leaves, asked, value)
-    release = () if causes else _of_release(renders, input_, asked, value)
-    return Trace(asked, value, tuple(causes), tuple(untold), release=release)
+        untold = [each.steps for each in leaves]
+    elif not causes:
+        causes, untold = _one_by_one(renders, input_, leaves, asked, value)
+        release = [] if causes else _of_release(renders, input_, asked, value)
+    return ExplainedField(
+        object=asked.object,
+        path=asked.pointer,
+        value=value,
+        causes=causes,
+        untold=[text_of(each) for each in untold],
+        unsteady=rendered.unsteady and not causes,
+        release=release,
+    )
 
 
 # ---- The field
 
 
-def _field(rendered: Rendered, asked: Asked) -> Any:
+def _field(rendered: Rendered, asked: Asked) -> Json:
     found = _find(rendered, asked)
     if not found:
         names = [f"{tree.get('kind')}/{object_name(tree)}" for tree in rendered.objects]
@@ -126,7 +118,7 @@ def _field(rendered: Rendered, asked: Asked) -> Any:
         raise NotFoundError(f"{asked.object} has no {asked.pointer}", error.hint) from error
 
 
-def _find(rendered: Rendered, asked: Asked) -> list[dict[str, Any]]:
+def _find(rendered: Rendered, asked: Asked) -> list[JsonMap]:
     return [
         tree
         for tree in rendered.objects
@@ -136,13 +128,13 @@ def _find(rendered: Rendered, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def _kinds(tree: dict[str, Any]) -> tuple[str, str]:
+def _kinds(tree: JsonMap) -> tuple[str, str]:
     """What an object's kind may be called: as it is, or with its group."""
     kind = str(tree.get("kind")).lower()
     return kind, f"{kind}.{api_group(str(tree.get('apiVersion')))}".lower()
 
 
-def _seen(result: Rendered | RenderFailure, asked: Asked) -> Any:
+def _seen(result: Rendered | RenderFailure, asked: Asked) -> Json:
     """What stands in the field of another render; ABSENT where nothing does. None is no answer."""
     if isinstance(result, RenderFailure):
         return None
@@ -173,7 +165,7 @@ def _leaves(plugin: PluginDecision, input_: RenderInput) -> Iterator[_Leaf]:
             yield _Leaf(option.slot.steps, _changed(example, number), False)
 
 
-def _scalars(tree: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
+def _scalars(tree: Json, steps: Steps) -> Iterator[tuple[Steps, Json]]:
     if isinstance(tree, (dict, list)):
         for key, each in tree.items() if isinstance(tree, dict) else enumerate(tree):
             yield from _scalars(each, (*steps, key))
@@ -181,7 +173,7 @@ def _scalars(tree: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
         yield steps, tree
 
 
-def _changed(value: Any, number: int) -> Any:
+def _changed(value: Json, number: int) -> Json:
     """Another value of the same type that can be told from all others; of a boolean there is but one."""
     if isinstance(value, bool):
         return not value
@@ -192,7 +184,7 @@ def _changed(value: Any, number: int) -> Any:
 
 def _with(input_: RenderInput, leaves: Sequence[_Leaf]) -> RenderInput:
     helm = input_.renderer == "helm"
-    tree: Any = input_.values if helm else input_.variables
+    tree: Json = input_.values if helm else input_.variables
     for leaf in leaves:
         if leaf.given:
             tree = with_value(tree, leaf.steps, leaf.mark)
@@ -221,14 +213,14 @@ def _marked_at_once(renders: Renders, input_: RenderInput, leaves: Sequence[_Lea
     return []
 
 
-def _is_passed(leaf: _Leaf, seen: Any) -> bool:
+def _is_passed(leaf: _Leaf, seen: Json) -> bool:
     """Whether a value's mark comes out in the field."""
     if seen is None or seen is ABSENT or isinstance(leaf.mark, bool):
         return False
     return any(str(leaf.mark) in text for text in _texts(seen))
 
 
-def _texts(tree: Any) -> Iterator[str]:
+def _texts(tree: Json) -> Iterator[str]:
     if isinstance(tree, dict):
         for each in tree.values():
             yield from _texts(each)
@@ -240,23 +232,24 @@ def _texts(tree: Any) -> Iterator[str]:
 
 
 def _one_by_one(
-    renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked, value: Any
-) -> tuple[list[Cause], list[Steps]]:
+    renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked, value: Json
+) -> tuple[list[FieldCause], list[Steps]]:
+    """The values that change the field where each is changed alone, and those of which that is not known."""
     tried = leaves[:_MOST]
     results = renders.render([_with(input_, [each]) for each in tried])
-    causes: list[Cause] = []
+    causes: list[FieldCause] = []
     untold = [each.steps for each in leaves[_MOST:]]
     for leaf, result in zip(tried, results, strict=True):
         seen = _seen(result, asked)
         if seen is None:
             untold.append(leaf.steps)
         elif seen is ABSENT or seen != value:
-            causes.append(Cause(leaf.steps, _is_passed(leaf, seen), leaf.given))
+            causes.append(leaf.cause(_is_passed(leaf, seen)))
     # What stands in the field comes before what decides about it.
-    return sorted(causes, key=lambda each: (not each.passed, text_of(each.steps))), untold
+    return sorted(causes, key=lambda each: (each.how != "passed", each.path)), untold
 
 
-def _of_release(renders: Renders, input_: RenderInput, asked: Asked, value: Any) -> tuple[str, ...]:
+def _of_release(renders: Renders, input_: RenderInput, asked: Asked, value: Json) -> list[str]:
     """Whether a field is made of the release's name or namespace."""
     other = {"releaseName": "release_name", "releaseNamespace": "release_namespace"}
     # The object may be named after the release, too: it is looked for by what becomes of its name.
@@ -269,19 +262,4 @@ def _of_release(renders: Renders, input_: RenderInput, asked: Asked, value: Any)
         ]
         if seen and value not in seen:
             found.append(written)
-    return tuple(found)
-
-
-def trace_view(found: Trace) -> dict[str, Any]:
-    return {
-        "object": found.asked.object,
-        "path": found.asked.pointer,
-        "value": found.value,
-        "causes": [
-            {"path": text_of(each.steps), "how": "passed" if each.passed else "decides", "set": each.given}
-            for each in found.causes
-        ],
-        "untold": [text_of(each) for each in found.untold],
-        "unsteady": found.unsteady,
-        "release": list(found.release),
-    }
+    return found

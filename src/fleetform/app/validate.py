@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
-from fleetform.app.views import diagnostics_view
+from fleetform.model.answers.validation import ValidateResult, ValidationCounts
 from fleetform.model.results.diagnostics import Diagnostic, Place
 
 
-def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> dict[str, Any]:
-    """The ValidateResult; findings are in file order, more are those of further checks."""
+def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
+    """The result for a fleet; findings are in file order, more are those of further checks."""
     found = findings(fleet, more)
     errors = sum(each.severity == "error" for each in found)
-    return {
-        "kind": "ValidateResult",
-        "valid": errors == 0,
-        "counts": {
-            "files": fleet.input.files,
-            "objects": len(fleet.snapshot.objects),
-            "errors": errors,
-            "warnings": sum(each.severity == "warning" for each in found),
-        },
-        "diagnostics": diagnostics_view(found, fleet.input.locator),
-    }
+    counts = ValidationCounts(
+        files=fleet.input.files,
+        objects=len(fleet.snapshot.objects),
+        errors=errors,
+        warnings=sum(each.severity == "warning" for each in found),
+    )
+    return ValidateResult(valid=errors == 0, counts=counts, diagnostics=reported(found, fleet.input.locator))
 
 
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:

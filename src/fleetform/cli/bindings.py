@@ -1,96 +1,91 @@
-"""What explain prints about names, and about fields of rendered objects."""
+"""What explain prints about variables, and about fields of rendered objects."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
+from msgspec import UNSET, structs
 
 from fleetform.app.errors import NotFoundError
 from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.trace import Asked, trace, trace_view
+from fleetform.app.trace import Asked, trace
 from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text
 from fleetform.engine.bindings.compile import substitutions
+from fleetform.model.answers.explanation import ExplainedField, Explanation, FieldCause
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.wiring import open_renderers
 
 
-def print_bindings(flags: Flags, view: dict[str, Any], head: str) -> None:
-    """Every name, its value, where it is resolved and what it is read from."""
+def print_bindings(flags: Flags, answer: Explanation) -> None:
+    """Every variable, its value, where it is resolved and what it is read from."""
     paint = Painter(flags.color)
-    click.echo(f"{paint(view['plugin'], bold=True)}  {paint(head, dim=True)}")
-    rows = [_row(each) for each in view["bindings"]]
+    click.echo(f"{paint(answer.plugin, bold=True)}  {paint(title(answer), dim=True)}")
+    rows = []
+    for each in answer.bindings:
+        value = value_text(each.value, 48) if each.problem is UNSET else "-"
+        source = f"{each.from_.kind} {each.from_.name}"
+        rows.append((each.name, value, each.resolved, source, place_text(each.place)))
     for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ") if rows else ():
         click.echo(line)
-    # Names that mention one that cannot be resolved do so for the same reason.
-    pending = {each["problem"]: each["do"] for each in view["bindings"] if each["resolved"] == "pending"}
+    # Variables that refer to one that cannot be resolved cannot be resolved for the same reason.
+    pending = {each.problem: each.do for each in answer.bindings if each.resolved == "pending"}
     for problem, do in pending.items():
         click.echo(f"  {paint('pending', fg='yellow')} {problem}")
         if do:
             click.echo(f"    {paint(do, fg='green')}")
     if not rows:
-        flags.say("nothing is bound; $(CLUSTER_NAME), $(ORGANIZATION), labels and facts are given where bindings are")
-
-
-def _row(bound: dict[str, Any]) -> tuple[str, ...]:
-    value = "-" if "problem" in bound else value_text(bound["value"], 48)
-    source = f"{bound['from']['kind']} {bound['from']['name']}"
-    return bound["name"], value, bound["resolved"], source, place_text(bound["place"])
+        built_in = "$(CLUSTER_NAME), $(ORGANIZATION), labels and facts"
+        flags.say(f"nothing is bound; {built_in} are built in for owners that have bindings")
 
 
 def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: Asked) -> int:
     """A field of a rendered object, and the options behind it."""
     output = flags.only("table", "wide", "json", "yaml")
     with patience(f"rendering {plugin.name} with other values", flags.quiet):
-        found = trace_view(trace(fleet, plugin, open_renderers(flags.fetching == "all"), asked))
-    view = {**explain(fleet, plugin), "manifest": found}
+        found = trace(fleet, plugin, open_renderers(flags.fetching == "all"), asked)
+    answer = structs.replace(explain(fleet, plugin), manifest=found)
     if output in ("json", "yaml"):
-        flags.print_data(view)
+        flags.print_data(answer)
         return 0
     paint = Painter(flags.color)
-    head = f"{found['object']}:{found['path']} = {value_text(found['value'], 60)}"
-    wanted = title(view, plugin.target.wanted)
-    click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{paint(wanted, dim=True)}")
-    for cause in found["causes"]:
+    head = f"{found.object}:{found.path} = {value_text(found.value, 60)}"
+    click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{paint(title(answer), dim=True)}")
+    for cause in found.causes:
         _print_cause(flags, fleet, plugin, cause)
     _print_limits(found)
     return 0
 
 
-def _print_cause(flags: Flags, fleet: Fleet, plugin: PluginDecision, cause: dict[str, Any]) -> None:
-    path = cause["path"]
-    if not cause["set"]:
+def _print_cause(flags: Flags, fleet: Fleet, plugin: PluginDecision, cause: FieldCause) -> None:
+    path = cause.path
+    if not cause.set:
         click.echo(f"  the chart's own default; the option {path} would set it")
         return
-    how = "is passed there" if cause["how"] == "passed" else "decides it"
+    how = "is passed there" if cause.how == "passed" else "decides it"
     try:
-        option = explain(fleet, plugin, path)["options"][0]
+        option = explain(fleet, plugin, path).options[0]
     except NotFoundError:
-        click.echo(f"  the variable {path} {how}: {_place_of_variable(fleet, plugin, path)}")
+        owner = plugin.target.owner
+        at = next((at for each, at, _ in substitutions(owner) if each == path), ("spec",))
+        place = place_text(fleet.input.locator.place(owner.at(*at)))
+        click.echo(f"  the variable {path} {how}: {owner.ref.kind} {owner.ref.name}, {place}")
         return
     click.echo(f"  {path} {how}:")
     for line in option_lines(option, path, Painter(flags.color), limit_of(flags)):
         click.echo(f"  {line}")
 
 
-def _place_of_variable(fleet: Fleet, plugin: PluginDecision, name: str) -> str:
-    owner = plugin.target.owner
-    path = next((path for each, path, _ in substitutions(owner) if each == name), ("spec",))
-    place = fleet.input.locator.place(owner.at(*path))
-    return f"{owner.ref.kind} {owner.ref.name}, {place.file}:{place.line}"
-
-
-def _print_limits(found: dict[str, Any]) -> None:
-    if found["release"]:
-        click.echo(f"  it is made of {' and '.join(found['release'])}")
-    elif not found["causes"]:
-        rest = " among those that can be told" if found["untold"] else ""
+def _print_limits(found: ExplainedField) -> None:
+    """What is known if no option is behind a field, and of which options nothing is known."""
+    if found.release:
+        click.echo(f"  it is made of {' and '.join(found.release)}")
+    elif not found.causes:
+        rest = " among those that could be tried" if found.untold else ""
         click.echo(f"  no option changes it{rest}: it is written in what is rendered")
-    if found["unsteady"]:
+    if found.unsteady:
         click.echo("  the chart comes out otherwise each time, so what changes it cannot be told from chance")
-    elif found["untold"]:
-        names = ", ".join(found["untold"][:8]) + (", …" if len(found["untold"]) > 8 else "")
-        click.echo(f"  cannot tell about {names}: with another value nothing is rendered")
+    elif found.untold:
+        names = ", ".join(found.untold[:8]) + (", …" if len(found.untold) > 8 else "")
+        click.echo(f"  unknown for {names}: with another value nothing is rendered")

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 
 import click
+import msgspec
 
 from fleetform.app.errors import NotFoundError
 from fleetform.app.feed import feed
@@ -14,6 +15,7 @@ from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count
+from fleetform.model.answers.listing import ListedCatalog
 from fleetform.wiring import write_file
 
 UNAVAILABLE = 4
@@ -49,24 +51,23 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     """
     output = flags.only("table", "json", "yaml")
     fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).read()
-    view = get(fleet, Scope(flags.organization), "catalogs", names)
-    if not view["items"]:
+    answer = get(fleet, Scope(flags.organization), "catalogs", names)
+    catalogs = [each for each in answer.items if isinstance(each, ListedCatalog)]
+    if not catalogs:
         flags.refuse(fleet, fleet.errors)
         raise NotFoundError("there is no catalog in the input", "write a Catalog, or choose another input with -f")
     if output != "table":
-        flags.print_data(view)
-    for item in view["items"] if output == "table" else ():
-        click.echo(f"{item['metadata']['name']}: {count(item['status']['definitions'], 'definition')}")
-        for source in item["status"]["sources"]:
-            click.echo(
-                f"  {source['source']}: {count(source['versions'], 'version')}, read {source['readAt'] or 'never'}"
-            )
-            for text in (*source["problems"], *source["changed"]):
+        flags.print_data(answer)
+    for item in catalogs if output == "table" else ():
+        click.echo(f"{item.metadata.name}: {count(item.status.definitions, 'definition')}")
+        for source in item.status.sources:
+            click.echo(f"  {source.source}: {count(source.versions, 'version')}, read {source.read_at or 'never'}")
+            for text in (*source.problems, *source.changed):
                 click.echo(f"    {text}")
-            if source["error"]:
-                since = f" since {source['failedSince']}" if source["failedSince"] else ""
-                click.echo(f"    unavailable{since}: {source['error']}")
-    failing = any(source["error"] for item in view["items"] for source in item["status"]["sources"])
+            if source.error:
+                since = f" since {source.failed_since}" if source.failed_since else ""
+                click.echo(f"    unavailable{since}: {source.error}")
+    failing = any(source.error for item in catalogs for source in item.status.sources)
     return UNAVAILABLE if failing else 0
 
 
@@ -90,10 +91,10 @@ def write_feed(flags: Flags, output_dir: str, dry_run: bool, yes: bool, reason: 
     flags.only("table")
     fleet = flags.fleet()
     files = feed(fleet, flags.scope(fleet))
-    for name, view in files.items():
+    for name, each in files.items():
         path = os.path.join(output_dir, f"{name}.json")
         if not dry_run:
-            write_file(path, json.dumps(view, indent=2, ensure_ascii=False) + "\n")
+            write_file(path, json.dumps(msgspec.to_builtins(each), indent=2, ensure_ascii=False) + "\n")
         click.echo(path)
     flags.say(f"{count(len(files), 'file')} {'would be ' if dry_run else ''}written")
     return 0

@@ -8,14 +8,15 @@ import re
 
 import click
 
+from fleetform.app.answering.references import reported
 from fleetform.app.convert import convert, left_out, losses
 from fleetform.app.fleet import Fleet
-from fleetform.app.migrate import migrate, migration_view
-from fleetform.app.views import diagnostics_view
+from fleetform.app.migrate import migrate, migration_result
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count, cut
 from fleetform.cli.write import write_files
+from fleetform.model.answers.conversion import Conversion, ConvertedFile
 from fleetform.wiring import LocalFiles, write_file
 
 
@@ -69,9 +70,8 @@ def command(
     if others := left_out(fleet):
         flags.say(f"{count(len(others), 'object')} of other kinds stay as they are: {cut(', '.join(others), 200)}")
     if output in ("json", "yaml"):
-        files = [{"path": each.path, "object": str(each.object.ref), "changed": each.changed} for each in converted]
-        found = diagnostics_view(lost, fleet.input.locator)
-        flags.print_data({"kind": "Conversion", "files": files, "diagnostics": found})
+        files = [ConvertedFile(path=each.path, object=str(each.object.ref), changed=each.changed) for each in converted]
+        flags.print_data(Conversion(files=files, diagnostics=reported(lost, fleet.input.locator)))
     if check:
         if output == "table":
             click.echo("".join(f"{each.path}\n" for each in changed), nl=False)
@@ -89,7 +89,7 @@ def command(
 def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
     migration = migrate(fleet, LocalFiles())
     if flags.output != "table":
-        flags.print_data({**migration_view(fleet, migration), "diagnostics": []})
+        flags.print_data(migration_result(fleet, migration))
     elif check or dry_run:
         for file, text in migration.files.items():
             click.echo(_patch(file, LocalFiles().read(file), text), nl=False)

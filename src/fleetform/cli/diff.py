@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
 from fleetform.app.diff import diff
 from fleetform.app.scope import scope_over
-from fleetform.cli.changes import change_lines, markdown
+from fleetform.cli.changes import change_lines
+from fleetform.cli.markdown import markdown
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, patience
+from fleetform.model.answers.diff import Diff
 from fleetform.wiring import open_renderers
 
 _FAILURES = ("delete", "blocked", "tie")
@@ -65,18 +66,18 @@ def command(
     scope = scope_over([before, after], organization, flags.cluster, flags.selector)
     renders = open_renderers(flags.fetching == "all") if with_objects else None
     with patience("rendering both sides", flags.quiet or not with_objects):
-        view = diff(before, after, scope, renders)
-    failed = [each for each in view["diagnostics"] if each["code"] == "render-failed"]
-    for text in dict.fromkeys(f"warning: {each['message']}\n  {each['hint']}" for each in failed):
+        answer = diff(before, after, scope, renders)
+    failed = [each for each in answer.diagnostics if each.code == "render-failed"]
+    for text in dict.fromkeys(f"warning: {each.message}\n  {each.hint}" for each in failed):
         flags.say(text)
     if output in ("json", "yaml"):
-        flags.print_data(view)
+        flags.print_data(answer)
     elif output == "markdown":
-        click.echo(markdown(view))
+        click.echo(markdown(answer))
     else:
-        for line in change_lines(view, Painter(flags.color), output == "wide"):
+        for line in change_lines(answer, Painter(flags.color), output == "wide"):
             click.echo(line)
-    return _verdict(flags, view, exit_code, max_clusters, fail_on)
+    return _verdict(flags, answer, exit_code, max_clusters, fail_on)
 
 
 def _same_folder(side: str, other: str | None, flags: Flags) -> str:
@@ -89,20 +90,18 @@ def _same_folder(side: str, other: str | None, flags: Flags) -> str:
     return side
 
 
-def _verdict(
-    flags: Flags, view: dict[str, Any], exit_code: bool, max_clusters: int | None, fail_on: tuple[str, ...]
-) -> int:
-    summary = view["summary"]
+def _verdict(flags: Flags, answer: Diff, exit_code: bool, max_clusters: int | None, fail_on: tuple[str, ...]) -> int:
+    summary = answer.summary
     failed = []
-    if max_clusters is not None and summary["clusters"] > max_clusters:
-        failed.append(f"{summary['clusters']:,} clusters change, more than {max_clusters:,}")
-    if "delete" in fail_on and summary["deletes"]:
-        failed.append(f"{summary['deletes']:,} deleted")
-    if "blocked" in fail_on and summary["blocked"]:
-        failed.append(f"{summary['blocked']:,} blocked")
-    ties = [each for each in view["overrides"]["ties"] if each["new"]]
+    if max_clusters is not None and summary.clusters > max_clusters:
+        failed.append(f"{summary.clusters:,} clusters change, more than {max_clusters:,}")
+    if "delete" in fail_on and summary.deletes:
+        failed.append(f"{summary.deletes:,} deleted")
+    if "blocked" in fail_on and summary.blocked:
+        failed.append(f"{summary.blocked:,} blocked")
+    ties = [each for each in answer.overrides.ties if each.new]
     if "tie" in fail_on and ties:
         failed.append(f"{len(ties):,} overrides are newly decided by a tie")
     for reason in failed:
         flags.say(f"failed: {reason}")
-    return 1 if failed or (exit_code and (view["changes"] or summary["unknown"])) else 0
+    return 1 if failed or (exit_code and (answer.changes or summary.unknown)) else 0

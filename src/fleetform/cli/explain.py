@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
+from msgspec import UNSET
 
 from fleetform.app.explain import explain, find_option, find_plugin
 from fleetform.app.placements import explain_placement
 from fleetform.app.trace import Asked, parse_asked
 from fleetform.cli.bindings import explain_manifest, print_bindings
-from fleetform.cli.derivation import print_blocked, print_option, speaker_text, title
+from fleetform.cli.columns import overrides_text
+from fleetform.cli.derivation import layer_text, print_blocked, print_option, title
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, cut, place_text, table, value_text
 from fleetform.cli.upgrades import upgrade_lines
+from fleetform.model.answers.configs import HiddenNamedConfig
+from fleetform.model.answers.explanation import Explanation
+from fleetform.model.answers.options import ExplainedOption
 
 
 def _asked(_: click.Context, __: click.Parameter, text: str | None) -> Asked | None:
@@ -72,7 +75,10 @@ def command(
             raise click.UsageError("--definition needs a cluster: give one with -c.")
     elif name is None:
         raise click.UsageError("Name a plugin, a preset with -c CLUSTER, or give --definition with -c CLUSTER.")
-    _refuse_two({"--configs": configs, "--bindings": bindings, "--manifest": manifest, "an option": option})
+    questions = {"--configs": configs, "--bindings": bindings, "--manifest": manifest, "an option": option}
+    given = [question for question, value in questions.items() if value]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
     output = flags.only("table", "wide", "json", "yaml", "name")
     fleet = flags.fleet()
     plugin = find_plugin(fleet, flags.scope(fleet), name, definition)
@@ -80,106 +86,85 @@ def command(
         find_option(plugin, option)
     if manifest is not None:
         return explain_manifest(flags, fleet, plugin, manifest)
-    view = explain(fleet, plugin, option)
+    answer = explain(fleet, plugin, option)
     if output in ("json", "yaml"):
-        flags.print_data(view)
+        flags.print_data(answer)
     elif output == "name":
-        click.echo(f"plugin/{view['plugin']}")
-    elif configs:
-        _print_configs(flags, view, plugin.target.wanted)
-    elif bindings:
-        print_bindings(flags, view, title(view, plugin.target.wanted))
+        click.echo(f"plugin/{answer.plugin}")
     elif option is not None:
-        print_option(flags, view, option, title(view, plugin.target.wanted))
+        print_option(flags, answer, option)
     else:
-        _print_plugin(flags, view, plugin.target.wanted)
+        show = _print_configs if configs else print_bindings if bindings else _print_plugin
+        show(flags, answer)
     return 0
-
-
-def _refuse_two(questions: dict[str, Any]) -> None:
-    given = [name for name, value in questions.items() if value]
-    if len(given) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
 
 
 def _explain_placement(flags: Flags, name: str) -> int:
     output = flags.only("table", "wide", "json", "yaml")
     fleet = flags.fleet()
-    view = explain_placement(fleet, flags.scope(fleet), name, flags.cluster)
+    answer = explain_placement(fleet, flags.scope(fleet), name, flags.cluster)
     if output in ("json", "yaml"):
-        flags.print_data(view)
+        flags.print_data(answer)
         return 0
-    rows = [
-        (each["cluster"], "chosen" if each["chosen"] else "not chosen", each["reason"] or "") for each in view["items"]
-    ]
+    rows = [(each.cluster, "chosen" if each.chosen else "not chosen", each.reason or "") for each in answer.items]
     for line in table((), rows):
         click.echo(line)
     return 0
 
 
-# ---- Configs
-
-
-def _print_configs(flags: Flags, view: dict[str, Any], wanted: str | None) -> None:
+def _print_configs(flags: Flags, answer: Explanation) -> None:
+    """The configs that count, in order, then those that are hidden."""
     paint = Painter(flags.color)
-    click.echo(f"{paint(view['plugin'], bold=True)}  {paint(title(view, wanted), dim=True)}")
-    click.echo(f"  mode {view['configMode']}")
-    rows = [_config_row("●", each) for each in view["configs"]]
-    rows += [_config_row("○", each) for each in view["configsHidden"]]
+    click.echo(f"{paint(answer.plugin, bold=True)}  {paint(title(answer), dim=True)}")
+    click.echo(f"  mode {answer.config_mode}")
+    rows = []
+    for config in (*answer.configs, *answer.configs_hidden):
+        mark, hash_ = "●", config.spec_hash[:12] or "missing"
+        if isinstance(config, HiddenNamedConfig):
+            mark, hash_ = "○", config.reason
+        type_ = f"{config.resource}.{config.group}" if config.group else config.resource
+        name = f"{config.namespace}/{config.name}" if config.namespace else config.name
+        part = f" ({config.part})" if config.part is not UNSET else ""
+        by, place = f"{config.from_.kind} {config.from_.name}{part}", f"{config.place}.{config.index}"
+        rows.append((f"{mark} {type_}", name, hash_, place, by, place_text(config.from_.place)))
     for line in table((" TYPE", "CONFIG", "HASH", "PLACE", "NAMED BY", "WHERE"), rows, "  "):
         click.echo(paint(line, dim=True) if "○" in line[:4] else line)
-    print_blocked([each for each in view["blocked"] if each["gate"] == "config-missing"], paint)
+    print_blocked([each for each in answer.blocked if each.gate == "config-missing"], paint)
     if not rows:
         flags.say("no configs are named")
 
 
-def _config_row(mark: str, config: dict[str, Any]) -> tuple[str, ...]:
-    type_ = f"{config['resource']}.{config['group']}" if config["group"] else config["resource"]
-    name = f"{config['namespace']}/{config['name']}" if config["namespace"] else config["name"]
-    hash_ = config.get("reason") or config["specHash"][:12] or "missing"
-    part = f" ({config['part']})" if "part" in config else ""
-    by = f"{config['from']['kind']} {config['from']['name']}{part}"
-    place = f"{config['place']}.{config['index']}"
-    return f"{mark} {type_}", name, hash_, place, by, place_text(config["from"].get("place"))
-
-
-# ---- A whole plugin
-
-
-def _print_plugin(flags: Flags, view: dict[str, Any], wanted: str | None) -> None:
-    paint = Painter(flags.color)
-    click.echo(f"{paint(view['plugin'], bold=True)}  {paint(title(view, wanted), dim=True)}")
-    print_blocked(view["blocked"], paint)
-    for waiting in view["waiting"]:
-        click.echo(f"  {paint('waiting', fg='yellow')} [{waiting['gate']}] {waiting['message']}")
-    if view["upgrade"] and "changelog" in view["upgrade"]:
-        for line in upgrade_lines(view["upgrade"], paint, flags.output == "wide"):
+def _print_plugin(flags: Flags, answer: Explanation) -> None:
+    """A whole plugin: what holds it back, what its upgrade brings, its overrides and all of its options."""
+    paint, wide = Painter(flags.color), flags.output == "wide"
+    click.echo(f"{paint(answer.plugin, bold=True)}  {paint(title(answer), dim=True)}")
+    print_blocked(answer.blocked, paint)
+    for waiting in answer.waiting:
+        click.echo(f"  {paint('waiting', fg='yellow')} [{waiting.gate}] {waiting.message}")
+    ahead = answer.upgrade
+    if ahead is not None and ahead.options is not UNSET:
+        for line in upgrade_lines(ahead.changelog or (), ahead.options, ahead.affected or (), paint, wide):
             click.echo(f"  {line}")
-    applied = view["appliedOverrides"]
-    if applied:
-        names = ", ".join(each["name"] + ("" if each["won"] else " (hidden)") for each in applied)
-        order = ", in order of application" if len(applied) > 1 else ""
-        click.echo(f"  {count(len(applied), 'override')}{order}: {cut(names, 400)}")
-    rows = [_option_row(each) for each in view["options"]]
-    header = ("OPTION", "VALUE", "FROM", "WHERE")
-    for number, line in enumerate(table(header, rows, "  ")):
+    if overrides := answer.applied_overrides:
+        names = overrides_text(overrides)
+        order = ", in order of application" if len(overrides) > 1 else ""
+        click.echo(f"  {count(len(overrides), 'override')}{order}: {cut(names, 400)}")
+    rows = [_option_row(each) for each in answer.options]
+    for number, line in enumerate(table(("OPTION", "VALUE", "FROM", "WHERE"), rows, "  ")):
         unset = number and rows[number - 1][1] == "-"
         click.echo(paint(line, dim=True) if unset or not number else line)
-    if flags.output == "wide":
-        for skipped in view["skipped"]:
-            click.echo(f"  skipped {skipped['path']}: {speaker_text(skipped)} ({skipped['reason']})")
+    for skipped in answer.skipped if wide else ():
+        click.echo(f"  skipped {skipped.path}: {layer_text(skipped)} ({skipped.reason})")
     if rows:
         example = next((row[0] for row in rows if row[1] != "-"), rows[0][0]).rstrip(" *")
-        flags.say(
-            paint(f"\nthe whole derivation: fleetform explain {view['plugin']} {example}{flags.again()}", dim=True)
-        )
+        command_ = f"fleetform explain {answer.plugin} {example}{flags.again()}"
+        flags.say(paint(f"\nthe whole derivation: {command_}", dim=True))
 
 
-def _option_row(option: dict[str, Any]) -> tuple[str, ...]:
-    winner = option.get("removedBy") or option["winner"]
-    parts = " *" if option.get("parts") else ""
-    value = value_text(option["value"], 48) if option["value"] is not None else "-"
-    if winner is None and not option.get("parts"):
-        return option["path"], value, "", ""
-    first = winner or option["parts"][0]["winner"]
-    return option["path"] + parts, value, speaker_text(first), place_text(first["object"].get("place"))
+def _option_row(option: ExplainedOption) -> tuple[str, ...]:
+    """An option, its value and who gives it; a star says that paths inside it have winners of their own."""
+    value = value_text(option.value, 48) if option.value is not None else "-"
+    giver = option.removed_by or option.winner or (option.parts[0].winner if option.parts else None)
+    if giver is None:
+        return option.path, value, "", ""
+    return option.path + (" *" if option.parts else ""), value, layer_text(giver), place_text(giver.object.place)

@@ -10,11 +10,15 @@ from functools import update_wrapper
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
+from fleetform.app.answering.references import reported
 from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
+from fleetform.model.answers.base import AnswerRecord
+from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
@@ -62,9 +66,7 @@ class Flags:
         if not errors:
             return
         if self.output in ("json", "yaml"):
-            from fleetform.app.views import diagnostics_view
-
-            self.print_failure(diagnostics_view(errors, fleet.input.locator))
+            self.print_failure(reported(errors, fleet.input.locator))
         else:
             from fleetform.cli.findings import print_findings
 
@@ -92,8 +94,9 @@ class Flags:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
 
-    def print_data(self, view: dict[str, Any]) -> None:
+    def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
+        view = msgspec.to_builtins(answer)
         if self.output == "json":
             click.echo(json.dumps(view, indent=2, ensure_ascii=False))
         else:
@@ -101,10 +104,10 @@ class Flags:
 
             click.echo(write_yaml(view), nl=False)
 
-    def print_failure(self, diagnostics: list[dict[str, Any]]) -> None:
+    def print_failure(self, diagnostics: list[Finding]) -> None:
         """No answer, as the one document that every answer is."""
         kind = _ANSWERS.get(click.get_current_context().info_name or "", "Failure")
-        self.print_data({"kind": kind, "diagnostics": diagnostics})
+        self.print_data(Failure(kind=kind, diagnostics=diagnostics))
 
     def again(self) -> str:
         """The flags that a next command needs to speak of the same fleet."""
@@ -152,17 +155,17 @@ def shared_flags(function: F) -> Any:
     return decorated
 
 
-def _no_answer(error: NotFoundError | NotRenderedError | AmbiguousError | StateError) -> dict[str, Any]:
+_CODES: dict[type[Exception], str] = {
+    AmbiguousError: "ambiguous",
+    NotFoundError: "not-found",
+    NotRenderedError: "render-failed",
+    StateError: "cannot-read",
+}
+
+
+def _no_answer(error: NotFoundError | NotRenderedError | AmbiguousError | StateError) -> Finding:
     choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-    codes: dict[type, str] = {
-        AmbiguousError: "ambiguous",
-        NotFoundError: "not-found",
-        NotRenderedError: "render-failed",
-        StateError: "cannot-read",
-    }
-    place: dict[str, Any] = {"object": None, "path": "", "place": None, "related": []}
-    code, message = codes[type(error)], error.message + choices
-    return {"code": code, "severity": "error", "message": message, "hint": error.hint, **place}
+    return Finding(code=_CODES[type(error)], severity="error", message=error.message + choices, hint=error.hint)
 
 
 def _wants_color(no_color: bool) -> bool:

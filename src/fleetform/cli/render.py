@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
+from fleetform.app.answering.options import sources_of_values
+from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.explain import find_plugin
 from fleetform.app.fleet import Fleet
-from fleetform.app.render import PluginRender, render, render_view, unsteady_findings, values_said
+from fleetform.app.render import PluginRender, render, render_answer, unsteady_findings
 from fleetform.app.render_files import files_of
-from fleetform.app.views import gate_view
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
@@ -56,7 +57,7 @@ def command(
     with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
         rendered = render(fleet, plugins, open_renderers(flags.fetching == "all"), output_dir is not None)
     if output in ("json", "yaml"):
-        flags.print_data(render_view(fleet, rendered))
+        flags.print_data(render_answer(fleet, rendered))
     elif output == "name":
         click.echo("".join(f"{line}\n" for line in _names(rendered)), nl=False)
     elif output_dir is None:
@@ -114,7 +115,7 @@ def _print_objects(rendered: Sequence[PluginRender]) -> None:
 def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) -> None:
     paint = Painter(flags.color)
     failed = [each for each in rendered if each.blocked]
-    alike: dict[Any, list[PluginRender]] = {}
+    alike: dict[tuple[Object[object], str | None, tuple[tuple[str, str], ...]], list[PluginRender]] = {}
     for each in failed:
         reasons = tuple((gate.gate, gate.message) for gate in each.blocked)
         alike.setdefault((each.plugin.target.owner, each.plugin.version, reasons), []).append(each)
@@ -142,23 +143,18 @@ def _say_blocked(flags: Flags, fleet: Fleet, alike: Sequence[PluginRender], pain
     more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
     where = f"{plugin.name} ({what} on {plugin.cluster.ref.name}{more})"
     click.echo(f"{paint('error', fg='red', bold=True)}: {where}", err=True)
-    for gate in each.blocked:
-        view = gate_view(gate, plugin, fleet.input.locator)
+    for gate in reported_gates(each.blocked, plugin, fleet.input.locator):
         head, *rest = gate.message.splitlines() or [""]
         click.echo(f"  [{gate.gate}] {head}", err=True)
         click.echo("".join(f"    {line}\n" for line in rest), nl=False, err=True)
-        click.echo(f"    --> {place_text(view['object'].get('place'))}", err=True)
+        click.echo(f"    --> {place_text(gate.object.place)}", err=True)
         if gate.do:
             click.echo(f"    {paint(gate.do, fg='green')}", err=True)
     if any(gate.gate == "render-failed" for gate in each.blocked) and not each.unavailable:
         rows = [
-            (said["path"], "=", value_text(said["value"], 40), _speaker(said), place_text(said["object"].get("place")))
-            for said in values_said(fleet, plugin)
+            (one.path, "=", value_text(one.value, 40), f"{one.layer} {one.object.name}", place_text(one.object.place))
+            for one in sources_of_values(plugin, fleet.input.locator)
         ]
         if rows:
             click.echo("    its values, beside the defaults:", err=True)
             click.echo("".join(f"{line}\n" for line in table((), rows, "      ")), nl=False, err=True)
-
-
-def _speaker(said: dict[str, Any]) -> str:
-    return f"{said['layer']} {said['object']['name']}"

@@ -10,6 +10,10 @@ from threading import Timer
 from typing import Any
 
 import click
+from msgspec import UnsetType
+
+from fleetform.model.answers.base import Json, MaskedSecret
+from fleetform.model.results.diagnostics import Place
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
@@ -22,9 +26,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = ""
     ]
 
 
-def value_text(value: Any, limit: int = 60) -> str:
+def value_text(value: Json, limit: int = 60) -> str:
     """A value on one line, cut where it is long; secrets by a word."""
-    if is_masked(value):
+    if isinstance(value, MaskedSecret):
         return "(secret)"
     if isinstance(value, dict) and set(value) == {"expression"}:
         return cut(f"= {value['expression']}", limit)
@@ -34,8 +38,8 @@ def value_text(value: Any, limit: int = 60) -> str:
     return cut(json.dumps(without_masks(value), ensure_ascii=False), limit)
 
 
-def without_masks(value: Any) -> Any:
-    if is_masked(value):
+def without_masks(value: Json) -> Json:
+    if isinstance(value, MaskedSecret):
         return "(secret)"
     if isinstance(value, dict):
         return {key: without_masks(each) for key, each in value.items()}
@@ -44,16 +48,13 @@ def without_masks(value: Any) -> Any:
     return value
 
 
-def is_masked(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("secret") is True and "digest" in value
-
-
 def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def place_text(place: dict[str, Any] | None) -> str:
-    return f"{place['file']}:{place['line']}" if place else ""
+def place_text(place: Place | UnsetType | None) -> str:
+    """`presets/web.yaml:7`, or nothing."""
+    return f"{place.file}:{place.line}" if isinstance(place, Place) else ""
 
 
 def count(number: int, noun: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from fleetform.cli.text import Painter, count, place_text, value_text
+from fleetform.model.answers.base import Json
+from fleetform.model.answers.upgrades import AffectedValue, ChangelogEntry, OptionsOfUpgrade
 
-View = dict[str, Any]
 _SHOWN = 8
 _EFFECTS = {
     "migrated": "is read as its new option",
@@ -17,45 +17,56 @@ _EFFECTS = {
 }
 
 
-def upgrade_lines(view: View, paint: Painter, wide: bool) -> Iterator[str]:
+def upgrade_lines(
+    changelog: Sequence[ChangelogEntry],
+    options: OptionsOfUpgrade,
+    affected: Sequence[AffectedValue],
+    paint: Painter,
+    wide: bool,
+) -> Iterator[str]:
     """The texts of the versions passed, oldest first, then the options, then the values."""
-    for entry in view["changelog"]:
+    for entry in changelog:
         yield from _version_lines(entry, paint)
     limit = 10_000 if wide else _SHOWN
-    for word, texts in option_texts(view["options"]):
+    for word, texts in option_texts(options):
         yield f"options {word}: {_listed(texts, limit)}"
-    for each in view["affected"][:limit]:
-        yield f"{each['path']} {_EFFECTS[each['effect']]}   ({place_text(each['object'].get('place'))})"
-    if len(view["affected"]) > limit:
-        yield f"and {count(len(view['affected']) - limit, 'value')} more (-o wide)"
+    for each in affected[:limit]:
+        yield f"{each.path} {_EFFECTS[each.effect]}   ({place_text(each.object.place)})"
+    if len(affected) > limit:
+        yield f"and {count(len(affected) - limit, 'value')} more (-o wide)"
 
 
-def _version_lines(entry: View, paint: Painter) -> Iterator[str]:
-    marks = [word for word in ("breaking", "irreversible") if entry[word]]
-    if not entry["text"] and not marks:
+def _version_lines(entry: ChangelogEntry, paint: Painter) -> Iterator[str]:
+    marks = marks_of(entry)
+    if not entry.text and not marks:
         return
-    yield f"{paint(entry['definition'] + ' ' + entry['version'], bold=True)}{' · ' if marks else ''}{', '.join(marks)}"
-    if entry["acknowledge"]:
-        yield f"  to do first: {entry['acknowledge']}"
-    yield from (f"  {line}" for line in entry["text"].rstrip().splitlines())
+    yield f"{paint(f'{entry.definition} {entry.version}', bold=True)}{' · ' if marks else ''}{', '.join(marks)}"
+    if entry.acknowledge:
+        yield f"  to do first: {entry.acknowledge}"
+    yield from (f"  {line}" for line in entry.text.rstrip().splitlines())
 
 
-def option_texts(options: View) -> Iterator[tuple[str, list[str]]]:
+def marks_of(entry: ChangelogEntry) -> list[str]:
+    """What a version says of itself in a word."""
+    return [word for word, holds in (("breaking", entry.breaking), ("irreversible", entry.irreversible)) if holds]
+
+
+def option_texts(options: OptionsOfUpgrade) -> Iterator[tuple[str, list[str]]]:
     """What became of options, by what it is called."""
     texts = {
-        "added": [each["path"] + (" (required)" if each["required"] else "") for each in options["added"]],
-        "renamed": [f"{each['from']} → {each['to']}" for each in options["renamed"]],
-        "removed": [each["path"] for each in options["removed"]],
-        "of another type": [f"{each['path']} {each['from']} → {each['to']}" for each in options["retyped"]],
+        "added": [each.path + (" (required)" if each.required else "") for each in options.added],
+        "renamed": [f"{each.from_} → {each.to}" for each in options.renamed],
+        "removed": [each.path for each in options.removed],
+        "of another type": [f"{each.path} {each.from_} → {each.to}" for each in options.retyped],
         "with another default": [
-            f"{each['path']} {_default(each['from'])} → {_default(each['to'])}" for each in options["redefaulted"]
+            f"{each.path} {_default(each.from_)} → {_default(each.to)}" for each in options.redefaulted
         ],
-        "now required": [each["path"] for each in options["required"]],
+        "now required": [each.path for each in options.required],
     }
     return ((word, listed) for word, listed in texts.items() if listed)
 
 
-def _default(value: Any) -> str:
+def _default(value: Json) -> str:
     return value_text(value, 30) if value is not None else "unset"
 
 

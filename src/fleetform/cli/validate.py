@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
@@ -14,6 +13,7 @@ from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text
+from fleetform.model.answers.validation import ValidateResult
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.wiring import open_renderers
 
@@ -55,12 +55,12 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         found = findings(fleet, more)
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
         print_findings(fleet, shown, flags.color)
-        counts = result["counts"]
+        counts = result.counts
         paint = Painter(flags.color)
-        errors = paint(count(counts["errors"], "error"), fg="red" if counts["errors"] else "green")
-        verdict = f"{errors}, {count(counts['warnings'], 'warning')}"
-        click.echo(f"{count(counts['files'], 'file')}, {count(counts['objects'], 'object')}: {verdict}")
-    if result["valid"]:
+        errors = paint(count(counts.errors, "error"), fg="red" if counts.errors else "green")
+        verdict = f"{errors}, {count(counts.warnings, 'warning')}"
+        click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}: {verdict}")
+    if result.valid:
         return 0
     return 4 if unavailable and not fleet.errors else 1
 
@@ -82,15 +82,15 @@ def _side(base: str, paths: tuple[str, ...]) -> str:
     return side if named or folder == "." or os.path.isabs(folder) else f"{side}:{folder}"
 
 
-def _markdown(result: dict[str, Any]) -> str:
+def _markdown(result: ValidateResult) -> str:
     """A pull request's comment."""
-    counts = result["counts"]
-    lines = [f"### Fleetform: {count(counts['errors'], 'error')}, {count(counts['warnings'], 'warning')}", ""]
-    shown = [each for each in result["diagnostics"] if each["severity"] != "info"]
+    counts = result.counts
+    lines = [f"### Fleetform: {count(counts.errors, 'error')}, {count(counts.warnings, 'warning')}", ""]
+    shown = [each for each in result.diagnostics if each.severity != "info"]
     if shown:
         lines += ["| | what | where | what to do |", "|---|---|---|---|"]
     for each in shown[:200]:
-        cells = (f"{each['severity']} `{each['code']}`", each["message"], place_text(each["place"]), each["hint"])
+        cells = (f"{each.severity} `{each.code}`", each.message, place_text(each.place), each.hint)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if len(shown) > 200:
         lines.append(f"\n…and {len(shown) - 200:,} more")

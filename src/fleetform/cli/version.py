@@ -15,9 +15,12 @@ from fleetform import __version__
 def command(output: str) -> int:
     """Print the version."""
     if output in ("json", "yaml"):
+        import msgspec
+
+        from fleetform.model.answers.version import VersionAnswer
         from fleetform.syntax.yaml_out import write_yaml
 
-        view = {"kind": "Version", "version": __version__, "python": platform.python_version(), "diagnostics": []}
+        view = msgspec.to_builtins(VersionAnswer(version=__version__, python=platform.python_version()))
         click.echo(json.dumps(view, indent=2) if output == "json" else write_yaml(view).rstrip())
     else:
         click.echo(f"fleetform {__version__}")

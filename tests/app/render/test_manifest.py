@@ -59,7 +59,7 @@ def test_a_field_that_the_release_makes_is_told(fleet: Runner) -> None:
     assert traced(fleet, "Deployment/web:/metadata/namespace")["release"] == ["releaseNamespace"]
 
 
-def test_what_cannot_be_told_is_said(fleet: Runner) -> None:
+def test_options_whose_effect_is_unknown_are_named(fleet: Runner) -> None:
     change(
         fleet,
         "charts/web/templates/all.yaml",
@@ -68,8 +68,8 @@ def test_what_cannot_be_told_is_said(fleet: Runner) -> None:
     )
     assert traced(fleet, "Deployment/web:/metadata/annotations/fixed")["untold"] == ["mode"]
     result = fleet("explain", "web", "-c", "eu-1", "--manifest", "Deployment/web:/metadata/annotations/fixed")
-    assert "no option changes it among those that can be told" in result.out
-    assert "cannot tell about mode" in result.out
+    assert "no option changes it among those that could be tried" in result.out
+    assert "unknown for mode" in result.out
 
 
 def test_the_layer_that_set_it_is_shown(fleet: Runner) -> None:

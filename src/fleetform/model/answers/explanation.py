@@ -1,0 +1,139 @@
+"""What explain answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, UnsetType, field
+
+from fleetform.model.answers.base import AnswerRecord, Json, JsonMap, ObjectReference
+from fleetform.model.answers.configs import HiddenNamedConfig, NamedConfig
+from fleetform.model.answers.findings import Finding
+from fleetform.model.answers.gates import ReportedGate
+from fleetform.model.answers.options import AppliedOverride, ExplainedOption, SkippedItem
+from fleetform.model.answers.upgrades import AffectedValue, ChangelogEntry, OptionsOfUpgrade
+from fleetform.model.results.bindings import Section
+from fleetform.model.results.diagnostics import Place
+
+
+class TargetState(AnswerRecord, frozen=True, kw_only=True):
+    """What the input says a plugin should be now; inputHash is null if a part of it is not known."""
+
+    version: str | None
+    input_hash: str | None
+
+
+class WantedVersion(AnswerRecord, frozen=True, kw_only=True):
+    """The version that a plugin should have once nothing holds it back, and the range that asks for it."""
+
+    version: str | None
+    range: str | None
+    forced: bool
+
+
+class UpgradeAhead(AnswerRecord, frozen=True, kw_only=True):
+    """The upgrade that a plugin has before it, with its times.
+
+    What it brings is left out if the revision that runs is not known.
+    """
+
+    from_: str = field(name="from")
+    to: str
+    announced_at: str
+    not_before: str
+    grace_until: str | None
+    forced_at: str | None
+    changelog: list[ChangelogEntry] | UnsetType = UNSET
+    options: OptionsOfUpgrade | UnsetType = UNSET
+    affected: list[AffectedValue] | UnsetType = UNSET
+
+
+class AwaitedPlugin(AnswerRecord, frozen=True, kw_only=True):
+    """A definition whose outputs a plugin reads, and the plugin on its cluster that offers them."""
+
+    definition: str
+    plugin: str | None
+
+
+class ExplainedBinding(AnswerRecord, frozen=True, kw_only=True):
+    """A variable's value on one plugin, the object it was read from, and the place of its binding.
+
+    problem and do are there if it cannot be resolved; its value is then null.
+    """
+
+    name: str
+    value: Json
+    from_: ObjectReference = field(name="from")
+    resolved: str
+    section: Section
+    place: Place
+    problem: str | UnsetType = UNSET
+    do: str | UnsetType = UNSET
+
+
+class FieldCause(AnswerRecord, frozen=True, kw_only=True):
+    """A value that a rendered field depends on: it is passed there, or decides what is. set: it has a value here."""
+
+    path: str
+    how: Literal["passed", "decides"]
+    set: bool
+
+
+class ExplainedField(AnswerRecord, frozen=True, kw_only=True):
+    """A field of a rendered object and the values it depends on.
+
+    untold are values of which that is not known. unsteady: the chart comes out otherwise each time. release names what
+    of the release the field is made of, if no option makes it.
+    """
+
+    object: str
+    path: str
+    value: Json
+    causes: list[FieldCause]
+    untold: list[str]
+    unsteady: bool
+    release: list[str]
+
+
+class Explanation(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="Explanation"):
+    """What one plugin on one cluster gets, and why. manifest is there if a rendered field was asked about."""
+
+    plugin: str
+    organization: str
+    cluster: str
+    definition: str
+    target: TargetState
+    admitted: JsonMap | None
+    applied_overrides: list[AppliedOverride]
+    values: JsonMap
+    options: list[ExplainedOption]
+    skipped: list[SkippedItem]
+    running: str | None
+    wanted: WantedVersion
+    upgrade: UpgradeAhead | None
+    blocked: list[ReportedGate]
+    waiting: list[ReportedGate]
+    config_mode: str
+    configs: list[NamedConfig]
+    configs_hidden: list[HiddenNamedConfig]
+    waits_for: list[AwaitedPlugin]
+    bindings: list[ExplainedBinding]
+    diagnostics: list[Finding]
+    manifest: ExplainedField | UnsetType = UNSET
+
+
+class PlacementChoice(AnswerRecord, frozen=True, kw_only=True):
+    """Whether a placement chooses a cluster; reason says why not."""
+
+    cluster: str
+    chosen: bool
+    decision_group: int | None
+    reason: str | None
+
+
+class PlacementExplanation(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="PlacementExplanation"):
+    """Which clusters a placement chooses, and why others are not among them."""
+
+    placement: ObjectReference
+    items: list[PlacementChoice]
+    diagnostics: list[Finding]
