@@ -59,7 +59,7 @@ def lint_values_for_others(report: Report, written: Iterable[Written], why: str,
         _warn_of_built_in(report, each.item.expression, (*each.place, "expression"), "", _IN_EXPRESSION)
 
 
-def lint_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
+def lint_option_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
     """A definition's defaults are text: whoever installs it may bind other names than its author thought of."""
     for index, option in enumerate(spec.options or []):
         default = option.default if option.default is not UNSET else None

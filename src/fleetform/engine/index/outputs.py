@@ -6,15 +6,14 @@ Outputs are those of the version that was last healthy; where no state tells, of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import structs
 
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.fields import Field
-from fleetform.engine.bindings.frames import Frame, World
-from fleetform.engine.bindings.readers import Source
+from fleetform.engine.bindings.plugin_variables import Lookups, PluginVariables
+from fleetform.engine.bindings.value_sources import ValueSource
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
@@ -36,17 +35,17 @@ class Binders:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._world = World(index.fields, self._output, self._observed)
+        self._lookups = Lookups(index.fields, self._output, self._observed)
         self._binders: dict[Owner, Binder] = {}
-        self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
+        self._outputs: dict[tuple[Owner, Revision], dict[str, ValueSource]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
-        self._frames: dict[tuple[Owner, str], Frame | None] = {}
+        self._frames: dict[tuple[Owner, str], PluginVariables | None] = {}
         self._depth = 0
         self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
         self._without: dict[tuple[str, str], str] = {}
         self._may_read: dict[Owner, bool] = {}
 
-    def _observed(self, cluster: Ref, plugin: str) -> Mapping[str, Any]:
+    def _observed(self, cluster: Ref, plugin: str) -> Mapping[str, object]:
         return self._index.snapshot.state(cluster, plugin).observed
 
     def of(self, owner: Owner) -> Binder | None:
@@ -57,7 +56,7 @@ class Binders:
         found = self._binders.get(owner)
         if found is None:
             # Outputs may mention what is given, also where an owner binds nothing.
-            found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._world)
+            found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._lookups)
         return found
 
     def producers(self, cluster: Cluster, definition: str) -> list[Producer]:
@@ -103,7 +102,7 @@ class Binders:
         self._without[organization, definition] = found
         return found
 
-    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Unresolved:
+    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: ValueSource) -> Field | Unresolved:
         asked, outermost = (owner, output), not self._frames
         try:
             self._depth += 1
@@ -112,7 +111,7 @@ class Binders:
                 return Unresolved("value-type", message, "bind to those at the beginning of the chain")
             if asked not in self._frames:
                 self._frames[asked] = None
-                self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
+                self._frames[asked] = self._binder(owner).variables(cluster, name, source.steps)
             frame = self._frames[asked]
             if frame is None:
                 # Validation names the cycle; here it must only come to an end.
@@ -157,7 +156,7 @@ class Binders:
             found = self._of_cluster[owner, cluster] = set()
             if self.may_read_cluster(owner):
                 binder = self._binder(owner)
-                frame = binder.frame(cluster, plugin)
+                frame = binder.variables(cluster, plugin)
                 for step in binder.program.steps:
                     output = step.source.output(frame)
                     if (
@@ -175,7 +174,7 @@ class Binders:
             source = self._offered(owner, revision).get(output) if revision is not None else None
             if source is None:
                 return False
-            frame = self._binder(owner).frame(cluster, name, source.steps)
+            frame = self._binder(owner).variables(cluster, name, source.steps)
             return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
         return False
 
@@ -185,7 +184,7 @@ class Binders:
         choice = self._index.definitions.choice(owner)
         return kept or (choice.revision if isinstance(choice, Choice) else None)
 
-    def _offered(self, owner: Owner, revision: Revision) -> dict[str, Source]:
+    def _offered(self, owner: Owner, revision: Revision) -> dict[str, ValueSource]:
         found = self._outputs.get((owner, revision))
         if found is None:
             found = self._binder(owner).program.outputs(revision.object.spec.outputs or (), revision.object)

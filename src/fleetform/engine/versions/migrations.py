@@ -75,6 +75,6 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 elif step.require is not None and step.require.hint:
                     hints.append((normal_form(parse_path(step.require.name)), step.require.hint))
             except PathError:
-                # ConfigItem where the migration stands.
+                # Reported where the definition is checked.
                 continue
     return Migrations(tuple(moves), tuple(retypes), tuple(hints))
