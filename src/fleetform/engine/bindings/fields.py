@@ -8,7 +8,7 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -54,7 +54,7 @@ class Field(NamedTuple):
     """A value and the object that it was read from."""
 
     value: object
-    object: Object[Any]
+    object: Object[object]
 
 
 class Fields:

@@ -14,18 +14,20 @@ from fleetform.engine.bindings.compile import (
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.substitute import lint_substitute
 from fleetform.engine.check.variable_references import counted_texts, lint_text, lint_without_section
+from fleetform.model.kinds.preset import OwnerSpec
+from fleetform.model.objects import Object
 from fleetform.syntax.variables import split_references
 
 
-def lint_bindings(report: Report) -> None:
+def lint_bindings(report: Report, owner: Object[OwnerSpec]) -> None:
     """Check the names of a preset or a Plugin."""
-    lint_substitute(report)
-    if not binds_variables(report.object):
+    lint_substitute(report, owner)
+    if not binds_variables(owner):
         lint_without_section(report)
         return
-    program = Program(report.object)
+    program = Program(owner)
     seen: dict[str, LocatedBinding] = {}
-    for each in written_bindings(report.object):
+    for each in written_bindings(owner):
         _lint_binding(report, each, program)
         first = seen.setdefault(each.binding.name, each)
         if first is not each:

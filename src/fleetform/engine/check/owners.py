@@ -25,7 +25,7 @@ from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
-from fleetform.model.kinds.preset import DefinitionRef, PluginPresetSpec, PluginSpec, Upgrades
+from fleetform.model.kinds.preset import DefinitionRef, OwnerSpec, PluginPresetSpec, PluginSpec, Upgrades
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
 from fleetform.model.results.diagnostics import Diagnostic
@@ -59,7 +59,7 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Index) -> list[Diagnos
     for index, group in enumerate(spec.groups or []):
         lint_configs(report, known, definition, group.configs, ("spec", "groups", index, "configs"))
     _lint_against_definition(report, known, definition, readable)
-    _lint_common(report, spec, known)
+    _lint_common(report, object_, known)
     return report.found
 
 
@@ -117,7 +117,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
         _lint_definition(report, known, definition, wanted, _version_place(spec.plugin_definition, ("spec",)))
         _lint_against_definition(report, known, definition, readable)
         lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
-    _lint_common(report, spec, known)
+    _lint_common(report, object_, known)
     return report.found
 
 
@@ -204,7 +204,9 @@ def _lint_against_definition(
             report_undeclared(report, each, definition, names, error=not report.object.conventions.lenient)
 
 
-def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Index) -> None:
+def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None:
+    """What presets and hand-made plugins have in common."""
+    spec = owner.spec
     exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
@@ -227,4 +229,4 @@ def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Ind
         lint_time(report, upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
     for index, wait in enumerate(spec.wait_for or []):
         exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
-    lint_bindings(report)
+    lint_bindings(report, owner)

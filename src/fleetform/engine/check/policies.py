@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fleetform.engine.check.catalogs import lint_catalog
@@ -32,7 +31,7 @@ _FIELD = r"[0-9A-Za-z*/,?#L-]+"
 _CRON = re.compile(rf"{_FIELD}( +{_FIELD}){{4}}\Z|@[a-z]+\Z")
 
 
-def lint_other(object_: Object[Any], known: Index) -> list[Diagnostic]:
+def lint_other(object_: Object[object], known: Index) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
     if isinstance(spec, RolloutPolicySpec):
         lint_rollout(report, spec, known, "spec")
