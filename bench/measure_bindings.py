@@ -66,7 +66,7 @@ def _frames(index: Index) -> None:
         for selected in index.owners_on(cluster):
             binder = binders.of(selected.owner)
             assert binder is not None
-            binder.frame(cluster, selected.plugin_on(cluster))
+            binder.variables(cluster, selected.plugin_on(cluster))
 
 
 def _hashes(decisions: Decisions) -> set[str | None]:

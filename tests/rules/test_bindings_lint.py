@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.bindings.builtin import meant
+from fleetform.engine.bindings.builtin import probably_meant
 from fleetform.engine.bindings.cycles import in_order
 from support.bound import (
     HOST,
@@ -265,11 +265,14 @@ def test_a_mention_in_the_path_of_an_option_is_text_and_told() -> None:
     ],
 )
 def test_a_given_name_in_other_words_is_recognised(name: str, expected: str | None) -> None:
-    assert meant(name) == expected
+    assert probably_meant(name) == expected
 
 
 def test_fleeets_manifests_are_not_told_of_names_that_they_do_not_have() -> None:
-    assert (meant("cluster.label.r", "kubernetes"), meant("cluster.name", "kubernetes")) == (None, "CLUSTER_NAME")
+    assert (probably_meant("cluster.label.r", "kubernetes"), probably_meant("cluster.name", "kubernetes")) == (
+        None,
+        "CLUSTER_NAME",
+    )
 
 
 @pytest.mark.parametrize(

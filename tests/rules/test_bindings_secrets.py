@@ -190,7 +190,7 @@ def test_a_secret_in_a_reference_is_refused_and_not_told(reference: str) -> None
     fleet = bound_fleet(HOST, bindings, s=secret("s", k=CANARY), c=config_map("c", k="v"))
     missing = bound_on(fleet)["R"].unresolved
     assert missing is not None
-    assert missing.message == "R cannot be resolved: its reference mentions a secret"
+    assert missing.message == "R cannot be resolved: its reference contains a secret"
     assert gates_on(fleet) == ["value-type"]
     assert is_hidden(fleet)
 

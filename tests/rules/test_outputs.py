@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.ports import KnownState
 from support.bound import (
     HOST,

@@ -336,7 +336,8 @@ def test_an_override_edits_values_only_never_bindings_or_transforms() -> None:
     plugin = plugin_on(fleet, "eu-1")
     assert [skipped.item.text for skipped in plugin.skipped] == ["controlPlaneBindings", "transforms"]
     spec = plugin.target.owner.spec
-    assert (spec.control_plane_bindings[0].value, spec.transforms[0].plugin) == (
+    bindings, transforms = spec.control_plane_bindings or [], spec.transforms or []
+    assert (bindings[0].value, transforms[0].plugin) == (
         "a",
         "mirror",
     )

@@ -9,7 +9,7 @@ import pytest
 from fleetform.app.convert import convert, losses
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import Secret
 from fleetform.ports import KnownState

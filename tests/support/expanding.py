@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fleetform.engine.bindings.fields import Fields
+from fleetform.engine.bindings.plugin_variables import NO_CLUSTER, Lookups, PluginVariables
 from fleetform.engine.bindings.templates import Template, compile_template
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.results.bindings import Unresolved
+from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.variables import ExpandError
+from properties.strategies import NOW
 
 
 def expand(tree: Any, lookup: Callable[[str], Any], *, syntax: VariableSyntax = "native") -> Any:
-    """A tree with its mentions filled in; what the lookup raises passes through."""
+    """A tree with its variables filled in; what the lookup raises passes through."""
 
-    def name_of(name: str) -> Template:
-        return Template(lambda frame: lookup(name), varies=True)
+    def template_of(name: str) -> Template:
+        return Template(lambda variables: lookup(name), varies=True)
 
-    template = compile_template(tree, name_of, syntax)
-    made = template.make(None) if template is not None else tree
+    template = compile_template(tree, template_of, syntax)
+    lookups = Lookups(Fields(Snapshot(NOW)), lambda *_: Unresolved("", ""), lambda *_: {})
+    made = template.make(PluginVariables(lookups, "", NO_CLUSTER, "", [])) if template is not None else tree
     if isinstance(made, Unresolved):
         raise ExpandError(made.message, made.do)
     return made

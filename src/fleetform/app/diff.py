@@ -19,7 +19,7 @@ from fleetform.app.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.manifest_changes import ManifestChanges
 from fleetform.app.scope import Scope
-from fleetform.engine.bindings.fields import version_of
+from fleetform.engine.bindings.fields import api_version_of
 from fleetform.engine.desired import has_secret
 from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
@@ -312,4 +312,4 @@ def _annotations(object_: Object[object]) -> dict[str, str]:
 def _identity(object_: Object[object]) -> tuple[str, str, str]:
     """What is one object on both sides: objects of two groups may bear one name, versions of a definition do."""
     version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else ""
-    return str(object_.ref), api_group(version_of(object_)), version
+    return str(object_.ref), api_group(api_version_of(object_)), version

@@ -15,6 +15,7 @@ from fleetform.engine.bindings.compile import substitutions, written_bindings
 from fleetform.engine.desired import values_tree
 from fleetform.model.kinds.base import FluxDelivery
 from fleetform.model.kinds.definition import Source
+from fleetform.model.kinds.preset import PluginPresetSpec
 from fleetform.model.objects import At, Ref
 from fleetform.model.results.decisions import Gate, PluginDecision
 
@@ -217,7 +218,7 @@ def _labels(plugin: PluginDecision) -> dict[str, str]:
 def _release_namespace(plugin: PluginDecision, chart: bool) -> str | None:
     """Where a plugin's objects go: kustomize leaves them where they say, unless somebody names another place."""
     spec = plugin.target.owner.spec
-    written = getattr(spec, "plugin", spec).release_namespace
+    written = (spec.plugin if isinstance(spec, PluginPresetSpec) else spec).release_namespace
     return plugin.target.release_namespace if chart or written is not None else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fleetform.engine.bindings.frames import Frame
+from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.incremental.changes import Changes, adopted
@@ -107,7 +107,7 @@ class _Case(Struct, frozen=True, eq=False, gc=False):
     name: str
     groups: tuple[Group, ...]
     overrides: tuple[Override, ...]
-    frame: Frame | None
+    frame: PluginVariables | None
 
 
 class Deciding:
@@ -149,7 +149,7 @@ class Deciding:
         owner = selected.owner
         name = selected.plugin_on(cluster)
         binder = self._binders.of(owner)
-        frame = binder.frame(cluster, name) if binder is not None else None
+        frame = binder.variables(cluster, name) if binder is not None else None
         overrides = reach.of_definition(owner.definition)
         return self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
 
@@ -276,7 +276,7 @@ def _unresolved(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) ->
     assert frame is not None
     assert program is not None
     found: list[Unresolved] = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
-    found += [each for make in program.loose if (each := make(frame)).__class__ is Unresolved and each.gate]
+    found += [each for make in program.other_references if (each := make(frame)).__class__ is Unresolved and each.gate]
     if shared.unbound:
         own_names = {each.slot.name for each in own}
         unbound = [each for each in shared.unbound if each.slot.name not in own_names]

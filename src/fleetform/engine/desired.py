@@ -10,7 +10,7 @@ import msgspec
 
 from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
-from fleetform.engine.bindings.frames import Frame
+from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.engine.decisions import Decisions
@@ -146,7 +146,7 @@ class Inputs:
         binder = self._binders.of(owner)
         if binder is None:
             return owner.substitute
-        return dict(_filled_in(binder.program, binder.frame(plugin.cluster, plugin.name)))
+        return dict(_filled_in(binder.program, binder.variables(plugin.cluster, plugin.name)))
 
     def written_substitute(self, plugin: PluginDecision) -> dict[str, Any]:
         """The variables as they are written, mentions and all."""
@@ -237,7 +237,7 @@ class Inputs:
         of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
         if not of_cluster:
             return None
-        program, frame = binder.program, binder.frame(plugin.cluster, plugin.name)
+        program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
         options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
         variables = [each for each in program.variables if _reads(each.template, of_cluster)]
         mentioned = {name for each in variables if each.template is not None for name in each.template.names}
@@ -246,7 +246,7 @@ class Inputs:
         return {
             "options": {name: written.texts for name, written in options.items() if written is not None},
             "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.written[name].binding) for name in sorted(of_cluster)},
+            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(of_cluster)},
             # What is known of the names in them: another value there is another input.
             "names": dict(_known_values(program, frame, mentioned - of_cluster)),
         }
@@ -315,7 +315,7 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None) -> _Fixed:
     return _Fixed(parts, HashHead(parts), unknown)
 
 
-def _known_values(program: Program, frame: Frame, names: set[str]) -> Iterator[tuple[str, Any]]:
+def _known_values(program: Program, frame: PluginVariables, names: set[str]) -> Iterator[tuple[str, Any]]:
     bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
     for name in sorted(names):
         known = built_in(name) if name not in bound else None
@@ -324,7 +324,7 @@ def _known_values(program: Program, frame: Frame, names: set[str]) -> Iterator[t
             yield name, value
 
 
-def _filled_in(program: Program, frame: Frame) -> Iterator[tuple[str, Any]]:
+def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.errors import StateError
-from fleetform.engine.bindings.readers import OUTPUT
+from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.report.progress import Reached
 from fleetform.ports import KnownState, KnownVersion, Rejection
 from fleetform.syntax.times import parse_time

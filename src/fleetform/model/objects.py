@@ -74,3 +74,7 @@ class Object(Generic[Spec_co]):
     @property
     def labels(self) -> dict[str, str]:
         return self.metadata.labels or {}
+
+
+# An object of whatever kind. Also where a field is itself called object, which hides the type of that name.
+AnyObject = Object[object]

@@ -6,10 +6,10 @@ The fast way is msgspec's own conversion, which stops at the first misfit; only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -31,7 +31,7 @@ class Misfit(NamedTuple):
     hint: str
 
 
-def read_record(tree: Any, record: type[R], name: str = "it") -> R | list[Misfit]:
+def read_record(tree: object, record: type[R], name: str = "it") -> R | list[Misfit]:
     """The record, or everything that keeps the tree from being one; name is what messages call the whole."""
     try:
         return msgspec.convert(tree, record)
@@ -64,7 +64,7 @@ def _shape(record: type[Record]) -> inspect.Type:
     return inspect.type_info(record)
 
 
-def _misfits(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
+def _misfits(tree: object, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     if isinstance(shape, inspect.Metadata):
         yield from _misfits(tree, shape.type, path)
     elif isinstance(shape, inspect.UnionType):
@@ -74,20 +74,20 @@ def _misfits(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     elif not _same_kind(tree, shape):
         message = f"{_named(path)} must be {_wanted(shape)}, not {_described(tree, path)}"
         yield Misfit("bad-value", path, message, _quote_hint(tree, [shape]))
-    elif isinstance(shape, inspect.StructType):
+    elif isinstance(shape, inspect.StructType) and isinstance(tree, dict):
         yield from _misfits_of_struct(tree, shape, path)
-    elif isinstance(shape, inspect.ListType):
-        yield from _too_short(tree, shape, path)
+    elif isinstance(shape, inspect.ListType) and isinstance(tree, list):
+        yield from _too_short(tree, shape.min_length, path)
         for index, item in enumerate(tree):
             yield from _misfits(item, shape.item_type, (*path, index))
-    elif isinstance(shape, inspect.DictType):
+    elif isinstance(shape, inspect.DictType) and isinstance(tree, dict):
         for key, value in tree.items():
             yield from _misfits(value, shape.value_type, (*path, key))
     else:
         yield from _misfits_of_scalar(tree, shape, path)
 
 
-def _misfits_of_union(tree: Any, shape: inspect.UnionType, path: Path) -> Iterator[Misfit]:
+def _misfits_of_union(tree: object, shape: inspect.UnionType, path: Path) -> Iterator[Misfit]:
     branches = [branch.type if isinstance(branch, inspect.Metadata) else branch for branch in shape.types]
     fitting = [branch for branch in branches if _same_kind(tree, branch)]
     if not fitting:
@@ -98,7 +98,7 @@ def _misfits_of_union(tree: Any, shape: inspect.UnionType, path: Path) -> Iterat
     yield from _misfits(tree, fitting[0], path)
 
 
-def _misfits_of_struct(tree: dict[str, Any], shape: inspect.StructType, path: Path) -> Iterator[Misfit]:
+def _misfits_of_struct(tree: dict[str, object], shape: inspect.StructType, path: Path) -> Iterator[Misfit]:
     fields = {field.encode_name: field for field in shape.fields}
     for key, value in tree.items():
         if key in fields:
@@ -112,31 +112,28 @@ def _misfits_of_struct(tree: dict[str, Any], shape: inspect.StructType, path: Pa
             yield Misfit("missing-field", path, f"{_named(path)} needs the field {name}", f"add {name}")
 
 
-def _misfits_of_scalar(tree: Any, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
+def _misfits_of_scalar(tree: object, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     if isinstance(shape, inspect.LiteralType):
         if tree not in shape.values:
             allowed = ", ".join(str(value) for value in shape.values)
             hint = did_you_mean(str(tree), map(str, shape.values))
             yield Misfit("bad-value", path, f"{_named(path)} must be one of {allowed}, not {tree!r}", hint)
-    elif isinstance(shape, inspect.StrType):
-        yield from _misfits_of_text(tree, shape, path)
-    elif isinstance(shape, (inspect.IntType, inspect.FloatType)):
+    elif isinstance(shape, inspect.StrType) and isinstance(tree, str):
+        yield from _too_short(tree, shape.min_length, path)
+        if shape.max_length is not None and len(tree) > shape.max_length:
+            message = f"{_named(path)} must have at most {shape.max_length} characters"
+            yield Misfit("bad-value", path, message, "shorten it")
+        if shape.pattern is not None and not re.search(shape.pattern, tree):
+            yield Misfit("bad-value", path, f"{_named(path)} cannot be {tree!r}", _PATTERN_HINTS.get(shape.pattern, ""))
+    elif isinstance(shape, (inspect.IntType, inspect.FloatType)) and isinstance(tree, (int, float)):
         if shape.ge is not None and tree < shape.ge:
             yield Misfit("bad-value", path, f"{_named(path)} must be at least {shape.ge}, not {tree}", "")
         if shape.le is not None and tree > shape.le:
             yield Misfit("bad-value", path, f"{_named(path)} must be at most {shape.le}, not {tree}", "")
 
 
-def _misfits_of_text(tree: str, shape: inspect.StrType, path: Path) -> Iterator[Misfit]:
-    yield from _too_short(tree, shape, path)
-    if shape.max_length is not None and len(tree) > shape.max_length:
-        yield Misfit("bad-value", path, f"{_named(path)} must have at most {shape.max_length} characters", "shorten it")
-    if shape.pattern is not None and not re.search(shape.pattern, tree):
-        yield Misfit("bad-value", path, f"{_named(path)} cannot be {tree!r}", _PATTERN_HINTS.get(shape.pattern, ""))
-
-
-def _too_short(tree: Any, shape: Any, path: Path) -> Iterator[Misfit]:
-    if shape.min_length is not None and len(tree) < shape.min_length:
+def _too_short(tree: Sized, least: int | None, path: Path) -> Iterator[Misfit]:
+    if least is not None and len(tree) < least:
         yield Misfit("bad-value", path, f"{_named(path)} must not be empty", "")
 
 
@@ -162,7 +159,7 @@ _KINDS: tuple[tuple[type[inspect.Type], tuple[type, ...], str], ...] = (
 )
 
 
-def _same_kind(tree: Any, shape: inspect.Type) -> bool:
+def _same_kind(tree: object, shape: inspect.Type) -> bool:
     if isinstance(shape, inspect.LiteralType):
         return isinstance(tree, str)
     for kind, types, _ in _KINDS:
@@ -171,7 +168,7 @@ def _same_kind(tree: Any, shape: inspect.Type) -> bool:
     return True
 
 
-def _quote_hint(tree: Any, shapes: list[inspect.Type]) -> str:
+def _quote_hint(tree: object, shapes: list[inspect.Type]) -> str:
     """YAML reads n, 1.10 and 12e3 as something else than text."""
     wants_text = any(isinstance(shape, (inspect.StrType, inspect.LiteralType)) for shape in shapes)
     return "quote it to make it text" if wants_text and isinstance(tree, (bool, int, float)) else ""
@@ -186,12 +183,12 @@ def _wanted(shape: inspect.Type) -> str:
 _MAY_HOLD_SECRETS = frozenset(("optionValues", "overrides", "value", "valueFrom", "data", "stringData"))
 
 
-def _described(tree: Any, path: Path) -> str:
+def _described(tree: object, path: Path) -> str:
     """A value in words; where it may be a secret in the wrong place, only what kind of value it is."""
     return "text" if isinstance(tree, str) and _MAY_HOLD_SECRETS & set(path) else describe(tree)
 
 
-def describe(tree: Any) -> str:
+def describe(tree: object) -> str:
     """A value in words, short enough for a message."""
     if tree is None:
         return "null"

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
 
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
 
-NOTHING_OBSERVED: Mapping[str, Any] = MappingProxyType({})
+NOTHING_OBSERVED: Mapping[str, object] = MappingProxyType({})
 
 
 class Deployed(Struct, frozen=True, gc=False):
@@ -37,7 +36,7 @@ class PluginState(Struct, frozen=True, gc=False):
 
     admitted: Deployed | None = None
     last_healthy: Deployed | None = None
-    observed: Mapping[str, Any] = NOTHING_OBSERVED
+    observed: Mapping[str, object] = NOTHING_OBSERVED
     failed: str | None = None
     phase: str | None = None
     since: datetime | None = None

@@ -1,19 +1,20 @@
-"""Programs: an owner's bindings, compiled once, in an order in which each follows those that it mentions."""
+"""Programs: an owner's bindings, compiled once, in an order in which each follows those that it refers to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import UNSET, structs
 
-from fleetform.engine.bindings.builtin import PLAIN, built_in, is_built_in, meant
+from fleetform.engine.bindings.builtin import PLAIN, built_in, is_built_in, probably_meant
 from fleetform.engine.bindings.conversions import Conversion, ConversionError, convert
 from fleetform.engine.bindings.cycles import in_order
-from fleetform.engine.bindings.readers import (
+from fleetform.engine.bindings.plugin_variables import Make, PluginVariables, constant
+from fleetform.engine.bindings.templates import Template, compile_template
+from fleetform.engine.bindings.value_sources import (
     OUTPUT,
-    Make,
-    Source,
+    ValueSource,
     cluster_field,
     either,
     field_on_cluster,
@@ -22,10 +23,9 @@ from fleetform.engine.bindings.readers import (
     parts_of,
     plugin_output,
 )
-from fleetform.engine.bindings.templates import Template, compile_template, constant
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.kinds.definition import ObjectFieldRef, Output
-from fleetform.model.kinds.preset import Binding
+from fleetform.model.kinds.preset import Binding, OwnerSpec
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.bindings import Section, Unresolved
 from fleetform.model.shape import did_you_mean
@@ -34,105 +34,114 @@ from fleetform.syntax.variables import ExpandError, as_text, variable_references
 _FIELDS: tuple[tuple[str, Section], ...] = (("controlPlaneBindings", "control-plane"), ("bindings", "downstream"))
 SOURCES = ("value", "objectFieldRef", "clusterFieldRef", "pluginOutputRef")
 _BIND_IT = "bind it, or write $$( for the text $("
-# What a default or optional makes up for. What nobody has read yet is not missing, and what is wrong stays wrong.
+# What a default or optional makes up for. A value that nobody has read yet is not missing, and a wrong one stays wrong.
 _MADE_UP_FOR = ("", "config-missing", "dependency")
 
 
-class Written(NamedTuple):
-    """A binding and where it stands."""
+class LocatedBinding(NamedTuple):
+    """A binding, its section and its path in the owner."""
 
     section: Section
     path: Path
     binding: Binding
 
 
-class Step(NamedTuple):
+class CompiledBinding(NamedTuple):
     """One binding, compiled."""
 
     name: str
     section: Section
     path: Path
     template: Template
-    source: Source
+    source: ValueSource
 
 
 class Variable(NamedTuple):
-    """One entry of substitute: what is written, and what fills it in where it mentions names."""
+    """One entry of substitute: what is written, and what fills it in if it refers to variables."""
 
     name: str
     path: Path
-    written: Any
+    written: object
     template: Template | None
 
 
 class Program:
-    """An owner's bindings in the order of their evaluation, and what is wrong with them whatever the cluster.
+    """An owner's bindings in the order of their evaluation, and what is wrong with them on every cluster.
 
-    crossings are names of the control plane that mention names of the cluster, which are not known yet then (R3-20).
+    crossings are variables of the control plane that refer to variables of the cluster, which have no value yet when
+    the former are resolved (R3-20).
     """
 
-    def __init__(self, object_: Object[Any]) -> None:
+    def __init__(self, object_: Object[OwnerSpec]) -> None:
         self.object = object_
         self.syntax: VariableSyntax = object_.conventions.variables
-        self.homes: tuple[str, ...] = (object_.ref.organization,)
+        self.namespaces: tuple[str, ...] = (object_.ref.organization,)
         if object_.conventions.reads_own_namespace:
-            # There objects are looked for beside the module, whose namespace need not be the organization.
-            self.homes = (object_.metadata.namespace or "default", object_.ref.organization)
-        self.written = {each.binding.name: each for each in reversed(list(written_bindings(object_)))}
+            # Fleeet looks for objects beside the module, whose namespace need not be the organization.
+            self.namespaces = (object_.metadata.namespace or "default", object_.ref.organization)
+        # Of two bindings of one name the first counts; a check reports the second.
+        self.bindings = {each.binding.name: each for each in reversed(list(written_bindings(object_)))}
         # Maps and lists, which have no form within a text.
         self.aggregates = {
             name
-            for name, each in self.written.items()
+            for name, each in self.bindings.items()
             if isinstance(each.binding.value, (dict, list)) and each.binding.as_ is None
         }
-        self.cycles: list[list[str]] = []
+        graph = {
+            name: sorted({other for other in references_in(each.binding, self.syntax) if other in self.bindings})
+            for name, each in self.bindings.items()
+        }
+        self.cycles, ordered = in_order(graph)
+        self._cycle_of = {name: cycle for cycle in self.cycles for name in cycle}
         self.crossings: list[tuple[str, str]] = []
-        self.steps: list[Step] = []
+        self.steps: list[CompiledBinding] = []
         self._slots: dict[str, int] = {}
-        for name in self._in_order():
+        # Those of a cycle need no order: they cannot be resolved, and all that refer to them come later.
+        for name in (*self._cycle_of, *ordered):
             step = self._compile(name)
             self._slots[name] = len(self.steps)
             self.steps.append(step)
-        refs = [each.binding.plugin_output_ref for each in self.written.values()]
+        bindings = list(self.bindings.values())
         self.reads_cluster = any(
-            each.section == "downstream" and each.binding.object_field_ref is not None for each in self.written.values()
+            each.section == "downstream" and each.binding.object_field_ref is not None for each in bindings
         )
         # The definitions whose outputs are read.
+        refs = [each.binding.plugin_output_ref for each in bindings]
         self.producers = sorted({each.definition for each in refs if each is not None})
         self.varying = [(index, each.template.make) for index, each in enumerate(self.steps) if each.template.varies]
         self.variables = [
             Variable(name, path, value, self.compile(value, object_.at(*path)))
             for name, path, value in substitutions(object_)
         ]
-        # What variables mention beside bindings, which are looked at anyway.
+        # Entries of substitute that refer to more than bindings: what these lack, the bindings' values do not show.
         templates = [each.template for each in self.variables if each.template is not None]
-        self.loose = [each.make for each in templates if not self.written.keys() >= set(each.names)]
+        self.other_references = [each.make for each in templates if not self.bindings.keys() >= set(each.names)]
 
     @property
     def names(self) -> list[str]:
-        """Every name that may be mentioned, but for labels and facts."""
-        return [*self.written, *PLAIN]
+        """Every variable that may be referred to, but for labels and facts."""
+        return [*self.bindings, *PLAIN]
 
     @property
     def references(self) -> Iterator[ObjectFieldRef]:
         """The fields of objects that are read in the control plane."""
-        for each in self.written.values():
+        for each in self.bindings.values():
             if each.section == "control-plane" and each.binding.object_field_ref is not None:
                 yield each.binding.object_field_ref
 
-    def compile(self, tree: Any, at: At) -> Template | None:
-        """What fills in a tree that this owner wrote; None where it is text and nothing else."""
-        return compile_template(tree, self._name_of(at), self.syntax, at)
+    def compile(self, tree: object, at: At) -> Template | None:
+        """What fills in a tree that this owner wrote; None if it refers to no variable."""
+        return compile_template(tree, self._template_of(at), self.syntax, at)
 
-    def outputs(self, outputs: Iterable[Output], definition: Object[Any]) -> dict[str, Source]:
-        """What a definition offers to others, with the names of this plugin."""
-        found: dict[str, Source] = {}
+    def outputs(self, outputs: Iterable[Output], definition: Object[object]) -> dict[str, ValueSource]:
+        """What a definition offers to others, with the variables of this plugin."""
+        found: dict[str, ValueSource] = {}
         for index, each in enumerate(outputs):
             at = definition.at("spec", "outputs", index)
             if each.object_field_ref is not None:
                 ref = each.object_field_ref
                 # An object that the plugin itself makes is on the cluster.
-                here = object_field(self.compile, each.name, ref, at, self.homes)
+                here = object_field(self.compile, each.name, ref, at, self.namespaces)
                 source = either(here, field_on_cluster(self.compile, each.name, ref, at, f"{OUTPUT}{each.name}"))
                 names = tuple(
                     name for part in parts_of(ref) for name in variable_references_in(part, syntax=self.syntax)
@@ -140,7 +149,7 @@ class Program:
                 source = source._replace(names=names)
             elif each.value is None:
                 message = f"the output {each.name} is null"
-                source = Source(constant(Unresolved("value-type", message, at=at, reported=True)))
+                source = ValueSource(constant(Unresolved("value-type", message, at=at, reported=True)))
             elif each.value is not UNSET:
                 source = literal(self.compile, each.value, at)
             else:
@@ -149,7 +158,7 @@ class Program:
         return found
 
     def _needed(self, names: Iterable[str]) -> list[tuple[int, Make]]:
-        """The steps that vary and that names stand on, in order."""
+        """The steps that vary and that variables depend on, in order."""
         needed: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -159,90 +168,81 @@ class Program:
                 waiting += self.steps[self._slots[name]].template.names
         return [each for each in self.varying if self.steps[each[0]].name in needed]
 
-    def _in_order(self) -> list[str]:
-        """Names after those that they mention; those of a cycle, and only those, come first, and cannot be resolved."""
-        graph = {
-            name: sorted({other for other in variables_of(each.binding, self.syntax) if other in self.written})
-            for name, each in self.written.items()
-        }
-        self.cycles, ordered = in_order(graph)
-        self._cycle_of = {name: cycle for cycle in self.cycles for name in cycle}
-        return [*self._cycle_of, *ordered]
-
-    def _compile(self, name: str) -> Step:
-        section, path, binding = self.written[name]
+    def _compile(self, name: str) -> CompiledBinding:
+        section, path, binding = self.bindings[name]
         at = self.object.at(*path)
         cycle = self._cycle_of.get(name)
         if cycle is not None:
-            message = f"{name} cannot be resolved: it mentions itself, {' → '.join([*cycle, cycle[0]])}"
-            nothing = constant(Unresolved("value-type", message, "", at, reported=True))
-            return Step(name, section, path, Template(nothing), Source(nothing))
-        mentioned = variables_of(binding, self.syntax)
+            message = f"{name} cannot be resolved: it refers to itself, {' → '.join([*cycle, cycle[0]])}"
+            unresolved = constant(Unresolved("value-type", message, "", at, reported=True))
+            return CompiledBinding(name, section, path, Template(unresolved), ValueSource(unresolved))
+        names = references_in(binding, self.syntax)
         if section == "control-plane":
-            crossed = [each for each in mentioned if each in self.written and self.written[each].section != section]
+            crossed = [each for each in names if each in self.bindings and self.bindings[each].section != section]
             self.crossings += [(name, each) for each in crossed]
-        templates = [self._name_of(at)(each) for each in mentioned]
+        templates = [self._template_of(at)(each) for each in names]
         source = self._source(binding, section, at)
         on_cluster = section == "downstream" and binding.object_field_ref is not None
-        here = on_cluster or binding.cluster_field_ref is not None or binding.plugin_output_ref is not None
+        varies = on_cluster or binding.cluster_field_ref is not None or binding.plugin_output_ref is not None
         template = Template(
             self._finished(binding, source.value, at),
-            tuple(dict.fromkeys(mentioned)),
-            here or any(each.varies for each in templates),
-            # What another plugin offers may be optional there.
+            tuple(dict.fromkeys(names)),
+            varies or any(each.varies for each in templates),
+            # An output may be optional for the plugin that offers it.
             binding.optional or binding.plugin_output_ref is not None or any(each.optional for each in templates),
         )
-        return Step(name, section, path, template, source)
+        return CompiledBinding(name, section, path, template, source)
 
-    def _in_text(self, name: str, at: At) -> Unresolved | None:
-        """Why a name cannot stand within a text; of what its owner writes itself validation tells (S37)."""
-        if name not in self.aggregates:
-            return None
-        try:
-            as_text(self.written[name].binding.value, name)
-        except ExpandError as error:
-            return Unresolved("value-type", error.message, error.hint, at, reported=at.origin is self.object.origin)
-        return None
-
-    def out_of_reach(self, written: Written) -> str | None:
-        """The namespace that a binding reads from and may not; whether anything is there is not told either (B15)."""
-        ref = written.binding.object_field_ref
-        namespace = ref.namespace if ref is not None and written.section == "control-plane" else None
-        if namespace is None or namespace in self.homes or variable_references(namespace, syntax=self.syntax):
+    def out_of_reach(self, located: LocatedBinding) -> str | None:
+        """The namespace that a binding reads from and may not; whether it holds anything is not shown either (B15)."""
+        ref = located.binding.object_field_ref
+        namespace = ref.namespace if ref is not None and located.section == "control-plane" else None
+        if namespace is None or namespace in self.namespaces or variable_references(namespace, syntax=self.syntax):
             return None
         return namespace
 
-    def _source(self, binding: Binding, section: Section, at: At) -> Source:
+    def _source(self, binding: Binding, section: Section, at: At) -> ValueSource:
         if len(sources_of(binding)) != 1 or binding.value is None or binding.default is None:
             message = f"{binding.name} cannot be resolved: its binding is wrong"
-            return Source(constant(Unresolved("value-type", message, at=at, reported=True)))
+            return ValueSource(constant(Unresolved("value-type", message, at=at, reported=True)))
         if binding.object_field_ref is not None:
             if section == "downstream":
                 return field_on_cluster(self.compile, binding.name, binding.object_field_ref, at)
-            source = object_field(self.compile, binding.name, binding.object_field_ref, at, self.homes)
-            out_of_reach = self.out_of_reach(self.written[binding.name]) is not None
-            return source._replace(value=_told(source.value)) if out_of_reach else source
+            source = object_field(self.compile, binding.name, binding.object_field_ref, at, self.namespaces)
+            if self.out_of_reach(self.bindings[binding.name]) is None:
+                return source
+            # It is never resolved, and a check reports it where it is written.
+            return source._replace(value=lambda variables: structs.replace(source.value(variables), reported=True))
         if binding.cluster_field_ref is not None:
             return cluster_field(self.compile, binding.name, binding.cluster_field_ref.path, at)
         if binding.plugin_output_ref is not None:
             return plugin_output(self.compile, binding.name, binding.plugin_output_ref, at)
         return literal(self.compile, binding.value, at)
 
-    def _name_of(self, at: At) -> Callable[[str], Template]:
-        def name_of(name: str) -> Template:
+    def _template_of(self, at: At) -> Callable[[str], Template]:
+        """What fills in a variable that is referred to at a place, by name."""
+
+        def template_of(name: str) -> Template:
             slot = self._slots.get(name)
             if slot is not None:
                 step = self.steps[slot].template
-                in_text = self._in_text(name, at)
-                return Template(lambda frame: frame.values[slot], (), step.varies, step.optional, in_text)
+                in_text: Unresolved | None = None
+                try:
+                    if name in self.aggregates:
+                        as_text(self.bindings[name].binding.value, name)
+                except ExpandError as error:
+                    # A check reports it where the owner writes it; overrides are written by others (S37).
+                    reported = at.origin is self.object.origin
+                    in_text = Unresolved("value-type", error.message, error.hint, at, reported)
+                return Template(lambda variables: variables.values[slot], (), step.varies, step.optional, in_text)
             found = built_in(name, at) if is_built_in(name, self.syntax) else None
             if found is not None:
                 return found
-            near = meant(name, self.syntax)
+            near = probably_meant(name, self.syntax)
             hint = f"did you mean {near}?" if near is not None else did_you_mean(name, self.names, _BIND_IT)
             return Template(constant(Unresolved("config-missing", f"$({name}) is not bound", hint, at)))
 
-        return name_of
+        return template_of
 
     def _finished(self, binding: Binding, make: Make, at: At) -> Make:
         """With the binding's default, optional and as."""
@@ -250,34 +250,22 @@ class Program:
         fallback = literal(self.compile, binding.default, at).value if binding.default is not UNSET else None
         if how is None and fallback is None and not binding.optional:
             return make
-        nothing = Unresolved("", f"{binding.name} is optional, and cannot be resolved here", at=at)
+        left_out = Unresolved("", f"{binding.name} is optional, and cannot be resolved here", at=at)
 
-        def finished(frame: Any) -> Any:
-            value = make(frame)
-            if value.__class__ is not Unresolved:
-                return _converted(value, how, binding.name, at) if how is not None else value
-            if value.gate not in _MADE_UP_FOR:
+        def finished(variables: PluginVariables) -> object:
+            value = make(variables)
+            if isinstance(value, Unresolved) and value.gate in _MADE_UP_FOR:
+                if fallback is None:
+                    return left_out if binding.optional else value
+                value = fallback(variables)
+            if how is None or isinstance(value, Unresolved):
                 return value
-            if fallback is None:
-                return nothing if binding.optional else value
-            made = fallback(frame)
-            if how is None or made.__class__ is Unresolved:
-                return made
-            return _converted(made, how, binding.name, at)
+            try:
+                return convert(value, how)
+            except ConversionError as error:
+                return Unresolved("value-type", f"{binding.name} cannot be read as {how}: {error}", "", at)
 
         return finished
-
-
-def _told(make: Make) -> Make:
-    """What can only come to nothing, and is told where it is written."""
-    return lambda frame: structs.replace(make(frame), reported=True)
-
-
-def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
-    try:
-        return convert(value, how)
-    except ConversionError as error:
-        return Unresolved("value-type", f"{name} cannot be read as {how}: {error}", "", at)
 
 
 # ---- What an owner writes
@@ -286,27 +274,27 @@ def _converted(value: Any, how: Conversion, name: str, at: At) -> Any:
 def sources_of(binding: Binding) -> list[str]:
     """The sources that a binding names, of which there must be one."""
     refs = (binding.object_field_ref, binding.cluster_field_ref, binding.plugin_output_ref)
-    given_ = (binding.value is not UNSET, *(each is not None for each in refs))
-    return [name for name, is_there in zip(SOURCES, given_, strict=True) if is_there]
+    present = (binding.value is not UNSET, *(each is not None for each in refs))
+    return [name for name, is_there in zip(SOURCES, present, strict=True) if is_there]
 
 
-def in_force(object_: Object[Any]) -> bool:
-    """Whether mentions count here: where there is a section of bindings, be it empty (B6)."""
+def binds_variables(object_: Object[OwnerSpec]) -> bool:
+    """Whether `$(…)` refers to variables in an owner: if it has a section of bindings, be it empty (B6)."""
     spec = object_.spec
     return spec.control_plane_bindings is not None or spec.bindings is not None
 
 
-def written_bindings(object_: Object[Any]) -> Iterator[Written]:
+def written_bindings(object_: Object[OwnerSpec]) -> Iterator[LocatedBinding]:
     """The bindings of an owner, with their places."""
     spec = object_.spec
     for field, section in _FIELDS:
         bindings = spec.control_plane_bindings if section == "control-plane" else spec.bindings
         for index, binding in enumerate(bindings or []):
-            yield Written(section, ("spec", field, index), binding)
+            yield LocatedBinding(section, ("spec", field, index), binding)
 
 
-def substitutions(object_: Object[Any]) -> Iterator[tuple[str, Path, Any]]:
-    """The variables that an owner names, in any of the seed's forms; one without a value mentions its own name."""
+def substitutions(object_: Object[OwnerSpec]) -> Iterator[tuple[str, Path, object]]:
+    """The entries of an owner's substitute, in any of the seeds' forms; one without a value refers to its own name."""
     written = object_.spec.substitute
     path: Path = ("spec", "substitute")
     if isinstance(written, dict):
@@ -321,13 +309,10 @@ def substitutions(object_: Object[Any]) -> Iterator[tuple[str, Path, Any]]:
             yield name, (*path, index), value
 
 
-def variables_of(binding: Binding, syntax: VariableSyntax) -> list[str]:
-    """Every name that any part of a binding mentions."""
-    parts: list[Any] = [each for each in (binding.value, binding.default) if each is not UNSET]
+def references_in(binding: Binding, syntax: VariableSyntax) -> list[str]:
+    """Every variable that any part of a binding refers to."""
+    parts: list[object] = [each for each in (binding.value, binding.default) if each is not UNSET]
     parts += parts_of(binding.object_field_ref) if binding.object_field_ref is not None else ()
     parts += [binding.cluster_field_ref.path] if binding.cluster_field_ref is not None else []
     parts += [binding.plugin_output_ref.output] if binding.plugin_output_ref is not None else []
     return [name for part in parts for name in variable_references_in(part, syntax=syntax)]
-
-
-# ---- Cycles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from fleetform.engine.bindings.fields import FieldError, decode_base64
 from fleetform.model.results.decisions import Secret
@@ -25,15 +25,28 @@ class ConversionError(ValueError):
     """Why a value cannot be converted; never quotes it."""
 
 
-def convert(value: Any, how: Conversion) -> Any:
+def convert(value: object, how: Conversion) -> str | Secret:
     """The text that a value becomes; what is made of a secret is one."""
     plain, secret = without_marks(value)
-    text = _convert(plain, how)
+    if how == "json" or (how == "string" and isinstance(plain, (dict, list))):
+        text = canonical_json(plain).decode()
+    elif how == "yaml":
+        text = "\n".join(_yaml_lines(plain))
+    elif how == "base64decode":
+        try:
+            text = decode_base64(plain)
+        except FieldError as error:
+            raise ConversionError(f"{error.message}; what a Secret holds is decoded already") from None
+    else:
+        try:
+            text = as_text(plain, "")
+        except ExpandError:
+            raise ConversionError("null has no text") from None
     return Secret(None, text) if secret else text
 
 
-def without_marks(value: Any) -> tuple[Any, bool]:
-    """A value with the secrets in it in plain, and whether there were any; never print it then."""
+def without_marks(value: object) -> tuple[object, bool]:
+    """A value with its secrets in plain text, and whether there were any; never print it then."""
     if isinstance(value, Secret):
         return value.plain, True
     if isinstance(value, dict):
@@ -45,27 +58,7 @@ def without_marks(value: Any) -> tuple[Any, bool]:
     return value, False
 
 
-def _convert(value: Any, how: Conversion) -> str:
-    if how == "json" or (how == "string" and isinstance(value, (dict, list))):
-        return canonical_json(value).decode()
-    if how == "yaml":
-        return "\n".join(_yaml_lines(value))
-    if how == "base64decode":
-        return _decoded(value)
-    try:
-        return as_text(value, "")
-    except ExpandError:
-        raise ConversionError("null has no text") from None
-
-
-def _decoded(value: Any) -> str:
-    try:
-        return decode_base64(value)
-    except FieldError as error:
-        raise ConversionError(f"{error.message}; what a Secret holds is decoded already") from None
-
-
-def _yaml_lines(value: Any) -> Iterator[str]:
+def _yaml_lines(value: object) -> Iterator[str]:
     """Block style, keys in order."""
     if isinstance(value, dict) and value:
         for key in sorted(value):
@@ -77,7 +70,7 @@ def _yaml_lines(value: Any) -> Iterator[str]:
         yield _scalar(value)
 
 
-def _entry(head: str, value: Any) -> Iterator[str]:
+def _entry(head: str, value: object) -> Iterator[str]:
     lines = list(_yaml_lines(value))
     if not isinstance(value, (dict, list)) or not value:
         yield f"{head} {lines[0]}"
@@ -89,12 +82,9 @@ def _entry(head: str, value: Any) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-def _scalar(value: Any) -> str:
-    if isinstance(value, str):
-        plain = _PLAIN.match(value) and value.lower() not in _WORDS
-        return value if plain else _UNREADABLE.sub(_as_escape, json.dumps(value, ensure_ascii=False))
-    return canonical_json(value).decode()
-
-
-def _as_escape(character: re.Match[str]) -> str:
-    return f"\\u{ord(character[0]):04x}"
+def _scalar(value: object) -> str:
+    if not isinstance(value, str):
+        return canonical_json(value).decode()
+    if _PLAIN.match(value) and value.lower() not in _WORDS:
+        return value
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 
 def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[str]]:
@@ -23,18 +22,13 @@ def in_order(graph: Mapping[str, Iterable[str]]) -> tuple[list[list[str]], list[
             if following is None:
                 done[way.popitem()[0]] = True
             elif following in way:
-                cycles.append(_taken_out(way, following))
-                done.update(dict.fromkeys(cycles[-1], False))
+                cycle = [way.popitem()[0]]
+                while cycle[-1] != following:
+                    cycle.append(way.popitem()[0])
+                cycle.reverse()
+                least = cycle.index(min(cycle))
+                cycles.append(cycle[least:] + cycle[:least])
+                done.update(dict.fromkeys(cycle, False))
             elif following not in done:
                 way[following] = iter(graph[following])
     return sorted(cycles), [name for name, is_free in done.items() if is_free]
-
-
-def _taken_out(way: dict[str, Any], first: str) -> list[str]:
-    """The end of a way, from a name on, beginning with its least one."""
-    cycle = [way.popitem()[0]]
-    while cycle[-1] != first:
-        cycle.append(way.popitem()[0])
-    cycle.reverse()
-    least = cycle.index(min(cycle))
-    return cycle[least:] + cycle[:least]

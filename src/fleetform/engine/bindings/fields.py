@@ -8,12 +8,13 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import SecretKey
+from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, Secret, Steps
 from fleetform.model.shape import did_you_mean
@@ -25,13 +26,13 @@ from fleetform.syntax.option_paths import get_in, parse_path
 _FEW, _HEAD = 100, 4
 # What people write into these may be secret, whatever it looks like.
 _HOLD_VALUES = frozenset({"PluginPreset", "Plugin", "PluginOverride"})
-
-
 _NULL = "give it a value"
+# A namespace and a kind.
+_Kind = tuple[str, str]
 
 
 class FieldError(ValueError):
-    """What is missing, and what there is instead; or what is there and wrong, for which no default makes up."""
+    """What is missing, and what there is instead; or, if wrong, what is there and no default makes up for."""
 
     def __init__(self, message: str, hint: str, wrong: bool = False) -> None:
         super().__init__(message)
@@ -39,9 +40,9 @@ class FieldError(ValueError):
 
 
 class Reference(NamedTuple):
-    """A field of an object, with all that a person writes expanded; homes are the namespaces it may be in, in order."""
+    """A field of an object, with all variables filled in; namespaces are those it may be in, in order."""
 
-    homes: tuple[str, ...]
+    namespaces: tuple[str, ...]
     api_version: str | None
     kind: str
     namespace: str | None
@@ -52,8 +53,8 @@ class Reference(NamedTuple):
 class Field(NamedTuple):
     """A value and the object that it was read from."""
 
-    value: Any
-    object: Object[Any]
+    value: object
+    object: Object[object]
 
 
 class Fields:
@@ -61,23 +62,23 @@ class Fields:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._objects: dict[tuple[str, str], dict[str, list[Object[Any]]]] | None = None
-        self._known: dict[Reference | tuple[Object[Any], str], Field | FieldError] = {}
-        self._names: dict[tuple[str, str], list[str]] = {}
+        self._objects: dict[_Kind, dict[str, list[Object[object]]]] | None = None
+        self._known: dict[Reference | tuple[Object[object], str], Field | FieldError] = {}
+        self._names: dict[_Kind, list[str]] = {}
         self._taken: frozenset[str] | None = None
 
     def read(self, reference: Reference) -> Field:
         found = self._known.get(reference)
         return _field(found) if found is not None else self._remembered(reference, lambda: self._read(reference))
 
-    def of_cluster(self, cluster: Object[Any], path: str) -> Field:
+    def of_cluster(self, cluster: Object[ClusterSpec], path: str) -> Field:
         """A field of a cluster's own object."""
         found = self._known.get((cluster, path))
         if found is not None:
             return _field(found)
         return self._remembered((cluster, path), lambda: Field(find_in(tree_of(cluster), path), cluster))
 
-    def _remembered(self, key: Reference | tuple[Object[Any], str], read: Callable[[], Field]) -> Field:
+    def _remembered(self, key: Reference | tuple[Object[object], str], read: Callable[[], Field]) -> Field:
         try:
             found: Field | FieldError = read()
         except FieldError as error:
@@ -86,7 +87,7 @@ class Fields:
         return _field(found)
 
     def _read(self, reference: Reference) -> Field:
-        """The field; of several objects that only their groups tell apart, the one that has it."""
+        """The field; of several objects that differ in their API group only, of the one that has it."""
         objects = self._find(reference)
         found: list[Field] = []
         errors: list[FieldError] = []
@@ -98,56 +99,57 @@ class Fields:
         if not found:
             raise errors[0]
         if len(found) > 1:
-            versions = ", ".join(sorted(version_of(each) for each in objects))
+            versions = ", ".join(sorted(api_version_of(each) for each in objects))
             message = f"there are {len(found)} objects {reference.kind} {reference.name}: {versions}"
             raise FieldError(message, "say which with apiVersion")
         return found[0]
 
-    def _find(self, wanted: Reference) -> list[Object[Any]]:
-        if wanted.namespace is not None and wanted.namespace not in wanted.homes:
-            # Whether there is such an object is nobody's business here (B15).
+    def _find(self, wanted: Reference) -> list[Object[object]]:
+        if wanted.namespace is not None and wanted.namespace not in wanted.namespaces:
+            # The message is the same whether there is such an object or not (B15).
             message = f"{wanted.kind} {wanted.name} of {wanted.namespace} is out of reach"
-            raise FieldError(message, f"refer to objects of {wanted.homes[0]}")
-        homes = [each for each in wanted.homes if wanted.namespace in (None, each) and self._is_open(each, wanted)]
-        others: list[Object[Any]] = []
-        for home in homes:
-            named = self._by_kind().get((home, wanted.kind), {}).get(wanted.name, [])
-            found = [each for each in named if _is_of(each, wanted.api_version)]
+            raise FieldError(message, f"refer to objects of {wanted.namespaces[0]}")
+        allowed = [each for each in wanted.namespaces if wanted.namespace in (None, each)]
+        namespaces = [each for each in allowed if each == wanted.namespaces[-1] or not self._is_taken(each)]
+        others: list[Object[object]] = []
+        for namespace in namespaces:
+            named = self._by_kind().get((namespace, wanted.kind), {}).get(wanted.name, [])
+            # Versions of one API group are the same objects.
+            group = api_group(wanted.api_version) if wanted.api_version is not None else None
+            found = [each for each in named if group is None or api_group(api_version_of(each)) == group]
             if found:
                 return found
             others += named
-        home = homes[0] if homes else wanted.homes[-1]
+        namespace = namespaces[0] if namespaces else wanted.namespaces[-1]
         if others:
-            versions = ", ".join(sorted({version_of(each) for each in others}))
-            message = f"there is no {wanted.kind} {wanted.name} of {wanted.api_version} in {home}"
+            versions = ", ".join(sorted({api_version_of(each) for each in others}))
+            message = f"there is no {wanted.kind} {wanted.name} of {wanted.api_version} in {namespace}"
             raise FieldError(message, f"there is one of {versions}")
-        what = f"there is no {wanted.kind} {wanted.name} in {home}"
-        raise FieldError(what, self._alternatives(wanted, home))
+        what = f"there is no {wanted.kind} {wanted.name} in {namespace}"
+        raise FieldError(what, self._alternatives(wanted, namespace))
 
-    def _is_open(self, home: str, wanted: Reference) -> bool:
-        """A module's namespace is looked into only where it is nobody else's (B15)."""
-        if home == wanted.homes[-1]:
-            return True
+    def _is_taken(self, namespace: str) -> bool:
+        """Whether a namespace is an organization's; a module of Fleeet reads its own only if it is not (B15)."""
         if self._taken is None:
             kinds = ("organizations", "clusters", "presets", "plugins", "overrides")
             owned = {ref.organization for kind in kinds for ref in getattr(self._snapshot, kind)}
             owned |= {ref.organization for ref, _ in self._snapshot.definitions}
             self._taken = frozenset(owned | {PLATFORM_NAMESPACE})
-        return home not in self._taken
+        return namespace in self._taken
 
-    def _alternatives(self, wanted: Reference, home: str) -> str:
-        key = (home, wanted.kind)
+    def _alternatives(self, wanted: Reference, namespace: str) -> str:
+        key = (namespace, wanted.kind)
         names = self._names.get(key)
         if names is None:
             names = self._names[key] = sorted(self._by_kind().get(key, {}))
         if names:
             # To compare with all of many names, for each of many clusters, would take longer than all else.
             near = names if len(names) <= _FEW else [each for each in names if each[:_HEAD] == wanted.name[:_HEAD]]
-            return did_you_mean(wanted.name, near[:_FEW], f"there {_are(names)}")
-        kinds = sorted({kind for organization, kind in self._by_kind() if organization == home})
+            return did_you_mean(wanted.name, near[:_FEW], f"there are {_listed(names)}")
+        kinds = sorted({kind for organization, kind in self._by_kind() if organization == namespace})
         return did_you_mean(wanted.kind, kinds, f"add the {wanted.kind} to the input")
 
-    def _by_kind(self) -> dict[tuple[str, str], dict[str, list[Object[Any]]]]:
+    def _by_kind(self) -> dict[_Kind, dict[str, list[Object[object]]]]:
         if self._objects is None:
             self._objects = {}
             for each in self._snapshot.objects:
@@ -160,42 +162,33 @@ class Fields:
 
 def _field(found: Field | FieldError) -> Field:
     if isinstance(found, FieldError):
-        # Anew: one that is raised again and again would keep every place that it passed.
+        # A new one: an error that is raised again and again would keep the traceback of every raise.
         raise FieldError(found.message, found.hint, found.wrong)
     return found
 
 
-def version_of(object_: Object[Any]) -> str:
+def api_version_of(object_: Object[object]) -> str:
     """The apiVersion that an object was written in."""
     if isinstance(object_.content, dict) and isinstance(object_.content.get("apiVersion"), str):
         return str(object_.content["apiVersion"])
     return API_VERSION
 
 
-def _is_of(object_: Object[Any], api_version: str | None) -> bool:
-    """Whether an object is of a group; versions of one are the same objects."""
-    return api_version is None or api_group(version_of(object_)) == api_group(api_version)
-
-
-def tree_of(object_: Object[Any]) -> dict[str, Any]:
+def tree_of(object_: Object[object]) -> dict[str, object]:
     """An object as a tree, in the shape that a reference's path goes through."""
     if isinstance(object_.content, dict):
         return object_.content
-    metadata = msgspec.to_builtins(object_.metadata)
-    return {"apiVersion": API_VERSION, "kind": object_.ref.kind, "metadata": metadata, "spec": _builtins(object_.spec)}
+    metadata, spec = msgspec.to_builtins(object_.metadata), object_.spec
+    spec = msgspec.to_builtins(spec) if spec is not None else {}
+    return {"apiVersion": API_VERSION, "kind": object_.ref.kind, "metadata": metadata, "spec": spec}
 
 
-def _builtins(spec: Any) -> Any:
-    return msgspec.to_builtins(spec) if spec is not None else {}
-
-
-def read_field(object_: Object[Any], path: str) -> Any:
-    """What stands at a path of an object, be it /a/b, a.b or .a.b; FieldError where nothing does."""
+def read_field(object_: Object[object], path: str) -> object:
+    """The value at a path of an object, be it /a/b, a.b or .a.b; FieldError if there is none."""
     tree = tree_of(object_)
-    if object_.ref.kind == "Secret" and not api_group(version_of(object_)):
-        tree, secret = _with_string_data(tree), True
-    else:
-        secret = False
+    is_secret = object_.ref.kind == "Secret" and not api_group(api_version_of(object_))
+    if is_secret:
+        tree = _with_string_data(tree)
     try:
         steps, value = _look_up(tree, path)
     except FieldError as error:
@@ -203,16 +196,17 @@ def read_field(object_: Object[Any], path: str) -> Any:
         raise FieldError(f"{object_.ref.kind} {object_.ref.name} {no} {path}", error.hint) from None
     if object_.content is None and object_.ref.kind in _HOLD_VALUES and steps[:1] != ("metadata",):
         return Secret(None, value)
-    return _of_secret(object_.ref.name, steps, value) if secret else value
+    return _of_secret(object_.ref.name, steps, value) if is_secret else value
 
 
-def find_in(tree: Any, path: str) -> Any:
-    """What stands at a path of a tree; FieldError where nothing does."""
+def find_in(tree: object, path: str) -> object:
+    """The value at a path of a tree; FieldError if there is none."""
     return _look_up(tree, path)[1]
 
 
-def _look_up(tree: Any, path: str) -> tuple[Steps, Any]:
-    steps = _steps_in(tree, path)
+def _look_up(tree: object, path: str) -> tuple[Steps, object]:
+    # In a dotted path a key may itself hold dots, as names of files do; a pointer is unambiguous.
+    steps = parse_path(path) if path.startswith("/") else _dotted(tree, _parts(path))
     value = get_in(tree, steps) if steps is not None else ABSENT
     if value is None:
         raise FieldError(f"{path} is null", _NULL)
@@ -221,18 +215,11 @@ def _look_up(tree: Any, path: str) -> tuple[Steps, Any]:
     return steps, value
 
 
-def _steps_in(tree: Any, path: str) -> Steps | None:
-    """The steps of a path; in a dotted one a key may hold dots itself, as names of files do."""
-    if path.startswith("/"):
-        return parse_path(path)
-    return _dotted(tree, _parts(path))
-
-
 def _parts(path: str) -> list[str]:
     return [each for each in path.replace("[", ".[").split(".") if each]
 
 
-def _dotted(tree: Any, parts: list[str]) -> Steps | None:
+def _dotted(tree: object, parts: list[str]) -> Steps | None:
     if not parts:
         return ()
     if isinstance(tree, list):
@@ -257,7 +244,7 @@ def _index(part: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _fields_near(tree: Any, path: str) -> str:
+def _fields_near(tree: object, path: str) -> str:
     """The fields beside the one that is missing."""
     steps: Sequence[str | int] = parse_path(path) if path.startswith("/") else _parts(path)
     way: list[str] = []
@@ -271,7 +258,8 @@ def _fields_near(tree: Any, path: str) -> str:
         way.append(_escaped(step if index is None else index))
     if isinstance(here, list):
         return f"/{'/'.join(way)} has {len(here)} items" if way else ""
-    return f"it {_are(['/' + '/'.join([*way, _escaped(key)]) for key in here], 'has')}" if here else "it is empty"
+    fields = ["/" + "/".join([*way, _escaped(key)]) for key in here] if isinstance(here, dict) else []
+    return f"it has {_listed(fields)}" if fields else "it is empty"
 
 
 def _escaped(step: str | int) -> str:
@@ -279,31 +267,30 @@ def _escaped(step: str | int) -> str:
     return str(step).replace("~", "~0").replace("/", "~1")
 
 
-def _are(names: list[str], verb: str = "are") -> str:
-    return f"{verb} {', '.join(names[:6])}{', …' if len(names) > 6 else ''}"
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:6])}{', …' if len(names) > 6 else ''}"
 
 
 # ---- Secrets
 
 
-def _with_string_data(tree: dict[str, Any]) -> dict[str, Any]:
-    """A Secret's data as an API server would keep it, each entry decoded when it is asked for; plain ones as such."""
-    plain = tree.get("stringData")
+def _with_string_data(tree: dict[str, object]) -> dict[str, object]:
+    """A Secret's data as an API server would keep it; entries of stringData are marked, as they need no decoding."""
+    plain, data = tree.get("stringData"), tree.get("data")
     if not isinstance(plain, dict):
         return tree
     marked = {key: _Plain(each) for key, each in plain.items()}
-    data = tree.get("data") if isinstance(tree.get("data"), dict) else {}
-    return {**tree, "data": {**(data or {}), **marked}, "stringData": marked}
+    return {**tree, "data": {**(data if isinstance(data, dict) else {}), **marked}, "stringData": marked}
 
 
 class _Plain(NamedTuple):
     """A text of stringData, which needs no decoding."""
 
-    text: Any
+    text: object
 
 
-def _of_secret(name: str, steps: Steps, value: Any) -> Any:
-    """What stands in a Secret: its data decoded; in annotations kubectl keeps a copy of all of it."""
+def _of_secret(name: str, steps: Steps, value: object) -> object:
+    """A value in a Secret: its data decoded; annotations are secret too, as kubectl keeps a copy of all data there."""
     if steps and steps[0] in ("data", "stringData"):
         return _decoded(name, steps, value)
     if isinstance(value, dict):
@@ -311,24 +298,20 @@ def _of_secret(name: str, steps: Steps, value: Any) -> Any:
     return Secret(None, value) if steps[:2] == ("metadata", "annotations") else value
 
 
-def _decoded(name: str, steps: Steps, value: Any) -> Any:
+def _decoded(name: str, steps: Steps, value: object) -> object:
     if isinstance(value, dict):
         return {key: _decoded(name, (*steps, key), each) for key, each in value.items()}
     key = str(steps[-1])
-    return Secret(SecretKey(name, key), _plain_text(f"Secret {name}", key, value))
-
-
-def _plain_text(what: str, key: str, value: Any) -> str:
     if isinstance(value, _Plain):
-        return value.text if isinstance(value.text, str) else str(value.text)
+        return Secret(SecretKey(name, key), str(value.text))
     try:
-        return decode_base64(value)
+        return Secret(SecretKey(name, key), decode_base64(value))
     except FieldError as error:
-        raise FieldError(f"{what}, key {key}: {error.message}", error.hint, wrong=True) from None
+        raise FieldError(f"Secret {name}, key {key}: {error.message}", error.hint, wrong=True) from None
 
 
-def decode_base64(value: Any) -> str:
-    """The text that stands in base64; never quoted where it is none."""
+def decode_base64(value: object) -> str:
+    """The text that is encoded in base64; messages never quote it."""
     if not isinstance(value, str):
         raise FieldError("it is not base64 text", "encode it, or use stringData")
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.check.configs import lint_defaults
+from fleetform.engine.check.configs import lint_default_configs
 from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
 from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.check.owners import lint_plugin, lint_preset
@@ -21,7 +21,7 @@ def lint_objects(known: Index) -> Iterator[Diagnostic]:
     snapshot = known.snapshot
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)
-        yield from lint_defaults(definition, known)
+        yield from lint_default_configs(definition, known)
     for name in known.definitions.defined():
         yield from lint_revisions(list(known.definitions.revisions[name].values()))
     yield from lint_dependencies(snapshot.definitions.values())

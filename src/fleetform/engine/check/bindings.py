@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fleetform.engine.bindings.builtin import is_built_in
-from fleetform.engine.bindings.compile import SOURCES, Program, Written, in_force, sources_of, written_bindings
+from fleetform.engine.bindings.compile import (
+    SOURCES,
+    LocatedBinding,
+    Program,
+    binds_variables,
+    sources_of,
+    written_bindings,
+)
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.substitute import lint_substitute
 from fleetform.engine.check.variable_references import counted_texts, lint_text, lint_without_section
-from fleetform.model.objects import Path
+from fleetform.model.kinds.preset import OwnerSpec
+from fleetform.model.objects import Object
 from fleetform.syntax.variables import split_references
 
 
-def lint_bindings(report: Report) -> None:
+def lint_bindings(report: Report, owner: Object[OwnerSpec]) -> None:
     """Check the names of a preset or a Plugin."""
-    lint_substitute(report)
-    if not in_force(report.object):
+    lint_substitute(report, owner)
+    if not binds_variables(owner):
         lint_without_section(report)
         return
-    program = Program(report.object)
-    seen: dict[str, Written] = {}
-    for each in written_bindings(report.object):
+    program = Program(owner)
+    seen: dict[str, LocatedBinding] = {}
+    for each in written_bindings(owner):
         _lint_binding(report, each, program)
         first = seen.setdefault(each.binding.name, each)
         if first is not each:
@@ -29,26 +35,22 @@ def lint_bindings(report: Report) -> None:
             message = f"{each.binding.name} is bound twice"
             report.error("duplicate-object", message, "rename one", *each.path, "name", related=related)
     for cycle in program.cycles:
-        places = tuple(report.object.at(*program.written[name].path) for name in cycle[1:])
+        places = tuple(report.object.at(*program.bindings[name].path) for name in cycle[1:])
         message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a cycle"
         if len(cycle) == 1:
             message = f"the binding {cycle[0]} mentions itself"
-        at = program.written[cycle[0]].path
+        at = program.bindings[cycle[0]].path
         report.error("binding-cycle", message, "break it at one of them", *at, related=places)
     for name, mentioned in program.crossings:
         message = f"{name} is resolved in the control plane, and mentions {mentioned}, which is read on the cluster"
-        related = (report.object.at(*program.written[mentioned].path),)
+        related = (report.object.at(*program.bindings[mentioned].path),)
         hint = f"move {name} to bindings, or {mentioned} to controlPlaneBindings"
-        report.error("mentions-downstream", message, hint, *program.written[name].path, related=related)
-    for path, name in _aggregates_in_text(program):
-        message = f"$({name}) stands within text, but is a map or a list"
-        hint = "mention it alone, or bind it with as: json, yaml or string"
-        related = (report.object.at(*program.written[name].path),)
-        report.error("bad-value", message, hint, *path, related=related)
+        report.error("mentions-downstream", message, hint, *program.bindings[name].path, related=related)
+    _lint_aggregates(report, program)
     lint_text(report, program)
 
 
-def _lint_binding(report: Report, written: Written, program: Program) -> None:
+def _lint_binding(report: Report, written: LocatedBinding, program: Program) -> None:
     binding, path = written.binding, written.path
     sources = sources_of(binding)
     if len(sources) != 1:
@@ -74,10 +76,14 @@ def _lint_binding(report: Report, written: Written, program: Program) -> None:
         report.error("out-of-reach", message, hint, *path, "objectFieldRef", "namespace")
 
 
-def _aggregates_in_text(program: Program) -> Iterator[tuple[Path, str]]:
-    """Where a list or a map stands within a text, in which it has no form of its own (S37), and its name."""
+def _lint_aggregates(report: Report, program: Program) -> None:
+    """A list or a map may be a whole value; within a text it has no form of its own (S37)."""
     for path, text in counted_texts(program.object) if program.aggregates else ():
         parts = split_references(text, program.syntax)
-        is_mention = len(parts) == 3 and not parts[0] and not parts[2]
-        for name in sorted(program.aggregates.intersection(parts[1::2])) if not is_mention else ():
-            yield path, name
+        if len(parts) == 3 and not parts[0] and not parts[2]:
+            continue
+        for name in sorted(program.aggregates.intersection(parts[1::2])):
+            message = f"$({name}) stands within text, but is a map or a list"
+            hint = "mention it alone, or bind it with as: json, yaml or string"
+            related = (report.object.at(*program.bindings[name].path),)
+            report.error("bad-value", message, hint, *path, related=related)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleetform.engine.check.report import Report, exactly_one
-from fleetform.model.kinds.definition import CatalogGit, CatalogSource, CatalogSpec
+from fleetform.model.kinds.definition import CatalogSource, CatalogSpec
 from fleetform.model.objects import Path
 
 
@@ -14,10 +14,20 @@ def lint_catalog(report: Report, spec: CatalogSpec) -> None:
         if source.directory is not None and holds_its_catalog(source.directory):
             message = f"the folder {source.directory} holds the catalog itself, and all that lies beside it"
             report.error("bad-value", message, "move the definitions to a folder of their own", *path, "directory")
-        if source.git is not None:
-            _lint_git(report, source.git, (*path, "git"))
+        if source.git is not None and source.git.ref is not None:
+            refs = {name: name for name in ("commit", "tag", "branch")}
+            exactly_one(report, source.git.ref, refs, *path, "git", "ref")
+            if source.git.versions == "Tags":
+                message = "with versions: Tags every tag is read, so ref has no effect"
+                report.error("bad-value", message, "drop ref, or versions", *path, "git", "ref")
         _lint_addresses(report, source, path)
-        _lint_rename(report, source, path)
+        seen: dict[str, int] = {}
+        for position, each in enumerate(source.rename or []):
+            first = seen.setdefault(each.name, position)
+            if first != position:
+                related = (report.object.at(*path, "rename", first, "name"),)
+                message, place = f"{each.name} is renamed twice", (*path, "rename", position, "name")
+                report.error("duplicate-object", message, "keep one of them", *place, related=related)
 
 
 def holds_its_catalog(directory: str) -> bool:
@@ -33,26 +43,11 @@ def holds_its_catalog(directory: str) -> bool:
     return all(step == ".." for step in steps)
 
 
-def _lint_git(report: Report, git: CatalogGit, path: Path) -> None:
-    if git.ref is None:
-        return
-    exactly_one(report, git.ref, {name: name for name in ("commit", "tag", "branch")}, *path, "ref")
-    if git.versions == "Tags":
-        message = "with versions: Tags every tag is read, so ref has no effect"
-        report.error("bad-value", message, "drop ref, or versions", *path, "ref")
-
-
 def _lint_addresses(report: Report, source: CatalogSource, path: Path) -> None:
     for kind, field in (("git", "url"), ("helm", "repository"), ("oci", "repository")):
         if holds_login(getattr(getattr(source, kind), field, "")):
-            report.warn(
-                "plain-secret",
-                "the address holds credentials",
-                "move them to a Secret, and name it in secretRef",
-                *path,
-                kind,
-                field,
-            )
+            hint = "move them to a Secret, and name it in secretRef"
+            report.warn("plain-secret", "the address holds credentials", hint, *path, kind, field)
     if source.oci is not None and not source.oci.repository.startswith("oci://"):
         hint = "write oci://host/path"
         report.error("bad-value", "an OCI repository's address starts with oci://", hint, *path, "oci", "repository")
@@ -64,15 +59,3 @@ def _lint_addresses(report: Report, source: CatalogSource, path: Path) -> None:
 def holds_login(address: str) -> bool:
     """Whether an address lets somebody in by itself."""
     return "@" in address.partition("://")[2].partition("/")[0] and not address.startswith("ssh://")
-
-
-def _lint_rename(report: Report, source: CatalogSource, path: Path) -> None:
-    seen: dict[str, int] = {}
-    for index, each in enumerate(source.rename or []):
-        if each.name in seen:
-            related = (report.object.at(*path, "rename", seen[each.name], "name"),)
-            message = f"{each.name} is renamed twice"
-            report.error(
-                "duplicate-object", message, "keep one of them", *path, "rename", index, "name", related=related
-            )
-        seen.setdefault(each.name, index)

@@ -28,7 +28,12 @@ def lint_configs(
     for index, each in enumerate(references_of(report.object, written, path, 2)):
         at = (*path, index)
         if revisions and each.type not in types:
-            _unsupported(report, definition, each, types, at)
+            names = sorted(_type_name(one) for one in types)
+            listed = f"it takes {', '.join(names)}" if names else "it takes none"
+            message = f"{definition} takes no config of type {_type_name(each.type)}"
+            # To Open Cluster Management this is a condition of the add-on, not a fault of the manifest (R1-13).
+            add = report.error if not report.object.conventions.lenient else report.warn
+            add("unsupported-config", message, did_you_mean(_type_name(each.type), names, listed), *at)
         if each.identity in seen:
             message = f"the config {_name(each)} is named twice"
             report.warn("repeated-value", message, "keep one of them", *at, related=(seen[each.identity],))
@@ -36,7 +41,7 @@ def lint_configs(
         lint_reach(report, each, known.configs, at)
 
 
-def lint_defaults(definition: Object[PluginDefinitionSpec], known: Index) -> list[Diagnostic]:
+def lint_default_configs(definition: Object[PluginDefinitionSpec], known: Index) -> list[Diagnostic]:
     """What is wrong with the configs that a definition names itself."""
     report = Report(definition)
     for each in default_references(definition):
@@ -53,17 +58,6 @@ def lint_reach(report: Report, reference: ConfigReference, index: ConfigIndex, p
     elif index.find(reference.identity) is None:
         message = f"there is no config {_name(reference)} in the input"
         report.warn("missing-reference", message, "add it, or fix the name", *path)
-
-
-def _unsupported(
-    report: Report, definition: str, reference: ConfigReference, types: set[tuple[str, str]], path: Path
-) -> None:
-    names = sorted(_type_name(each) for each in types)
-    listed = f"it takes {', '.join(names)}" if names else "it takes none"
-    message = f"{definition} takes no config of type {_type_name(reference.type)}"
-    # There such a config is a condition of the add-on, not a fault of the manifest (R1-13).
-    say = report.error if not report.object.conventions.lenient else report.warn
-    say("unsupported-config", message, did_you_mean(_type_name(reference.type), names, listed), *path)
 
 
 def _type_name(type_: tuple[str, str]) -> str:

@@ -10,11 +10,11 @@ from msgspec import UNSET
 from fleetform.engine.bindings.cycles import in_order
 from fleetform.engine.check.catalogs import holds_login
 from fleetform.engine.check.report import Report, exactly_one
-from fleetform.engine.check.variable_references import lint_defaults
+from fleetform.engine.check.variable_references import lint_option_defaults
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
-from fleetform.model.objects import At, Object
+from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
@@ -32,41 +32,39 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     except VersionError as error:
         report.error("bad-version", str(error), "write a version such as 1.4.0", "spec", "version")
     if spec.source is not None:
-        _lint_source_address(report, spec.source)
-        fields = {"helm": "helm", "kustomize": "kustomize", "manifests": "manifests"}
-        exactly_one(report, spec.source, fields, "spec", "source")
-        if spec.source.kustomize is not None:
-            exactly_one(report, spec.source.kustomize, {"path": "path", "git": "git"}, "spec", "source", "kustomize")
-            git = spec.source.kustomize.git
-            if git is not None and git.ref is not None:
-                refs = {"tag": "tag", "commit": "commit", "branch": "branch"}
-                exactly_one(report, git.ref, refs, "spec", "source", "kustomize", "git", "ref")
+        _lint_source(report, spec.source)
     else:
-        say = report.warn if not object_.conventions.lenient else report.note
-        say("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
-    _lint_announcement(report)
-    _lint_options(report, spec.options or [])
-    lint_defaults(report, spec)
-    _lint_outputs(report, spec)
-    _lint_configs(report, spec)
-    _lint_changes(report, spec)
-    return report.found
-
-
-def _lint_source_address(report: Report, source: Source) -> None:
-    if source.helm is not None and holds_login(source.helm.repository):
-        message, hint = "the address holds credentials", "take them out: they are shown to everybody who reads this"
-        report.warn("plain-secret", message, hint, "spec", "source", "helm", "repository")
-
-
-def _lint_announcement(report: Report) -> None:
-    stamp = (report.object.metadata.annotations or {}).get(ANNOUNCED)
+        add = report.warn if not object_.conventions.lenient else report.note
+        add("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
+    stamp = (object_.metadata.annotations or {}).get(ANNOUNCED)
     try:
         if stamp is not None:
             parse_time(stamp)
     except ValueError:
         hint = "write a time such as 2026-03-01T12:00:00Z"
         report.error("bad-stamp", f"{stamp} is not a time", hint, "metadata", "annotations", ANNOUNCED)
+    _lint_options(report, spec.options or [])
+    lint_option_defaults(report, spec)
+    _lint_outputs_and_configs(report, spec)
+    fields = {"rename": "rename", "remove": "remove", "retype": "retype", "require": "require"}
+    for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
+        exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
+        _lint_migration(report, spec, migration, index)
+    return report.found
+
+
+def _lint_source(report: Report, source: Source) -> None:
+    if source.helm is not None and holds_login(source.helm.repository):
+        message, hint = "the address holds credentials", "take them out: they are shown to everybody who reads this"
+        report.warn("plain-secret", message, hint, "spec", "source", "helm", "repository")
+    fields = {"helm": "helm", "kustomize": "kustomize", "manifests": "manifests"}
+    exactly_one(report, source, fields, "spec", "source")
+    if source.kustomize is not None:
+        exactly_one(report, source.kustomize, {"path": "path", "git": "git"}, "spec", "source", "kustomize")
+        git = source.kustomize.git
+        if git is not None and git.ref is not None:
+            refs = {"tag": "tag", "commit": "commit", "branch": "branch"}
+            exactly_one(report, git.ref, refs, "spec", "source", "kustomize", "git", "ref")
 
 
 def lint_revisions(revisions: list[Revision]) -> Iterator[Diagnostic]:
@@ -95,13 +93,20 @@ def lint_dependencies(definitions: Iterable[Object[PluginDefinitionSpec]]) -> It
     by_home: dict[str, list[Object[PluginDefinitionSpec]]] = {}
     for each in definitions:
         by_home.setdefault(each.ref.organization, []).append(each)
-    told: set[tuple[Object[PluginDefinitionSpec], ...]] = set()
-    # The platform's own cycles are told there, and not once more for everybody who sees them.
+    reported: set[tuple[Object[PluginDefinitionSpec], ...]] = set()
+    # The platform comes first: its own cycles are reported there, and not again for each organization that sees them.
     for home in sorted(by_home, key=lambda name: (name != PLATFORM_NAMESPACE, name)):
         for found in _cycles([*by_home.get(PLATFORM_NAMESPACE, []), *by_home[home]]):
-            if found not in told:
-                told.add(found)
-                yield _waiting(found)
+            if found in reported:
+                continue
+            reported.add(found)
+            names = [each.ref.name for each in found]
+            message = f"the definitions {' → '.join([*names, names[0]])} wait for each other"
+            if len(names) == 1:
+                message = f"the definition {names[0]} waits for itself"
+            at, *related = [each.at("spec", "dependsOn") for each in found]
+            hint = "break it at one of them"
+            yield Diagnostic("dependency-cycle", message, hint, "error", found[0].ref, at, tuple(related))
 
 
 def _cycles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[Object[PluginDefinitionSpec], ...]]:
@@ -118,21 +123,13 @@ def _cycles(definitions: list[Object[PluginDefinitionSpec]]) -> Iterator[tuple[O
         yield tuple(waiting[name][after] for name, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
 
 
-def _waiting(found: tuple[Object[PluginDefinitionSpec], ...]) -> Diagnostic:
-    names = [each.ref.name for each in found]
-    message = f"the definitions {' → '.join([*names, names[0]])} wait for each other"
-    if len(names) == 1:
-        message = f"the definition {names[0]} waits for itself"
-    related = tuple(each.at("spec", "dependsOn") for each in found[1:])
-    at = found[0].at("spec", "dependsOn")
-    return Diagnostic("dependency-cycle", message, "break it at one of them", "error", found[0].ref, at, related)
-
-
 def _lint_options(report: Report, options: list[Option]) -> None:
+    """Each by itself, none twice, and none inside a single value of another."""
     names = [option.name for option in options]
     first: dict[tuple[str, ...], At] = {}
+    declared: dict[tuple[str, ...], tuple[int, Option]] = {}
     for index, option in enumerate(options):
-        path = ("spec", "options", index)
+        path: Path = ("spec", "options", index)
         try:
             form = normal_form(parse_path(option.name))
         except PathError as error:
@@ -142,47 +139,32 @@ def _lint_options(report: Report, options: list[Option]) -> None:
             message = f"the option {option.name} is declared twice"
             report.error("duplicate-option", message, "keep one of them", *path, "name", related=(first[form],))
         first.setdefault(form, report.object.at(*path, "name"))
+        declared[form] = (index, option)
         _lint_option(report, option, names, index)
-    _lint_overlaps(report, options, first)
-
-
-def _lint_overlaps(report: Report, options: list[Option], places: dict[tuple[str, ...], At]) -> None:
-    """An option inside another's value goes over what that one says there; in a single value there is no inside."""
-    forms = {}
-    for index, option in enumerate(options):
-        try:
-            forms[normal_form(parse_path(option.name))] = (index, option)
-        except PathError:
-            continue
-    for form, (index, option) in forms.items():
-        outer = next((form[:length] for length in range(len(form) - 1, 0, -1) if form[:length] in forms), None)
+    for form, (index, option) in declared.items():
+        outer = next((form[:length] for length in range(len(form) - 1, 0, -1) if form[:length] in declared), None)
         if outer is None:
             continue
-        _, other = forms[outer]
+        _, other = declared[outer]
         path = ("spec", "options", index, "name")
+        # A map or a list has an inside, where the inner option wins; a single value has none.
         if other.type in ("map", "list", "any"):
             message = f"the option {option.name} goes over what {other.name} says there"
-            report.warn("duplicate-option", message, "declare one of them", *path, related=(places[outer],))
+            report.warn("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
         else:
             message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
-            report.error("duplicate-option", message, "rename one of them", *path, related=(places[outer],))
+            report.error("duplicate-option", message, "rename one of them", *path, related=(first[outer],))
 
 
 def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:
-    path = ("spec", "options", index)
+    path: Path = ("spec", "options", index)
     if option.regex is not None:
         try:
             matches(option.regex, "")
         except ExpressionError as error:
             message = f"the regex of {option.name} cannot be read: {error}"
             report.error("bad-regex", message, "write it as Go's regexp (RE2) takes it", *path, "regex")
-    if option.default is not UNSET and option.default is not None:
-        _lint_default(report, option, index)
-    for position, choice in enumerate(option.enum or []):
-        plain = Option(option.name, option.type, regex=option.regex, minimum=option.minimum, maximum=option.maximum)
-        problem = breaks_rules(plain, choice)
-        if problem:
-            report.error("wrong-type", problem, "fix the choice", *path, "enum", position)
+    _lint_option_values(report, option, path)
     if option.regex is not None and option.type not in ("string", "secret", "any"):
         report.warn("bad-value", f"regex has no effect on a {option.type} option", "drop it", *path, "regex")
     for bound, value in (("minimum", option.minimum), ("maximum", option.maximum)):
@@ -197,20 +179,26 @@ def _lint_option(report: Report, option: Option, names: list[str], index: int) -
         report.warn("undeclared-option", message, hint, *path, "deprecated", "replacedBy")
 
 
-def _lint_default(report: Report, option: Option, index: int) -> None:
-    path = ("spec", "options", index, "default")
-    problem = breaks_rules(option, option.default)
+def _lint_option_values(report: Report, option: Option, path: Path) -> None:
+    """The default and the choices that an option lists keep to its own rules."""
+    default = option.default if option.default is not UNSET else None
+    problem = breaks_rules(option, default) if default is not None else None
     if problem:
         message = f"the default breaks its own option's rules: {problem}"
-        if not report.object.conventions.lenient:
-            report.error("wrong-type", message, "fix the default, or the option's type", *path)
-        else:
-            report.warn("wrong-type", message, "fix the default, or the option's type", *path)
-    if option.type == "secret" and option.default != "":
-        report.warn("plain-secret", f"{option.name} has a secret for a default", "leave the default out", *path)
+        add = report.error if not report.object.conventions.lenient else report.warn
+        add("wrong-type", message, "fix the default, or the option's type", *path, "default")
+    if option.type == "secret" and default is not None and default != "":
+        message = f"{option.name} has a secret for a default"
+        report.warn("plain-secret", message, "leave the default out", *path, "default")
+    # By all rules but the list itself.
+    plain = Option(option.name, option.type, regex=option.regex, minimum=option.minimum, maximum=option.maximum)
+    for position, choice in enumerate(option.enum or []):
+        problem = breaks_rules(plain, choice)
+        if problem:
+            report.error("wrong-type", problem, "fix the choice", *path, "enum", position)
 
 
-def _lint_outputs(report: Report, spec: PluginDefinitionSpec) -> None:
+def _lint_outputs_and_configs(report: Report, spec: PluginDefinitionSpec) -> None:
     seen: dict[str, int] = {}
     for index, output in enumerate(spec.outputs or []):
         if (output.value is not UNSET) == (output.object_field_ref is not None):
@@ -224,17 +212,13 @@ def _lint_outputs(report: Report, spec: PluginDefinitionSpec) -> None:
             related = (report.object.at("spec", "outputs", first),)
             message = f"the output {output.name} is named twice"
             report.error("duplicate-object", message, "rename one", "spec", "outputs", index, related=related)
-
-
-def _lint_configs(report: Report, spec: PluginDefinitionSpec) -> None:
-    seen: dict[tuple[str, str], At] = {}
+    types: dict[tuple[str, str], At] = {}
     for index, config in enumerate(spec.configs or []):
         key = (config.group, config.resource)
-        at = report.object.at("spec", "configs", index)
-        if key in seen:
+        if key in types:
             message = f"{config.resource}.{config.group} is named twice; a type has at most one default"
-            report.error("duplicate-object", message, "keep one", "spec", "configs", index, related=(seen[key],))
-        seen.setdefault(key, at)
+            report.error("duplicate-object", message, "keep one", "spec", "configs", index, related=(types[key],))
+        types.setdefault(key, report.object.at("spec", "configs", index))
         if key == ("", "secrets") and config.values is not None and config.values.use == "All":
             message = "secrets cannot become a list of values: each key of one is a reference of its own"
             report.error("bad-value", message, "use: Last", "spec", "configs", index, "values", "use")
@@ -260,10 +244,3 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
         except ExpressionError as error:
             message = f"the expression of {migration.retype.name} cannot be read: {error}"
             report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")
-
-
-def _lint_changes(report: Report, spec: PluginDefinitionSpec) -> None:
-    fields = {"rename": "rename", "remove": "remove", "retype": "retype", "require": "require"}
-    for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
-        exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
-        _lint_migration(report, spec, migration, index)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from fleetform.engine.check.output_cycles import lint_output_cycles
 from fleetform.engine.check.report import listed
-from fleetform.engine.check.unbound import lint_unbound
-from fleetform.engine.check.waiting import lint_waiting
+from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
 from fleetform.model.objects import Object
@@ -16,12 +15,36 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
 def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
-    yield from _lint_overrides(decisions)
-    yield from _lint_presets(decisions)
+    """What the decisions over a whole fleet show."""
+    effects = Effects(decisions)
+    yield from _lint_overrides(decisions, effects)
+    yield from _lint_ties(effects)
     yield from _lint_gates(decisions)
-    yield from lint_unbound(decisions)
-    yield from lint_waiting(decisions)
-    yield from _lint_names(decisions)
+    yield from lint_unresolved(decisions)
+    yield from lint_output_cycles(decisions)
+    yield from _lint_owners(decisions)
+
+
+def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Presets that select no cluster, plugins of one name, and releases that two owners claim."""
+    index = decisions.index
+    used = {plugin.target.owner for plugin in decisions.plugins.values()}
+    used |= {claim.loses for claim in decisions.claims}
+    for object_, owner in index.owners.items():
+        if object_ not in used and owner.matchers and index.clusters.of(object_.ref.organization):
+            message = f"the preset {object_.ref.name} selects no cluster"
+            at = object_.at("spec", "clusterSelector")
+            yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)
+    # Two plugins of one name in an organization would be one object on Kubernetes.
+    first: dict[tuple[str, str], PluginDecision] = {}
+    for plugin in decisions.plugins.values():
+        other = first.setdefault((plugin.organization, plugin.name), plugin)
+        if other is not plugin:
+            clusters = f"{other.cluster.ref.name} and {plugin.cluster.ref.name}"
+            message = f"the plugins on {clusters} are both named {plugin.name}"
+            one, two = (each.target.owner.at("metadata", "name") for each in (plugin, other))
+            ref = plugin.target.owner.ref
+            yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", ref, one, (two,))
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
@@ -30,23 +53,26 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
         # Two presets may meet on a cluster, and the older keeps it; a Plugin beside a preset must say what it is (B4).
         by_hand = "Plugin" in (claim.loses.ref.kind, claim.keeps.ref.kind)
         severity: Severity = "error" if by_hand else "warning"
-        yield Diagnostic(
-            "two-owners", message, hint, severity, claim.loses.ref, claim.loses.at("metadata", "name"), related
-        )
+        at = claim.loses.at("metadata", "name")
+        yield Diagnostic("two-owners", message, hint, severity, claim.loses.ref, at, related)
 
 
-def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
-    effects = Effects(decisions)
+def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
+    """Overrides without effect."""
     for object_ in decisions.overrides:
-        ref = object_.ref
+        ref, at = object_.ref, object_.at("metadata", "name")
         if not effects.plugins(object_):
             message = f"the override {ref.name} reaches no plugin"
-            yield _warn("dead-override", message, "fix its selector or definition names, or delete it", object_)
+            hint = "fix its selector or definition names, or delete it"
+            yield Diagnostic("dead-override", message, hint, "warning", ref, at)
         elif effects.is_shadowed(object_):
             why = effects.silenced(object_)
             message = f"all that the override {ref.name} says is {' or '.join(why)} on every plugin it reaches"
             others = "bind the optional names that it mentions" if "left out" in why else "those that hide it"
-            yield _warn("shadowed-override", message, f"delete it, or {others}", object_)
+            yield Diagnostic("shadowed-override", message, f"delete it, or {others}", "warning", ref, at)
+
+
+def _lint_ties(effects: Effects) -> Iterator[Diagnostic]:
     for tie in effects.ties():
         winner, loser = tie.winner, tie.loser
         names = f"{loser.layer.object.ref.name} and {winner.layer.object.ref.name}"
@@ -62,58 +88,27 @@ def _lint_overrides(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
 
 
-def _warn(code: str, message: str, hint: str, object_: Object[Any]) -> Diagnostic:
-    return Diagnostic(code, message, hint, "warning", object_.ref, object_.at("metadata", "name"))
-
-
-def _lint_presets(decisions: Decisions) -> Iterator[Diagnostic]:
-    index = decisions.index
-    used = {plugin.target.owner for plugin in decisions.plugins.values()}
-    used |= {claim.loses for claim in decisions.claims}
-    for object_, owner in index.owners.items():
-        if object_ not in used and owner.matchers and index.clusters.of(object_.ref.organization):
-            message = f"the preset {object_.ref.name} selects no cluster"
-            at = object_.at("spec", "clusterSelector")
-            yield Diagnostic("nothing-selected", message, "fix its clusterSelector", "warning", object_.ref, at)
-
-
-def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
-    """Two plugins of one name in an organization would be one object on Kubernetes."""
-    first: dict[tuple[str, str], PluginDecision] = {}
-    for plugin in decisions.plugins.values():
-        other = first.setdefault((plugin.organization, plugin.name), plugin)
-        if other is not plugin:
-            owner = plugin.target.owner
-            message = (
-                f"the plugins on {other.cluster.ref.name} and {plugin.cluster.ref.name} are both named {plugin.name}"
-            )
-            related = (other.target.owner.at("metadata", "name"),)
-            at = owner.at("metadata", "name")
-            yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
-
-
 def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
-    """Gates that values raise, once for each owner, with the clusters they stand on."""
-    found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
+    """Gates that values raise, once for each owner, with the clusters on which they stand."""
+    found: dict[tuple[Object[object], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
-        unbound = {each.message for each in wanted.unresolved}
+        unresolved = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
-            told = gate.gate not in ("required-option", "value-type") or gate.message in unbound
-            if not told:
+            # lint_unresolved reports the others.
+            if gate.gate in ("required-option", "value-type") and gate.message not in unresolved:
                 found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
     for (owner, kind, message), where in found.items():
         plugin, gate = where[0]
         clusters = listed([each.cluster.ref.name for each, _ in where])
         what = f"{plugin.target.definition} {(plugin.upgrade or plugin).version} on {clusters}"
-        text = (
-            f"{gate.option} is required and has no value: {what}" if kind == "required-option" else f"{message}: {what}"
-        )
-        code = "missing-required" if kind == "required-option" else "wrong-type"
+        code, text = "wrong-type", f"{message}: {what}"
+        if kind == "required-option":
+            code, text = "missing-required", f"{gate.option} is required and has no value: {what}"
         at = gate.at or owner.at("spec")
         at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)
         if at_fault is not None:
-            # A path that leads nowhere is wrong wherever it is written, whatever the cluster (S18).
+            # A path that leads nowhere is wrong on every cluster (S18).
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fleetform.engine.bindings.compile import in_force
+from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.policies import lint_reference, lint_rollout, lint_time
+from fleetform.engine.check.policies import lint_rollout, lint_time
+from fleetform.engine.check.references import lint_cluster_name, lint_reference
 from fleetform.engine.check.report import Report, exactly_one
-from fleetform.engine.check.selectors import lint_cluster_name, lint_selector
+from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.check.values import (
     Written,
     lint_rules,
@@ -24,7 +25,7 @@ from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
-from fleetform.model.kinds.preset import DefinitionRef, PluginPresetSpec, PluginSpec
+from fleetform.model.kinds.preset import DefinitionRef, OwnerSpec, PluginPresetSpec, PluginSpec, Upgrades
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
 from fleetform.model.results.diagnostics import Diagnostic
@@ -47,20 +48,23 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Index) -> list[Diagnos
         lint_reference(report, known, "Placement", spec.placement.name, "spec", "placement", "name")
     template = spec.plugin
     definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
-    _lint_two_versions(report, template.plugin_definition, template.plugin_definition_version, ("spec", "plugin"))
-    _lint_definition(report, known, definition, wanted, _version_place(template.plugin_definition, ("spec", "plugin")))
+    written, beside = template.plugin_definition, template.plugin_definition_version
+    if isinstance(written, DefinitionRef) and written.version is not None and beside not in (None, written.version):
+        message = f"two versions are given: {written.version} and {beside}"
+        report.error("exactly-one", message, "keep one of them", "spec", "plugin", "pluginDefinitionVersion")
+    _lint_definition(report, known, definition, wanted, _version_place(written, ("spec", "plugin")))
     readable = lint_written(report, written_values(template.option_values, ("spec", "plugin", "optionValues")))
-    readable += _lint_groups(report, spec, known)
-    readable += _lint_blocks(report, spec, known)
+    readable += _lint_narrower_values(report, spec, known)
     lint_configs(report, known, definition, template.configs, ("spec", "plugin", "configs"))
     for index, group in enumerate(spec.groups or []):
         lint_configs(report, known, definition, group.configs, ("spec", "groups", index, "configs"))
     _lint_against_definition(report, known, definition, readable)
-    _lint_common(report, spec, known)
+    _lint_common(report, object_, known)
     return report.found
 
 
-def _lint_groups(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
+def _lint_narrower_values(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
+    """Groups and blocks of one cluster; returns those of their values that can be read."""
     readable = []
     names: dict[str, int] = {}
     for index, group in enumerate(spec.groups or []):
@@ -71,24 +75,18 @@ def _lint_groups(report: Report, spec: PluginPresetSpec, known: Index) -> list[t
             lint_reference(report, known, "Placement", group.placement.name, *path, "placement", "name")
         if group.name in names:
             related = (report.object.at("spec", "groups", names[group.name], "name"),)
-            report.error(
-                "duplicate-object", f"two groups are named {group.name}", "rename one", *path, "name", related=related
-            )
+            message = f"two groups are named {group.name}"
+            report.error("duplicate-object", message, "rename one", *path, "name", related=related)
         names.setdefault(group.name, index)
         readable += lint_written(report, written_values(group.option_values, (*path, "optionValues")))
         if group.rollout is not None:
             lint_rollout(report, group.rollout, known, *path, "rollout")
-    return readable
-
-
-def _lint_blocks(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
-    readable = []
     for field, blocks in (
         ("clusterOptionOverrides", spec.cluster_option_overrides),
         ("clusterOverrides", spec.cluster_overrides),
     ):
         for index, block in enumerate(blocks or []):
-            path: Path = ("spec", field, index)
+            path = ("spec", field, index)
             lint_cluster_name(report, block.cluster_name, known, *path, "clusterName")
             readable += lint_written(report, written_values(block.overrides, (*path, "overrides")))
     return readable
@@ -102,7 +100,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
         _lint_instance(report, spec, known, readable)
         preset = known.preset(object_.ref.organization, spec.preset_ref.name)
         if preset is not None and not preset.conventions.lenient:
-            why = "" if in_force(preset) else f"the preset {preset.ref.name} has no section of bindings"
+            why = "" if binds_variables(preset) else f"the preset {preset.ref.name} has no section of bindings"
             lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
     if object_.conventions.cluster_optional and spec.cluster_name is None:
@@ -119,7 +117,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
         _lint_definition(report, known, definition, wanted, _version_place(spec.plugin_definition, ("spec",)))
         _lint_against_definition(report, known, definition, readable)
         lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
-    _lint_common(report, spec, known)
+    _lint_common(report, object_, known)
     return report.found
 
 
@@ -135,9 +133,8 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Index, readable: Seq
     if preset is None:
         presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
         hint = did_you_mean(spec.preset_ref.name, presets, "add the preset, or drop presetRef")
-        report.warn(
-            "missing-reference", f"there is no preset {spec.preset_ref.name}", hint, "spec", "presetRef", "name"
-        )
+        message = f"there is no preset {spec.preset_ref.name}"
+        report.warn("missing-reference", message, hint, "spec", "presetRef", "name")
         return
     cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
     if (
@@ -157,12 +154,6 @@ def _lint_instance(report: Report, spec: PluginSpec, known: Index, readable: Seq
     lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
 
 
-def _lint_two_versions(report: Report, written: DefinitionRef | str | None, beside: str | None, path: Path) -> None:
-    if isinstance(written, DefinitionRef) and written.version is not None and beside not in (None, written.version):
-        message = f"two versions are given: {written.version} and {beside}"
-        report.error("exactly-one", message, "keep one of them", *path, "pluginDefinitionVersion")
-
-
 def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:
     """Where the definition's name and its version stand."""
     place = (*path, "pluginDefinition")
@@ -180,30 +171,21 @@ def _lint_definition(
         hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
         return
-    if wanted is not None:
-        _lint_range(report, wanted, places[1])
     chosen = choose(offers, definition, wanted, known.definitions.rules(organization, definition))
-    if not isinstance(chosen, Gate):
-        return
     try:
-        parse_range(wanted or "*")
+        found = parse_range(wanted or "*")
     except RangeError:
-        report.error("bad-version", chosen.message, chosen.do, *places[1])
+        if isinstance(chosen, Gate):
+            report.error("bad-version", chosen.message, chosen.do, *places[1])
         return
-    report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
-
-
-def _lint_range(report: Report, wanted: str, place: Path) -> None:
-    try:
-        found = parse_range(wanted)
-    except RangeError:
-        return
-    if found.ends_at_wildcard:
+    if wanted is not None and found.ends_at_wildcard:
         message = f"{wanted} ends where its x stands; npm and Helm read it wider"
-        report.note("range-note", message, "write ~ for patches of one minor version, ^ without x for more", *place)
-    if found.exact is None and report.object.ref.kind == "Plugin":
+        report.note("range-note", message, "write ~ for patches of one minor version, ^ without x for more", *places[1])
+    if wanted is not None and found.exact is None and report.object.ref.kind == "Plugin":
         message = f"a Plugin made by hand names one version, not the range {wanted}"
-        report.error("bad-version", message, "pin a version, or leave it out for the newest", *place)
+        report.error("bad-version", message, "pin a version, or leave it out for the newest", *places[1])
+    if isinstance(chosen, Gate):
+        report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
 
 
 def _lint_against_definition(
@@ -222,7 +204,9 @@ def _lint_against_definition(
             report_undeclared(report, each, definition, names, error=not report.object.conventions.lenient)
 
 
-def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Index) -> None:
+def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None:
+    """What presets and hand-made plugins have in common."""
+    spec = owner.spec
     exactly_one(report, spec, {"rollout_policy": "rolloutPolicy", "rollout": "rollout"}, "spec", at_least=0)
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
@@ -233,21 +217,16 @@ def _lint_common(report: Report, spec: PluginPresetSpec | PluginSpec, known: Ind
     if spec.delivery is not None:
         fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
         exactly_one(report, spec.delivery, fields, "spec", "delivery")
-    _lint_upgrades(report, spec, known)
-    for index, wait in enumerate(spec.wait_for or []):
-        exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
-    lint_bindings(report)
-
-
-def _lint_upgrades(report: Report, spec: PluginPresetSpec | PluginSpec, known: Index) -> None:
-    if spec.upgrades is None:
-        return
-    for index, said in enumerate(spec.upgrades.acknowledged or []):
+    upgrades = spec.upgrades or Upgrades()
+    for index, acknowledged in enumerate(upgrades.acknowledged or []):
         path: Path = ("spec", "upgrades", "acknowledged", index)
-        lint_selector(report, said.cluster_selector, known, *path, "clusterSelector")
+        lint_selector(report, acknowledged.cluster_selector, known, *path, "clusterSelector")
         try:
-            parse_version(said.version)
+            parse_version(acknowledged.version)
         except VersionError as error:
             report.error("bad-version", str(error), "name the version that is fine", *path, "version")
-    if spec.upgrades.emergency is not None:
-        lint_time(report, spec.upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
+    if upgrades.emergency is not None:
+        lint_time(report, upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
+    for index, wait in enumerate(spec.wait_for or []):
+        exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
+    lint_bindings(report, owner)

@@ -8,7 +8,7 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.placement.choice import expressions_of
 from fleetform.engine.placement.expressions import compile_condition
 from fleetform.model.kinds.base import LabelSelector
-from fleetform.model.kinds.placement import PlacementSpec, Prioritizer, Prioritizers, RequiredClusterSelector
+from fleetform.model.kinds.placement import PlacementSpec, Prioritizers, RequiredClusterSelector
 from fleetform.model.objects import Path
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError
@@ -22,8 +22,14 @@ def lint_placement(report: Report, spec: PlacementSpec, known: Index) -> None:
         if predicate.required_cluster_selector is not None:
             path: Path = ("spec", "predicates", index, "requiredClusterSelector")
             _lint_required(report, predicate.required_cluster_selector, path)
-    _lint_tolerations(report, spec)
-    _lint_prioritizers(report, spec)
+    for index, each in enumerate(spec.tolerations or []):
+        path = ("spec", "tolerations", index)
+        if not each.key and each.operator != "Exists":
+            message = "a toleration without a key tolerates nothing unless its operator is Exists"
+            report.error("bad-value", message, "name a key, or write operator: Exists", *path)
+        if each.operator == "Exists" and each.value:
+            report.error("bad-value", "with Exists a value has no effect", "drop the value", *path, "value")
+    _lint_scores(report, spec)
     groups = spec.decision_groups
     for index, group in enumerate((groups.decision_groups if groups is not None else None) or []):
         path = ("spec", "decisionGroups", "decisionGroups", index, "groupClusterSelector")
@@ -51,31 +57,18 @@ def _lint_required(report: Report, required: RequiredClusterSelector, path: Path
             report.error("bad-expression", message, hint, *path, "celSelector", "celExpressions", index)
 
 
-def _lint_tolerations(report: Report, spec: PlacementSpec) -> None:
-    for index, each in enumerate(spec.tolerations or []):
-        path: Path = ("spec", "tolerations", index)
-        if not each.key and each.operator != "Exists":
-            message = "a toleration without a key tolerates nothing unless its operator is Exists"
-            report.error("bad-value", message, "name a key, or write operator: Exists", *path)
-        if each.operator == "Exists" and each.value:
-            report.error("bad-value", "with Exists a value has no effect", "drop the value", *path, "value")
-
-
-def _lint_prioritizers(report: Report, spec: PlacementSpec) -> None:
+def _lint_scores(report: Report, spec: PlacementSpec) -> None:
     written = spec.prioritizers
     given = written.configurations if isinstance(written, Prioritizers) else written
     inner = ("configurations",) if isinstance(written, Prioritizers) else ()
     for index, each in enumerate(given or []):
-        _lint_prioritizer(report, each, ("spec", "prioritizers", *inner, index, "scoreCoordinate"))
-
-
-def _lint_prioritizer(report: Report, prioritizer: Prioritizer, path: Path) -> None:
-    score = prioritizer.score_coordinate
-    if score.type == "AddOn":
-        if score.add_on is None:
-            report.error("missing-field", "a score of type AddOn needs addOn", "name the resource and score", *path)
-    elif score.built_in is None:
-        report.error("missing-field", "a score of type BuiltIn needs builtIn", f"one of {', '.join(BUILT_IN)}", *path)
-    elif score.built_in not in BUILT_IN:
-        hint = did_you_mean(score.built_in, list(BUILT_IN), f"there are {', '.join(BUILT_IN)}")
-        report.error("bad-value", f"there is no score {score.built_in}", hint, *path, "builtIn")
+        path, score = ("spec", "prioritizers", *inner, index, "scoreCoordinate"), each.score_coordinate
+        if score.type == "AddOn":
+            if score.add_on is None:
+                report.error("missing-field", "a score of type AddOn needs addOn", "name the resource and score", *path)
+        elif score.built_in is None:
+            message, hint = "a score of type BuiltIn needs builtIn", f"one of {', '.join(BUILT_IN)}"
+            report.error("missing-field", message, hint, *path)
+        elif score.built_in not in BUILT_IN:
+            hint = did_you_mean(score.built_in, list(BUILT_IN), f"there are {', '.join(BUILT_IN)}")
+            report.error("bad-value", f"there is no score {score.built_in}", hint, *path, "builtIn")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fleetform.engine.check.catalogs import lint_catalog
 from fleetform.engine.check.placements import lint_placement
+from fleetform.engine.check.references import lint_definition_name, lint_reference
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.index.index import Index
@@ -30,7 +31,7 @@ _FIELD = r"[0-9A-Za-z*/,?#L-]+"
 _CRON = re.compile(rf"{_FIELD}( +{_FIELD}){{4}}\Z|@[a-z]+\Z")
 
 
-def lint_other(object_: Object[Any], known: Index) -> list[Diagnostic]:
+def lint_other(object_: Object[object], known: Index) -> list[Diagnostic]:
     report, spec = Report(object_), object_.spec
     if isinstance(spec, RolloutPolicySpec):
         lint_rollout(report, spec, known, "spec")
@@ -41,10 +42,7 @@ def lint_other(object_: Object[Any], known: Index) -> list[Diagnostic]:
     elif isinstance(spec, ClusterSpec):
         _lint_cluster(report, spec)
     elif isinstance(spec, LifecyclePolicySpec):
-        if object_.ref.name != "default":
-            report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
-        _lint_support(report, spec, known)
-        _lint_ceilings(report, spec, known)
+        _lint_lifecycle(report, spec, known)
     elif isinstance(spec, PlacementSpec):
         lint_placement(report, spec, known)
     elif isinstance(spec, CatalogSpec):
@@ -52,16 +50,9 @@ def lint_other(object_: Object[Any], known: Index) -> list[Diagnostic]:
     return report.found
 
 
-def _lint_ceilings(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
-    platform = known.snapshot.others.get(Ref("LifecyclePolicy", PLATFORM_NAMESPACE, "default"))
-    if platform is None or report.object is platform:
-        return
-    for field, ceiling in clamped(platform.spec, spec):
-        message = f"{field} is more than the platform allows; {ceiling} counts"
-        report.warn("clamped", message, f"choose at most {ceiling}", "spec", field)
-
-
-def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
+def _lint_lifecycle(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
+    if report.object.ref.name != "default":
+        report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
     names = sorted({name for _, name in known.definitions.defined()})
     for index, rule in enumerate(spec.support or []):
         path = ("spec", "support", index)
@@ -81,6 +72,11 @@ def _lint_support(report: Report, spec: LifecyclePolicySpec, known: Index) -> No
             except RangeError as error:
                 message = f"{end.version!r} is no range: {error.message} (column {error.column})"
                 report.error("bad-version", message, "write one such as 1.1.x", *path, "ends", position, "version")
+    platform = known.snapshot.others.get(Ref("LifecyclePolicy", PLATFORM_NAMESPACE, "default"))
+    ceilings = platform.spec if platform is not None and platform is not report.object else None
+    for name, ceiling in clamped(ceilings, spec) if isinstance(ceilings, LifecyclePolicySpec) else ():
+        message = f"{name} is more than the platform allows; {ceiling} counts"
+        report.warn("clamped", message, f"choose at most {ceiling}", "spec", name)
 
 
 def lint_rollout(report: Report, spec: RolloutPolicySpec, known: Index, *path: str | int) -> None:
@@ -124,32 +120,12 @@ def _lint_window(report: Report, spec: UpdateWindowSpec, known: Index) -> None:
         report.error("missing-field", f"the window needs the field {missing}", f"add {missing}", "spec")
     for field, text in (("from", spec.from_), ("to", spec.to)):
         lint_time(report, text, "spec", field)
-    if _is_reversed(spec.from_, spec.to):
+    start, end = [_readable_time(text) for text in (spec.from_, spec.to)]
+    if start is not None and end is not None and start >= end:
         report.error("bad-value", "the window ends before it begins", "swap from and to", "spec", "to")
     for index, name in enumerate(spec.plugin_definition_names or []):
-        if name not in known.definitions.names(report.object.ref.organization):
-            hint = did_you_mean(
-                name, known.definitions.names(report.object.ref.organization), "add it, or drop the name"
-            )
-            report.warn(
-                "unknown-name", f"there is no definition {name} here", hint, "spec", "pluginDefinitionNames", index
-            )
+        lint_definition_name(report, name, known, "spec", "pluginDefinitionNames", index)
     _lint_zone(report, spec.time_zone, "spec", "timeZone")
-
-
-def _is_reversed(start: str | None, end: str | None) -> bool:
-    try:
-        return start is not None and end is not None and parse_time(start) >= parse_time(end)
-    except ValueError:
-        return False
-
-
-def lint_reference(report: Report, known: Index, kind: str, name: str, *path: str | int) -> None:
-    """An object of the same organization that is named must exist; it may come later, so this warns."""
-    names = known.names(kind, report.object.ref.organization)
-    if name not in names:
-        hint = did_you_mean(name, names, "add it, or drop the name")
-        report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
 
 
 def _lint_organization(report: Report, spec: OrganizationSpec, known: Index) -> None:
@@ -181,12 +157,15 @@ def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
 
 
 def lint_time(report: Report, text: str | None, *path: str | int) -> None:
-    if text is None:
-        return
-    try:
-        parse_time(text)
-    except ValueError:
+    if text is not None and _readable_time(text) is None:
         report.error("bad-stamp", f"{text} is not a time", "write 2026-12-31 or an RFC 3339 time", *path)
+
+
+def _readable_time(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError:
+        return None
 
 
 def _lint_zone(report: Report, name: str | None, *path: str | int) -> None:

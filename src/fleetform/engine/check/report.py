@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetform.model.objects import At, Object
 from fleetform.model.results.diagnostics import Diagnostic
 
@@ -11,7 +9,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 class Report:
     """Findings about one object; paths are those of its native shape."""
 
-    def __init__(self, object_: Object[Any]) -> None:
+    def __init__(self, object_: Object[object]) -> None:
         self.object = object_
         self.found: list[Diagnostic] = []
 
@@ -28,7 +26,7 @@ class Report:
         self.found.append(Diagnostic(code, message, hint, "info", self.object.ref, at, related))
 
 
-def exactly_one(report: Report, record: Any, fields: dict[str, str], *path: str | int, at_least: int = 1) -> None:
+def exactly_one(report: Report, record: object, fields: dict[str, str], *path: str | int, at_least: int = 1) -> None:
     """Of the record's fields (attribute to written name) exactly one must be set (or at most one)."""
     given = [written for attribute, written in fields.items() if getattr(record, attribute) is not None]
     names = ", ".join(fields.values())

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from fleetform.engine.bindings.compile import in_force
+from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.report import Report
-from fleetform.model.objects import At, Path
+from fleetform.model.kinds.preset import OwnerSpec
+from fleetform.model.objects import At, Object, Path
 from fleetform.syntax.envsubst import is_name_of_variable
 
 _PATH: Path = ("spec", "substitute")
 # A name, where it stands, and where its value does.
-_Variable = tuple[str, Path, Any, Path]
+_Variable = tuple[str, Path, object, Path]
 
 
-def lint_substitute(report: Report) -> None:
+def lint_substitute(report: Report, owner: Object[OwnerSpec]) -> None:
     first: dict[str, At] = {}
-    for name, place, value, value_place in _variables(report):
+    for name, place, value, value_place in _variables(report, owner):
         if not is_name_of_variable(name):
             report.error("bad-name", f"{name} is no name of a variable", "use letters, digits and _", *place)
         if name in first:
@@ -32,9 +32,9 @@ def lint_substitute(report: Report) -> None:
             report.error("bad-value", f"the variable {name} is text, and cannot be {what}", hint, *value_place)
 
 
-def _variables(report: Report) -> Iterator[_Variable]:
+def _variables(report: Report, owner: Object[OwnerSpec]) -> Iterator[_Variable]:
     """What can be read as a variable; what cannot is reported."""
-    written = report.object.spec.substitute
+    written = owner.spec.substitute
     if isinstance(written, dict):
         for name, value in written.items():
             yield name, (*_PATH, name), value, (*_PATH, name)
@@ -42,21 +42,17 @@ def _variables(report: Report) -> Iterator[_Variable]:
     for index, entry in enumerate(written or []):
         path: Path = (*_PATH, index)
         if "name" in entry and set(entry) <= {"name", "value"}:
-            yield from _named(report, entry, path)
+            name = entry["name"]
+            if not isinstance(name, str):
+                message = "the name of a variable is text"
+                report.error("bad-value", message, "write {name: NAME, value: …}, or {NAME: value}", *path, "name")
+                continue
+            if "value" not in entry and not binds_variables(owner):
+                report.error("bad-value", f"{name} is bound nowhere", "bind it, or give it a value", *path)
+            yield name, (*path, "name"), entry.get("value", ""), (*path, "value")
         elif len(entry) == 1:
             name, value = next(iter(entry.items()))
             yield name, (*path, name), value, (*path, name)
         else:
             message = "an entry of substitute is one name with its value, or name and value"
             report.error("bad-value", message, "write {NAME: value}", *path)
-
-
-def _named(report: Report, entry: dict[str, Any], path: Path) -> Iterator[_Variable]:
-    name = entry["name"]
-    if not isinstance(name, str):
-        message = "the name of a variable is text"
-        report.error("bad-value", message, "write {name: NAME, value: …}, or {NAME: value}", *path, "name")
-        return
-    if "value" not in entry and not in_force(report.object):
-        report.error("bad-value", f"{name} is bound nowhere", "bind it, or give it a value", *path)
-    yield name, (*path, "name"), entry.get("value", ""), (*path, "value")

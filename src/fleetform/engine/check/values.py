@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -63,10 +63,9 @@ def lint_written(report: Report, written: Sequence[Written]) -> list[tuple[Writt
 def _lint_sources(report: Report, each: Written) -> None:
     item = each.item
     if item.value is None:
-        if report.object.ref.kind == "PluginOverride":
-            hint = "write strategy: Remove to take a value away"
-        else:
-            hint = "leave the option out, or give it a value"
+        by_override = report.object.ref.kind == "PluginOverride"
+        remove, leave_out = "write strategy: Remove to take a value away", "leave the option out, or give it a value"
+        hint = remove if by_override else leave_out
         report.error("null-value", f"{each.text} cannot be null", hint, *value_place(each))
         return
     sources = {"value": item.value is not UNSET, "valueFrom": item.value_from is not None}
@@ -87,19 +86,13 @@ def _lint_sources(report: Report, each: Written) -> None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
     if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
         report.error("bad-value", f"Merge needs a map for {each.text}", "use Replace", *value_place(each))
-    _lint_expression(report, each)
-
-
-def _lint_expression(report: Report, each: Written) -> None:
-    if each.item.expression is None:
-        return
     try:
-        compile_expression(each.item.expression)
+        if item.expression is not None:
+            compile_expression(item.expression)
     except ExpressionError as error:
         message = f"the expression of {each.text} cannot be read: {error}"
-        report.error(
-            "bad-expression", message, "it is CEL over cluster, organization and definition", *each.place, "expression"
-        )
+        hint = "it is CEL over cluster, organization and definition"
+        report.error("bad-expression", message, hint, *each.place, "expression")
 
 
 def value_place(each: Written) -> Path:
@@ -113,32 +106,25 @@ def _lint_contradictions(report: Report, readable: Sequence[tuple[Written, Steps
     first: dict[tuple[str, ...], Written] = {}
     for each, steps in readable:
         other = first.setdefault(normal_form(steps), each)
-        if other is not each:
-            _report_second(report, other, each)
+        related = (report.object.at(*other.name_place),)
+        if other is not each and _same(other.item, each.item):
+            message = f"{each.text} is set twice, to the same value"
+            report.warn("repeated-value", message, "drop one of them", *each.name_place, related=related)
+        elif other is not each:
+            what = f"{report.object.ref.kind} {report.object.ref.name}"
+            message = f"{what} gives {text_of(parse_path(other.text))} two values"
+            report.error("conflicting-values", message, "keep one of them", *each.name_place, related=related)
     order = {form: position for position, form in enumerate(first)}
     for form in first:
         for length in range(1, len(form)):
             outer = form[:length]
             if outer in first:
-                earlier, later = sorted((outer, form), key=lambda each: order[each])
-                _report_nested(report, first[earlier], first[later])
-
-
-def _report_second(report: Report, first: Written, second: Written) -> None:
-    related = (report.object.at(*first.name_place),)
-    if _same(first.item, second.item):
-        message = f"{second.text} is set twice, to the same value"
-        report.warn("repeated-value", message, "drop one of them", *second.name_place, related=related)
-    else:
-        what = f"{report.object.ref.kind} {report.object.ref.name}"
-        message = f"{what} gives {text_of(parse_path(first.text))} two values"
-        report.error("conflicting-values", message, "keep one of them", *second.name_place, related=related)
-
-
-def _report_nested(report: Report, earlier: Written, later: Written) -> None:
-    message = f"{earlier.text} and {later.text} overlap: one lies inside the other"
-    related = (report.object.at(*earlier.name_place),)
-    report.error("conflicting-values", message, "write them as one value", *later.name_place, related=related)
+                earlier, later = (first[each] for each in sorted((outer, form), key=order.__getitem__))
+                message = f"{earlier.text} and {later.text} overlap: one lies inside the other"
+                related = (report.object.at(*earlier.name_place),)
+                report.error(
+                    "conflicting-values", message, "write them as one value", *later.name_place, related=related
+                )
 
 
 def _same(one: OptionValue | OverrideItem, other: OptionValue | OverrideItem) -> bool:
@@ -164,7 +150,14 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
     """
     found = [match for revision in revisions if (match := revision.find(steps)) is not None]
     if not found:
-        return _lint_migrated(report, each, steps, revisions)
+        # An option of versions that are not in the input any more: migrations say what became of it.
+        moved = migrations_to(sorted(revisions, key=lambda one: parse_version(one.version))).moved(steps)
+        if moved == steps:
+            return False
+        became = f"is {text_of(moved)} now" if moved is not None else "was removed"
+        message = f"{each.text} {became}; the value is migrated in memory"
+        report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
+        return True
     secret = any(option.type == "secret" for option, _ in found)
     problems = [_problem(option, inside, each, secret) for option, inside in found]
     filled_in = binds and each.item.value is not UNSET and bool(variable_references_in(each.item.value))
@@ -182,24 +175,12 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
     return True
 
 
-def _lint_migrated(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision]) -> bool:
-    """An option of versions that are not here any more: migrations say what became of it."""
-    in_order = sorted(revisions, key=lambda revision: parse_version(revision.version))
-    moved = migrations_to(in_order).moved(steps)
-    if moved == steps:
-        return False
-    became = f"is {text_of(moved)} now" if moved is not None else "was removed"
-    message = f"{each.text} {became}; the value is migrated in memory"
-    report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
-    return True
-
-
 def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str | None:
     if inside:
         if option.type in ("map", "list", "any"):
             return None
         return f"there is no {text_of(inside)} inside {option.name}, which is a {option.type} option"
-    value: Any = each.item.value
+    value = each.item.value
     if value is UNSET or value is None or each.strategy == "Remove":
         return None
     if each.strategy == "Merge" and option.type not in ("map", "any"):

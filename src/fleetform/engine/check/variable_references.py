@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -59,7 +58,7 @@ def lint_values_for_others(report: Report, written: Iterable[Written], why: str,
         _warn_of_built_in(report, each.item.expression, (*each.place, "expression"), "", _IN_EXPRESSION)
 
 
-def lint_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
+def lint_option_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
     """A definition's defaults are text: whoever installs it may bind other names than its author thought of."""
     for index, option in enumerate(spec.options or []):
         default = option.default if option.default is not UNSET else None
@@ -70,7 +69,7 @@ def lint_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
             report.warn("mention-is-text", message, hint, "spec", "options", index, "default")
 
 
-def _warn_of_built_in(report: Report, tree: Any, path: Path, why: str, hint: str) -> None:
+def _warn_of_built_in(report: Report, tree: object, path: Path, why: str, hint: str) -> None:
     name = next((each for each in variable_references_in(tree) if is_built_in(each)), None)
     if name is not None:
         message = f"$({name}) is text here{': ' if why else ''}{why}"
@@ -80,17 +79,17 @@ def _warn_of_built_in(report: Report, tree: Any, path: Path, why: str, hint: str
 # ---- Texts of a spec
 
 
-def counted_texts(object_: Object[Any]) -> Iterator[tuple[Path, str]]:
+def counted_texts(object_: Object[object]) -> Iterator[tuple[Path, str]]:
     """The texts of an object in which mentions may count."""
     return ((path, text) for path, text, counted in _texts_of(object_) if counted)
 
 
-def _texts_of(object_: Object[Any]) -> Iterator[Text]:
+def _texts_of(object_: Object[object]) -> Iterator[Text]:
     """Every text of a spec that may mention a name."""
     yield from _parts(msgspec.to_builtins(object_.spec), ("spec",))
 
 
-def _parts(tree: Any, path: Path) -> Iterator[Text]:
+def _parts(tree: object, path: Path) -> Iterator[Text]:
     if isinstance(tree, dict):
         for key, each in tree.items():
             yield from _texts(key, path, False)
@@ -107,7 +106,7 @@ def _parts(tree: Any, path: Path) -> Iterator[Text]:
         yield from _texts(tree, path, False)
 
 
-def _values(tree: Any, path: Path) -> Iterator[Text]:
+def _values(tree: object, path: Path) -> Iterator[Text]:
     """Options by name, or a list of entries."""
     if not isinstance(tree, list):
         yield from _texts(tree, path, True)
@@ -117,7 +116,7 @@ def _values(tree: Any, path: Path) -> Iterator[Text]:
             yield from _texts(each, (*path, index, key), key == "value")
 
 
-def _texts(tree: Any, path: Path, counted: bool) -> Iterator[Text]:
+def _texts(tree: object, path: Path, counted: bool) -> Iterator[Text]:
     if isinstance(tree, str):
         if "$(" in tree:
             yield path, tree, counted

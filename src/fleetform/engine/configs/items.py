@@ -1,4 +1,4 @@
-"""From configs to values (R1-14): what a config object says, as items that know where in the object they stand."""
+"""From configs to values (R1-14): the items of a config object, each with its path in the object."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import ConfigValues, SupportedConfig
-from fleetform.model.objects import Object, Path
+from fleetform.model.objects import Path
 from fleetform.model.results.configs import ConfigReference, Configs
 from fleetform.model.results.decisions import ABSENT, Item, Layer, Steps, Strategy
 from fleetform.syntax.option_paths import PathError, get_in, parse_path, text_of
@@ -24,7 +24,7 @@ ConfigItem = tuple[ConfigReference, Item]
 
 
 def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list[ConfigItem]:
-    """What the configs that count say, each with its reference, in fold order: the later goes over the earlier."""
+    """The items of the configs that count, each with its reference, in fold order: the later goes over the earlier."""
     by_type = {(each.group, each.resource): each for each in supported}
     folded: dict[tuple[str, str], list[ConfigReference]] = {}
     for reference in sorted(configs.effective, key=lambda each: each.fold):
@@ -32,7 +32,7 @@ def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list
     found: list[ConfigItem] = []
     for type_, references in folded.items():
         found += _of_type(by_type[type_], [each for each in references if each.config is not None], configs)
-    return sorted(found, key=lambda said: said[0].fold)
+    return sorted(found, key=lambda each: each[0].fold)
 
 
 def _of_type(supported: SupportedConfig, references: list[ConfigReference], configs: Configs) -> Iterator[ConfigItem]:
@@ -49,37 +49,29 @@ def _of_type(supported: SupportedConfig, references: list[ConfigReference], conf
     elif values.use == "Last":
         yield from ((references[-1], item) for item in _items(references[-1], values, "Replace"))
     else:
-        # A list has no place for references to secrets; that it is asked for is said where the definition stands.
+        # One list with an element for each config, in the order in which they are listed. It has no place for
+        # references to secrets; a check reports a definition that asks for it.
         listed = [each for each in configs.effective if each in references and not _is_secret(each)]
-        if listed:
-            yield from _all_of(listed, max(listed, key=lambda each: each.fold), values)
-
-
-def _all_of(listed: list[ConfigReference], last: ConfigReference, values: ConfigValues) -> Iterator[ConfigItem]:
-    """A list of what all of them say, in the order they are listed."""
-    start = _pointer(values.from_)
-    said = [get_in(_tree(each), start) for each in listed]
-    steps = _steps(values.to or "")
-    if steps:
-        yield last, _item(last, steps, start, [each for each in said if each is not ABSENT], "Replace")
+        start, steps = _pointer(values.from_), _steps(values.to or "")
+        if listed and steps:
+            last = max(listed, key=lambda each: each.fold)
+            elements = [get_in(_tree(each), start) for each in listed]
+            yield last, _item(last, steps, start, [each for each in elements if each is not ABSENT], "Replace")
 
 
 def _items(reference: ConfigReference, values: ConfigValues, strategy: Strategy) -> Iterator[Item]:
-    """What one config says: at the path it goes to, or at the top, key by key."""
-    config = reference.config
-    assert config is not None
+    """The items of one config: at the path it goes to, or at the top, key by key."""
+    start, steps = _pointer(values.from_), _steps(values.to or "")
     if _is_secret(reference):
-        yield from _secret_items(reference, config, _pointer(values.from_), _steps(values.to or ""))
+        yield from _secret_items(reference, start, steps)
         return
-    start = _pointer(values.from_)
-    said = get_in(_tree(reference), start)
-    if said is ABSENT:
+    content = get_in(_tree(reference), start)
+    if content is ABSENT:
         return
-    steps = _steps(values.to or "")
     if steps:
-        yield _item(reference, steps, start, said, strategy if isinstance(said, dict) else "Replace")
-    elif isinstance(said, dict):
-        for key, value in said.items():
+        yield _item(reference, steps, start, content, strategy if isinstance(content, dict) else "Replace")
+    elif isinstance(content, dict):
+        for key, value in content.items():
             as_map = strategy if isinstance(value, dict) else "Replace"
             yield _item(reference, (key,), (*start, key), value, as_map)
 
@@ -88,15 +80,16 @@ def _is_secret(reference: ConfigReference) -> bool:
     return reference.config is not None and reference.config.ref.kind == "Secret"
 
 
-def _secret_items(reference: ConfigReference, config: Object[Any], start: Steps, to: Steps) -> Iterator[Item]:
-    """The keys of a Secret, or the one that is meant, by reference: its content is nowhere but on the cluster."""
+def _secret_items(reference: ConfigReference, start: Steps, to: Steps) -> Iterator[Item]:
+    """The keys of a Secret, or the one that is meant, by reference: its content stays on the cluster."""
+    tree = _tree(reference)
     for field in ("data", "stringData"):
-        held = config.content.get(field)
-        for key in held if isinstance(held, dict) else ():
+        entries = tree.get(field)
+        for key in entries if isinstance(entries, dict) else ():
             one = len(start) == 2 and start[0] in ("data", "stringData")
             steps = to if one and to else (*to, key)
             if not one or start[1] == key:
-                secret = SecretKey(config.content["metadata"]["name"], key)
+                secret = SecretKey(tree["metadata"]["name"], key)
                 yield Item(_layer(reference), text_of(steps), steps, (field,), key, secret=secret)
 
 
@@ -118,7 +111,7 @@ def _tree(reference: ConfigReference) -> Any:
     return reference.config.content
 
 
-def _item(reference: ConfigReference, steps: Steps, path: Path, value: Any, strategy: Strategy) -> Item:
+def _item(reference: ConfigReference, steps: Steps, path: Path, value: object, strategy: Strategy) -> Item:
     collection, index = (path[:-1], path[-1]) if path else ((), "kind")
     return Item(_layer(reference), text_of(steps), steps, collection, index, value, strategy=strategy)
 
@@ -132,7 +125,7 @@ def _pointer(text: str) -> Steps:
     try:
         return parse_path(text) if text not in ("", "/") else ()
     except PathError:
-        # ConfigItem where the definition stands.
+        # Reported where the definition is checked; this leads to nothing.
         return ("",)
 
 
@@ -143,6 +136,6 @@ def _steps(text: str) -> Steps:
         return ()
 
 
-def at_place(said: Iterable[ConfigItem], place: int, part: str | None = None) -> list[Item]:
-    """What configs of one place say; part is a group's name, or empty for the preset itself."""
-    return [item for reference, item in said if reference.place == place and (part is None or reference.part == part)]
+def at_place(items: Iterable[ConfigItem], place: int, part: str | None = None) -> list[Item]:
+    """The items of configs of one place; part is a group's name, or empty for the preset itself."""
+    return [item for reference, item in items if reference.place == place and (part is None or reference.part == part)]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
-from fleetform.model.kinds.preset import ConfigRef
+from fleetform.model.kinds.preset import ConfigRef, PluginSpec
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.configs import ConfigReference, Identity, Place
 
@@ -25,7 +24,7 @@ def default_references(definition: Object[PluginDefinitionSpec]) -> tuple[Config
 
 
 def references_of(
-    object_: Object[Any], written: Sequence[ConfigRef] | None, path: Path, place: Place, part: str = ""
+    object_: Object[object], written: Sequence[ConfigRef] | None, path: Path, place: Place, part: str = ""
 ) -> tuple[ConfigReference, ...]:
     """The configs that one list names."""
     return tuple(
@@ -41,17 +40,17 @@ def references_of(
     )
 
 
-def _home(object_: Object[Any]) -> str:
-    """Where a config without a namespace lies: with the object that names it; there such a config has none."""
+def _home(object_: Object[object]) -> str:
+    """The namespace of a config that is named without one: its object's, or in Open Cluster Management none."""
     return "" if object_.conventions.configs_anywhere else object_.ref.organization
 
 
-def may_use(object_: Object[Any], identity: Identity) -> bool:
-    """Whether a config is within reach: of its own organization or the platform's (S31). There any namespace is."""
+def may_use(object_: Object[object], identity: Identity) -> bool:
+    """Whether a config is within reach: in its own organization or the platform's (S31), or by convention anywhere."""
     namespaces = (object_.ref.organization, PLATFORM_NAMESPACE, "")
     return object_.conventions.configs_anywhere or identity[2] in namespaces
 
 
-def instance_configs(object_: Object[Any]) -> tuple[ConfigReference, ...]:
+def instance_configs(object_: Object[PluginSpec]) -> tuple[ConfigReference, ...]:
     """Place 3: the configs of a Plugin."""
     return references_of(object_, object_.spec.configs, ("spec", "configs"), 3)

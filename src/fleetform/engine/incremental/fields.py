@@ -72,7 +72,7 @@ class _ChangedObjects:
             return True
         own = ref.kind == "Cluster" and ref.name == "$(CLUSTER_NAME)"
         computed = bool(variable_references(ref.name, syntax=program.syntax))
-        for home in program.homes:
+        for home in program.namespaces:
             names = self._others.get((home, ref.kind), set())
             names = names if own else names | self._clusters.get((home, ref.kind), set())
             # Where the object does not exist the hint lists those of its kind that do, so that each of them counts.

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from fleetform.engine.bindings.compile import in_force
+from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.bindings.fields import Fields
 from fleetform.engine.configs.combine import ConfigIndex
 from fleetform.engine.index.clusters import Cluster, ClusterIndex
@@ -153,7 +153,7 @@ class Index:
     def binds(self, object_: Object[Any]) -> bool:
         """Whether variable references in an object's values may count: an owner's own, and an override's for any."""
         if object_.ref.kind != "PluginOverride" and getattr(object_.spec, "preset_ref", None) is None:
-            return in_force(object_)
+            return binds_variables(object_)
         return object_.ref.organization in self._binding
 
     @cached_property

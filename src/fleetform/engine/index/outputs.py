@@ -12,8 +12,8 @@ from msgspec import structs
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.fields import Field
-from fleetform.engine.bindings.frames import Frame, World
-from fleetform.engine.bindings.readers import Source
+from fleetform.engine.bindings.plugin_variables import Lookups, PluginVariables
+from fleetform.engine.bindings.value_sources import ValueSource
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
@@ -34,13 +34,13 @@ class Binders:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._world = World(
+        self._lookups = Lookups(
             index.fields, self._output, lambda cluster, plugin: index.snapshot.state(cluster, plugin).observed
         )
         self._binders: dict[Owner, Binder] = {}
-        self._outputs: dict[tuple[Owner, Revision], dict[str, Source]] = {}
+        self._outputs: dict[tuple[Owner, Revision], dict[str, ValueSource]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
-        self._frames: dict[tuple[Owner, str], Frame | None] = {}
+        self._frames: dict[tuple[Owner, str], PluginVariables | None] = {}
         self._depth = 0
         self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
         self._without: dict[tuple[str, str], str] = {}
@@ -54,7 +54,7 @@ class Binders:
         found = self._binders.get(owner)
         if found is None:
             # Outputs may refer to built-in variables, also where an owner binds nothing.
-            found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._world)
+            found = self._binders[owner] = Binder(owner.program or Program(owner.object), self._lookups)
         return found
 
     def producers(self, cluster: Cluster, definition: str) -> list[Producer]:
@@ -100,7 +100,7 @@ class Binders:
         self._without[organization, definition] = found
         return found
 
-    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: Source) -> Field | Unresolved:
+    def _read(self, owner: Owner, cluster: Cluster, name: str, output: str, source: ValueSource) -> Field | Unresolved:
         asked, outermost = (owner, output), not self._frames
         try:
             self._depth += 1
@@ -109,7 +109,7 @@ class Binders:
                 return Unresolved("value-type", message, "bind to those at the beginning of the chain")
             if asked not in self._frames:
                 self._frames[asked] = None
-                self._frames[asked] = self._binder(owner).frame(cluster, name, source.steps)
+                self._frames[asked] = self._binder(owner).variables(cluster, name, source.steps)
             frame = self._frames[asked]
             if frame is None:
                 # Validation names the cycle; here it must only come to an end.
@@ -154,7 +154,7 @@ class Binders:
             found = self._of_cluster[owner, cluster] = set()
             if self.may_read_cluster(owner):
                 binder = self._binder(owner)
-                frame = binder.frame(cluster, plugin)
+                frame = binder.variables(cluster, plugin)
                 for step in binder.program.steps:
                     output = step.source.output(frame)
                     if (
@@ -172,7 +172,7 @@ class Binders:
             source = self._offered(owner, revision).get(output) if revision is not None else None
             if source is None:
                 return False
-            frame = self._binder(owner).frame(cluster, name, source.steps)
+            frame = self._binder(owner).variables(cluster, name, source.steps)
             return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
         return False
 
@@ -182,7 +182,7 @@ class Binders:
         choice = self._index.definitions.choice(owner)
         return kept or (choice.revision if isinstance(choice, Choice) else None)
 
-    def _offered(self, owner: Owner, revision: Revision) -> dict[str, Source]:
+    def _offered(self, owner: Owner, revision: Revision) -> dict[str, ValueSource]:
         found = self._outputs.get((owner, revision))
         if found is None:
             found = self._binder(owner).program.outputs(revision.object.spec.outputs or (), revision.object)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fleetform.engine.bindings.compile import Program, in_force, substitutions
+from fleetform.engine.bindings.compile import Program, binds_variables, substitutions
 from fleetform.engine.configs.references import references_of
 from fleetform.engine.layers.items import values_items
 from fleetform.model.kinds.definition import ConfigMode
@@ -126,7 +126,7 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
 
 def _names(object_: Object[Any]) -> tuple[Program | None, dict[str, Any]]:
     """What binds an owner's names, where there is a section of bindings; and its variables where there is none."""
-    if in_force(object_):
+    if binds_variables(object_):
         return Program(object_), {}
     return None, {name: value for name, _, value in substitutions(object_)}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fleetform.engine.bindings.evaluate import Binder
-from fleetform.engine.bindings.frames import Cluster, Frame
+from fleetform.engine.bindings.plugin_variables import Cluster, PluginVariables
 from fleetform.engine.options.resolve import UnresolvedError, written_value
 from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Entry, Item
@@ -17,7 +17,12 @@ class ItemValues:
     """Values of items of one plugin; without a cluster, of those that are the same everywhere."""
 
     def __init__(
-        self, binder: Binder | None, frame: Frame | None, cluster: Cluster | None, definition: str, version: str
+        self,
+        binder: Binder | None,
+        frame: PluginVariables | None,
+        cluster: Cluster | None,
+        definition: str,
+        version: str,
     ) -> None:
         self._binder, self._frame = binder, frame
         self._cluster, self._definition, self._version = cluster, definition, version
@@ -27,7 +32,7 @@ class ItemValues:
         if item.expression is not None:
             return self._evaluated(item.expression)
         template = self._binder.template(item) if self._binder is not None else None
-        if template is None:
+        if template is None or self._frame is None:
             return written_value(item)
         value = template.make(self._frame)
         if value.__class__ is Unresolved:
@@ -48,7 +53,7 @@ class ItemValues:
 
     def is_left_out(self, item: Item) -> bool:
         template = self._binder.template(item) if self._binder is not None else None
-        if template is None or not template.optional:
+        if template is None or self._frame is None or not template.optional:
             return False
         value = template.make(self._frame)
         return value.__class__ is Unresolved and not value.gate

@@ -48,26 +48,23 @@ class Choice:
         """Those of them that a predicate holds for."""
         if not self.spec.predicates:
             return self.allowed
-        group = 0
+        matching = 0
         for predicate in self.spec.predicates:
-            group |= self._satisfying(predicate.required_cluster_selector)
-        return group
-
-    def _satisfying(self, required: RequiredClusterSelector | None) -> Group:
-        group = self.allowed
-        if required is None:
-            return group
-        try:
-            by_label, by_claim = requirements_of(required)
-        except SelectorError:
-            return 0
-        if by_label:
-            group &= self.pool.labels.fulfilling(by_label)
-        if by_claim:
-            group &= self.pool.claims.fulfilling(by_claim)
-        for expression in expressions_of(required):
-            group = self.pool.agreeing(expression, among=group)
-        return group
+            required = predicate.required_cluster_selector or RequiredClusterSelector()
+            try:
+                by_label, by_claim = requirements_of(required)
+            except SelectorError:
+                # Reported by a check; a predicate that cannot be read holds for no cluster.
+                continue
+            group = self.allowed
+            if by_label:
+                group &= self.pool.labels.fulfilling(by_label)
+            if by_claim:
+                group &= self.pool.claims.fulfilling(by_claim)
+            for expression in expressions_of(required):
+                group = self.pool.agreeing(expression, among=group)
+            matching |= group
+        return matching
 
     @cached_property
     def tainted(self) -> Tainted:
@@ -106,7 +103,8 @@ class Choice:
     @cached_property
     def chosen(self) -> Group:
         """Those that the placement takes."""
-        if self.places == self.qualifying.bit_count() and not self._is_limited_by_spread:
+        limited = any(each.when_unsatisfiable == "DoNotSelect" for each in self._constraints)
+        if self.places == self.qualifying.bit_count() and not limited:
             return self.qualifying
         left = self.places - self.kept.bit_count()
         if left == 0:
@@ -154,10 +152,6 @@ class Choice:
     @property
     def _constraints(self) -> list[SpreadConstraint]:
         return [] if self.spec.spread is None else self.spec.spread.spread_constraints or []
-
-    @property
-    def _is_limited_by_spread(self) -> bool:
-        return any(each.when_unsatisfiable == "DoNotSelect" for each in self._constraints)
 
 
 def requirements_of(required: RequiredClusterSelector) -> tuple[Requirements, Requirements]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from math import isfinite
-from typing import Any
 
 import msgspec
 
@@ -59,20 +58,15 @@ def claims_of(cluster: Cluster) -> dict[str, str]:
     return {str(name): _text(value) for name, value in _part(cluster, "claims").items()}
 
 
-def context_for(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+def context_for(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
     """What a placement's expression sees of one cluster; scores are those of the cluster, by resource."""
-    own = context_of(cluster, "", None)
-    return {"cluster": own["cluster"], "organization": own["organization"], "managedCluster": _managed(cluster, scores)}
-
-
-def _managed(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    facts = cluster.spec.facts or {}
-    status: dict[str, Any] = {part: facts[part] for part in _STATUS if part in facts}
+    own, facts = context_of(cluster, "", None), cluster.spec.facts or {}
+    status: dict[str, object] = {part: facts[part] for part in _STATUS if part in facts}
     status["clusterClaims"] = [{"name": name, "value": value} for name, value in sorted(claims_of(cluster).items())]
     if "version" in facts:
         version = facts["version"]
         status["version"] = version if isinstance(version, Mapping) else {"kubernetes": _text(version)}
-    return {
+    managed = {
         "metadata": {
             "name": cluster.ref.name,
             "labels": dict(cluster.labels),
@@ -85,12 +79,14 @@ def _managed(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> dict[
             for resource, named in scores.items()
         },
     }
+    # Our own names, and the one that Open Cluster Management's expressions use.
+    return {"cluster": own["cluster"], "organization": own["organization"], "managedCluster": managed}
 
 
-def _part(cluster: Cluster, name: str) -> Mapping[str, Any]:
+def _part(cluster: Cluster, name: str) -> Mapping[str, object]:
     part = (cluster.spec.facts or {}).get(name)
     return part if isinstance(part, Mapping) else {}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from fleetform.engine.placement.facts import Cluster
 from fleetform.engine.placement.pool import ClusterPool, Group
-from fleetform.model.kinds.base import ClusterSelector
 from fleetform.model.kinds.placement import DecisionGroups
 from fleetform.syntax.selectors import SelectorError, compile_clusters
 
@@ -22,33 +21,25 @@ def decision_groups(wanted: DecisionGroups | None, pool: ClusterPool, chosen: Gr
     """The groups of the chosen clusters, in order; a group larger than the size is several of the same name."""
     if wanted is None:
         return (DecisionGroupResult("", pool.members(chosen)),) if chosen else ()
-    size = _size(wanted.clusters_per_decision_group, chosen.bit_count())
+    count, size = chosen.bit_count(), wanted.clusters_per_decision_group
+    if isinstance(size, str):
+        # In whole numbers: 7 % of 100 is 7, and 8 with floating point.
+        size = -(-int(size.removesuffix("%")) * count // 100)
+    size = max(1, count if size is None else size)
     found: list[DecisionGroupResult] = []
     left = chosen
     for named in wanted.decision_groups or []:
-        taken = left & _selected(named.group_cluster_selector, pool)
+        taken: Group = 0
+        try:
+            for matcher in compile_clusters(named.group_cluster_selector):
+                taken |= left & pool.matching(matcher)
+        except SelectorError:
+            # Reported by a check; the group then has no clusters.
+            taken = 0
         found += _pieces(named.group_name, pool.members(taken), size)
         left &= ~taken
     return (*found, *_pieces("", pool.members(left), size))
 
 
-def _selected(selector: ClusterSelector | None, pool: ClusterPool) -> Group:
-    try:
-        matchers = compile_clusters(selector)
-    except SelectorError:
-        return 0
-    group = 0
-    for matcher in matchers:
-        group |= pool.matching(matcher)
-    return group
-
-
 def _pieces(name: str, clusters: tuple[Cluster, ...], size: int) -> list[DecisionGroupResult]:
     return [DecisionGroupResult(name, clusters[start : start + size]) for start in range(0, len(clusters), size)]
-
-
-def _size(wanted: int | str | None, chosen: int) -> int:
-    if isinstance(wanted, str):
-        # In whole numbers: 7 % of 100 is 7, where floating point makes it 8.
-        wanted = -(-int(wanted.removesuffix("%")) * chosen // 100)
-    return max(1, chosen if wanted is None else wanted)

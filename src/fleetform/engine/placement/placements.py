@@ -7,18 +7,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.facts import Cluster
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
 from fleetform.engine.placement.pool import ClusterPool, Sets
-from fleetform.model.kinds.fleet import ClusterSpec
-from fleetform.model.kinds.placement import PlacementSpec
+from fleetform.model.kinds.placement import (
+    ClusterSetBindingSpec,
+    ClusterSetSpec,
+    PlacementScoreSpec,
+    PlacementSpec,
+)
 from fleetform.model.objects import Object, Ref
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_time
 
-Cluster = Object[ClusterSpec]
+Spec = TypeVar("Spec")
 # An organization's clusters, by name.
 ClustersOf = Callable[[str], Mapping[str, Cluster]]
 # Kinds that decide what placements choose.
@@ -41,30 +46,24 @@ class Placements:
         return {ref: each for ref, each in self._objects.items() if isinstance(each.spec, PlacementSpec)}
 
     def placed(self, ref: Ref) -> Placed | None:
-        """What a placement chooses; None where there is none of that name."""
+        """What a placement chooses; None if there is no such placement."""
         if ref not in self._placed:
             object_ = self.objects.get(ref)
             if object_ is None:
                 return None
             placed = place(self._choice(ref))
-            self._placed[ref] = replace(placed, look_again_at=self._look_again(object_, placed))
+            ends = [placed.look_again_at] if placed.look_again_at is not None else []
+            if object_.spec.prioritizers is not None:
+                times = [_end_of(each.spec) for each in self._scores.get(ref.organization, ())]
+                # A score counts until its very end, so that what is chosen may change right after it.
+                ends += [each + timedelta(microseconds=1) for each in times if each is not None and each >= self.at]
+            self._placed[ref] = replace(placed, look_again_at=min(ends, default=None))
         return self._placed[ref]
 
     def chosen(self, organization: str, name: str) -> tuple[Cluster, ...]:
         """The clusters that a placement of an organization chooses, by name."""
         placed = self.placed(Ref("Placement", organization, name))
         return placed.chosen if placed is not None else ()
-
-    def _look_again(self, placement: Object[PlacementSpec], placed: Placed) -> datetime | None:
-        """When what a placement chooses may change by itself: a toleration ends, or a score that counts."""
-        ends = [placed.look_again_at] if placed.look_again_at is not None else []
-        if placement.spec.prioritizers is not None:
-            times = [
-                _time(each.spec.valid_until) for each in self._others("AddOnPlacementScore", placement.ref.organization)
-            ]
-            # A score counts until its very end, so that what is chosen may change right after it.
-            ends += [each + timedelta(microseconds=1) for each in times if each is not None and each >= self.at]
-        return min(ends, default=None)
 
     def members(self, organization: str, name: str) -> frozenset[Cluster]:
         """The same, to look a cluster up among them."""
@@ -85,20 +84,17 @@ class Placements:
     def _choice(self, ref: Ref) -> Choice:
         """The choice of a placement, which what it chooses and why not share."""
         if ref not in self._choices:
-            placement = self.objects[ref]
+            placement, earlier = self.objects[ref], self._selected.get(ref, frozenset())
             self._choices[ref] = Choice(
                 placement.spec,
                 self._pool(ref.organization),
                 at=self.at,
                 sets=self._sets(placement),
-                earlier=self._selected.get(ref, frozenset()),
-                load=self._load(ref),
+                earlier=earlier,
+                # What others had chosen before: what they choose now would depend on the order of placements.
+                load=self._loads.get(ref.organization, Counter()) - Counter(earlier),
             )
         return self._choices[ref]
-
-    def _load(self, ref: Ref) -> Counter[str]:
-        """How many other placements had chosen a cluster before: what they choose now would depend on their order."""
-        return self._loads.get(ref.organization, Counter()) - Counter(self._selected.get(ref, ()))
 
     @cached_property
     def _loads(self) -> dict[str, Counter[str]]:
@@ -109,43 +105,36 @@ class Placements:
         return loads
 
     def _sets(self, placement: Object[PlacementSpec]) -> Sets | None:
-        """Sets of Open Cluster Management, and there the ones that are bound to the placement's namespace."""
+        """The cluster sets of Open Cluster Management; by its conventions, those bound to the placement's namespace."""
         organization = placement.ref.organization
-        declared = {each.ref.name: each.spec for each in self._others("ManagedClusterSet", organization)}
+        declared = {each.ref.name: each.spec for each in self._cluster_sets.get(organization, ())}
         if not placement.conventions.sets_are_bound:
             return Sets(declared) if declared or placement.spec.cluster_sets else None
         namespace = placement.ref.name.partition("/")[0]
-        bindings = self._others("ManagedClusterSetBinding", organization)
-        return Sets(declared, {each.spec.cluster_set for each in bindings if each.spec.namespace == namespace})
+        bindings = [each.spec for each in self._set_bindings.get(organization, ())]
+        return Sets(declared, {each.cluster_set for each in bindings if each.namespace == namespace})
 
     def _pool(self, organization: str) -> ClusterPool:
         if organization not in self._pools:
-            clusters = self._clusters_of(organization).values()
-            self._pools[organization] = ClusterPool(clusters, self._scores(organization))
+            scores: dict[tuple[str, str, str], int] = {}
+            for each in [one.spec for one in self._scores.get(organization, ())]:
+                end = _end_of(each)
+                if end is None or end >= self.at:
+                    scores.update(((each.cluster, each.resource, name), score) for name, score in each.scores.items())
+            self._pools[organization] = ClusterPool(self._clusters_of(organization).values(), scores)
         return self._pools[organization]
 
-    def _scores(self, organization: str) -> dict[tuple[str, str, str], int]:
-        scores = {}
-        for each in self._others("AddOnPlacementScore", organization):
-            if not self._has_expired(each.spec.valid_until):
-                for name, score in each.spec.scores.items():
-                    scores[each.spec.cluster, each.spec.resource, name] = score
-        return scores
-
-    def _has_expired(self, until: str | None) -> bool:
-        end = _time(until)
-        return end is not None and end < self.at
-
-    def _others(self, kind: str, organization: str) -> list[Object[Any]]:
-        return self._by_kind.get((kind, organization), [])
+    @cached_property
+    def _cluster_sets(self) -> dict[str, list[Object[ClusterSetSpec]]]:
+        return _by_organization(self._objects, "ManagedClusterSet", ClusterSetSpec)
 
     @cached_property
-    def _by_kind(self) -> dict[tuple[str, str], list[Object[Any]]]:
-        found: dict[tuple[str, str], list[Object[Any]]] = {}
-        for ref, each in self._objects.items():
-            if ref.kind in KINDS and each.spec is not None:
-                found.setdefault((ref.kind, ref.organization), []).append(each)
-        return found
+    def _set_bindings(self) -> dict[str, list[Object[ClusterSetBindingSpec]]]:
+        return _by_organization(self._objects, "ManagedClusterSetBinding", ClusterSetBindingSpec)
+
+    @cached_property
+    def _scores(self) -> dict[str, list[Object[PlacementScoreSpec]]]:
+        return _by_organization(self._objects, "AddOnPlacementScore", PlacementScoreSpec)
 
     def look_again(self) -> Iterator[datetime]:
         """When what was chosen may change by itself."""
@@ -176,12 +165,21 @@ def placements_after(snapshot: Snapshot, clusters_of: ClustersOf, before: Placem
     return placements
 
 
-def _deciding(others: Mapping[Ref, Object[Any]]) -> list[Object[Any]]:
+def _deciding(others: Mapping[Ref, Object[object]]) -> list[Object[object]]:
     return [each for ref, each in others.items() if ref.kind in KINDS]
 
 
-def _time(text: str | None) -> datetime | None:
+def _by_organization(others: Mapping[Ref, Object[Any]], kind: str, spec: type[Spec]) -> dict[str, list[Object[Spec]]]:
+    found: dict[str, list[Object[Spec]]] = {}
+    for ref, each in others.items():
+        if ref.kind == kind and isinstance(each.spec, spec):
+            found.setdefault(ref.organization, []).append(each)
+    return found
+
+
+def _end_of(scores: PlacementScoreSpec) -> datetime | None:
+    """When scores end; a time that cannot be read ends nothing."""
     try:
-        return parse_time(text) if text is not None else None
+        return parse_time(scores.valid_until) if scores.valid_until is not None else None
     except ValueError:
         return None

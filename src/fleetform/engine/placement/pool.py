@@ -16,7 +16,7 @@ from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.fleet import Taint
 from fleetform.model.kinds.placement import ClusterSetSpec
 from fleetform.syntax.cel import ExpressionError
-from fleetform.syntax.selectors import ClusterMatcher, Requirement, Requirements, SelectorError, compile_labels
+from fleetform.syntax.selectors import ClusterMatcher, Requirements, SelectorError, compile_labels
 
 Group = int
 
@@ -48,7 +48,18 @@ class ValueIndex:
         """Those that fulfil all of the requirements, as selectors.matches_all decides."""
         group = self._everyone
         for requirement in requirements:
-            group &= self._fulfilling_one(requirement)
+            key, operator = requirement.key, requirement.operator
+            if operator == "In":
+                group &= self.valued(key, *requirement.values)
+            elif operator == "NotIn":
+                group &= ~self.valued(key, *requirement.values)
+            elif operator == "Exists":
+                group &= ~self.valued(key, None)
+            elif operator == "DoesNotExist":
+                group &= self.valued(key, None)
+            else:
+                values = [value for value in self._by_value(key) if value is not None]
+                group &= self.valued(key, *(value for value in values if requirement.matches({key: value})))
         return group
 
     def valued(self, key: str, *values: str | None) -> Group:
@@ -61,19 +72,6 @@ class ValueIndex:
                 self._groups[key, value] = found
             group |= found
         return group
-
-    def _fulfilling_one(self, requirement: Requirement) -> Group:
-        key, operator = requirement.key, requirement.operator
-        if operator == "In":
-            return self.valued(key, *requirement.values)
-        if operator == "NotIn":
-            return self._everyone & ~self.valued(key, *requirement.values)
-        if operator == "Exists":
-            return self._everyone & ~self.valued(key, None)
-        if operator == "DoesNotExist":
-            return self.valued(key, None)
-        fitting = [value for value in self._by_value(key) if value is not None and requirement.matches({key: value})]
-        return self.valued(key, *fitting)
 
     def _by_value(self, key: str) -> dict[str | None, list[int]]:
         found = self._positions.get(key)
@@ -152,19 +150,20 @@ class ClusterPool:
         known, agreeing = self._judged.get(expression, (0, 0))
         asked = among & ~known
         if asked:
-            agreeing |= self.named(each.ref.name for each in self.members(asked) if self._agrees(expression, each))
+            names = []
+            for cluster in self.members(asked):
+                try:
+                    if self.judge(expression, cluster):
+                        names.append(cluster.ref.name)
+                except ExpressionError:
+                    continue
+            agreeing |= self.named(names)
             self._judged[expression] = (known | asked, agreeing)
         return agreeing & among
 
     def judge(self, expression: str, cluster: Cluster) -> bool:
         """Whether an expression holds for a cluster; ExpressionError says why it gives no answer."""
         return holds(expression, context_for(cluster, self._scores_by_cluster.get(cluster.ref.name, {})))
-
-    def _agrees(self, expression: str, cluster: Cluster) -> bool:
-        try:
-            return self.judge(expression, cluster)
-        except ExpressionError:
-            return False
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -202,14 +201,13 @@ class Sets:
             return pool.everyone
         group = 0
         for name in names:
-            group |= self._members(name, pool)
+            declared = self._declared.get(name)
+            if declared is None or declared.label_selector is None:
+                # A cluster whose label names no set is in the default one.
+                group |= pool.labels.valued(SET_LABEL, name, *((None, "") if name == DEFAULT_SET else ()))
+                continue
+            try:
+                group |= pool.labels.fulfilling(compile_labels(declared.label_selector))
+            except SelectorError:
+                continue
         return group
-
-    def _members(self, name: str, pool: ClusterPool) -> Group:
-        declared = self._declared.get(name)
-        if declared is None or declared.label_selector is None:
-            return pool.labels.valued(SET_LABEL, name, *((None, "") if name == DEFAULT_SET else ()))
-        try:
-            return pool.labels.fulfilling(compile_labels(declared.label_selector))
-        except SelectorError:
-            return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from fleetform.engine.placement.pool import ClusterPool
-from fleetform.model.kinds.placement import Prioritizer, Prioritizers, ScoreCoordinate
+from fleetform.model.kinds.placement import Prioritizer, Prioritizers
 
 # The name of a built-in score, or an add-on's resource and score.
 Coordinate = str | tuple[str, str]
@@ -39,14 +39,12 @@ def weights(ranking: Ranking) -> dict[Coordinate, int]:
     policy = ranking if isinstance(ranking, Prioritizers) else Prioritizers(configurations=ranking)
     found: dict[Coordinate, int] = {} if policy.mode == "Exact" else {"Balance": 1, "Steady": 1}
     for each in policy.configurations or []:
-        found[_coordinate(each.score_coordinate)] = each.weight
+        score = each.score_coordinate
+        if score.type == "AddOn" and score.add_on is not None:
+            found[score.add_on.resource_name, score.add_on.score_name] = each.weight
+        else:
+            found[score.built_in or ""] = each.weight
     return {coordinate: weight for coordinate, weight in found.items() if weight}
-
-
-def _coordinate(given: ScoreCoordinate) -> Coordinate:
-    if given.type == "AddOn" and given.add_on is not None:
-        return (given.add_on.resource_name, given.add_on.score_name)
-    return given.built_in or ""
 
 
 def _balance(names: Sequence[str], load: Mapping[str, int]) -> dict[str, int]:

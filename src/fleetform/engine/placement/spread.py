@@ -29,7 +29,14 @@ class Spread:
 
     def __init__(self, constraints: Sequence[SpreadConstraint], qualifying: Iterable[Cluster]) -> None:
         self.constraints = constraints
-        self.values = {cluster.ref.name: self._values_of(cluster) for cluster in qualifying}
+        self.values: dict[str, Values] = {}
+        reads_claims = any(each.topology_key_type == "Claim" for each in constraints)
+        for cluster in qualifying:
+            claims = claims_of(cluster) if reads_claims else {}
+            self.values[cluster.ref.name] = tuple(
+                (claims if each.topology_key_type == "Claim" else cluster.labels).get(each.topology_key)
+                for each in constraints
+            )
         present = zip(*self.values.values(), strict=True) if self.values else ((),) * len(constraints)
         self.counts = [dict.fromkeys(sorted({each for each in column if each is not None}), 0) for column in present]
         self._fewest = [0] * len(constraints)
@@ -45,7 +52,8 @@ class Spread:
             self._least_common[index] -= counts[value] == fewest
             counts[value] += 1
             if self._least_common[index] == 0:
-                self._look_at_fewest(index)
+                self._fewest[index] = min(counts.values(), default=0)
+                self._least_common[index] = sum(each == self._fewest[index] for each in counts.values())
                 rose = True
         return rose
 
@@ -57,25 +65,17 @@ class Spread:
         taken: list[str] = []
         while len(taken) < most:
             for values in changed:
-                self._update(keys, values, waiting.queues[values], strict)
+                keys.pop(values, None)
+                queue, excess = waiting.queues[values], self.excess(values)
+                if queue and not (strict and self.forbids(excess)):
+                    last, rank, _ = queue[0]
+                    keys[values] = (last, excess, rank)
             if not keys:
                 break
             values = min(keys, key=keys.__getitem__)
             taken.append(waiting.pop(values))
             changed = waiting.queues if self.add(taken[-1]) else waiting.akin(values)
         return taken
-
-    def _update(self, keys: dict[Values, Key], values: Values, queue: Queue, strict: bool) -> None:
-        keys.pop(values, None)
-        excess = self.excess(values)
-        if queue and not (strict and self.forbids(excess)):
-            last, rank, _ = queue[0]
-            keys[values] = (last, excess, rank)
-
-    def _look_at_fewest(self, index: int) -> None:
-        counts = self.counts[index].values()
-        self._fewest[index] = min(counts, default=0)
-        self._least_common[index] = sum(each == self._fewest[index] for each in counts)
 
     def excess(self, values: Values) -> tuple[float, ...]:
         """By how much one more cluster with these values would exceed the skew that each constraint allows."""
@@ -90,13 +90,6 @@ class Spread:
         return any(
             each > 0 and constraint.when_unsatisfiable == "DoNotSelect"
             for each, constraint in zip(excess, self.constraints, strict=True)
-        )
-
-    def _values_of(self, cluster: Cluster) -> Values:
-        claims = claims_of(cluster) if any(each.topology_key_type == "Claim" for each in self.constraints) else {}
-        return tuple(
-            (claims if each.topology_key_type == "Claim" else cluster.labels).get(each.topology_key)
-            for each in self.constraints
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -45,23 +46,21 @@ def weigh_taints(pool: ClusterPool, tolerations: Sequence[Toleration], at: datet
 
 
 def tolerated_until(taint: Taint, tolerations: Sequence[Toleration]) -> datetime | None:
-    """When the last toleration of a taint ends; None where there is none."""
-    return max((_end(taint, each) for each in tolerations if _concerns(each, taint)), default=None)
+    """When the last toleration of a taint ends; None if there is none."""
+    ends: list[datetime] = []
+    for each in tolerations:
+        if _tolerates(each, taint):
+            ends.append(FOREVER)
+            if each.toleration_seconds is not None and taint.time_added is not None:
+                with suppress(ValueError, OverflowError):
+                    ends[-1] = parse_time(taint.time_added) + timedelta(seconds=each.toleration_seconds)
+    return max(ends, default=None)
 
 
-def _concerns(toleration: Toleration, taint: Taint) -> bool:
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.effect not in (None, taint.effect):
         return False
     if toleration.operator == "Exists":
         return not toleration.key or toleration.key == taint.key
     # Without a key only Exists is allowed: what else would a value be compared with?
     return toleration.key == taint.key and (toleration.value or "") == (taint.value or "")
-
-
-def _end(taint: Taint, toleration: Toleration) -> datetime:
-    if toleration.toleration_seconds is None or taint.time_added is None:
-        return FOREVER
-    try:
-        return parse_time(taint.time_added) + timedelta(seconds=toleration.toleration_seconds)
-    except (ValueError, OverflowError):
-        return FOREVER

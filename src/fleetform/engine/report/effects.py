@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
@@ -21,7 +21,7 @@ from fleetform.model.results.decisions import (
 class Applied(NamedTuple):
     """An override on one plugin: the paths it won there and those it lost."""
 
-    override: Object[Any]
+    override: Object[object]
     rank: int
     won: tuple[str, ...]
     lost: tuple[str, ...]
@@ -43,7 +43,7 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
-def applied_overrides(overrides: Iterable[Object[Any]], options: Mapping[str, OptionDecision]) -> list[Applied]:
+def applied_overrides(overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision]) -> list[Applied]:
     """Those of a plugin's overrides that say something about its options, in order, wholly shadowed ones included."""
     won, lost = _sides(options)
     applied = []
@@ -56,7 +56,7 @@ def applied_overrides(overrides: Iterable[Object[Any]], options: Mapping[str, Op
     return applied
 
 
-Sides = dict[Object[Any], dict[str, int]]
+Sides = dict[Object[object], dict[str, int]]
 
 
 def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
@@ -90,13 +90,13 @@ class Effects:
     """What every override did over all plugins; computed once, from what plugins share."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self._plugins: dict[Object[Any], list[PluginDecision]] = {}
-        self._winners: set[Object[Any]] = set()
+        self._plugins: dict[Object[object], list[PluginDecision]] = {}
+        self._winners: set[Object[object]] = set()
         # Those that say something which is left out on a plugin (S37).
-        self._left_out: set[Object[Any]] = set()
+        self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
-        speakers: dict[Shared, set[Object[Any]]] = {}
+        speakers: dict[Shared, set[Object[object]]] = {}
         for plugin in decisions.plugins.values():
             shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
             alike[shared, own] = alike.get((shared, own), 0) + 1
@@ -135,14 +135,14 @@ class Effects:
         hidden = hidden_items(decision)
         self._winners |= {item.layer.object for item, _ in above if item not in hidden}
 
-    def plugins(self, override: Object[Any]) -> list[PluginDecision]:
+    def plugins(self, override: Object[object]) -> list[PluginDecision]:
         """The plugins an override says something about."""
         return self._plugins.get(override, [])
 
-    def is_shadowed(self, override: Object[Any]) -> bool:
+    def is_shadowed(self, override: Object[object]) -> bool:
         return override in self._plugins and override not in self._winners
 
-    def silenced(self, override: Object[Any]) -> list[str]:
+    def silenced(self, override: Object[object]) -> list[str]:
         """What became of all that an override without effect says: it was left out, or hidden by others."""
         if override not in self._left_out:
             return ["hidden by others"]
@@ -155,6 +155,6 @@ class Effects:
         return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))
 
 
-def _left_out(skipped: Iterable[Skipped]) -> set[Object[Any]]:
+def _left_out(skipped: Iterable[Skipped]) -> set[Object[object]]:
     """The overrides that mention an optional name which cannot be resolved."""
     return {each.item.layer.object for each in skipped if each.reason == "left-out" and each.item.layer.rank}

@@ -72,7 +72,7 @@ def support_rules(
                 if parse_time(end.at) <= at:
                     ended.append(parse_range(end.version))
             except ValueError:
-                # ConfigItem where the policy stands.
+                # Reported where the policy is checked.
                 continue
     return SupportRules(max(floors, key=parse_version, default=None), frozenset(yanked), tuple(ended), rejected)
 
@@ -83,7 +83,7 @@ def ends_of(support: Iterable[Support]) -> Iterator[datetime]:
         try:
             yield parse_time(end.at)
         except ValueError:
-            # Reported where the policy stands.
+            # Reported where the policy is checked.
             continue
 
 
@@ -118,21 +118,19 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
     except RangeError as error:
         message = f"{wanted!r} is no version or range of {definition}: {error.message} (column {error.column})"
         return _gate(message, f"write one such as ^1.2 or ~1.2.3; there is {_listed(offers)}")
-    pinned = wanted_range.exact
-    if pinned is not None:
-        return _pinned(offers, definition, _build_of(offers, pinned, wanted or ""), rules)
+    if wanted_range.exact is not None:
+        return _pinned(offers, definition, wanted_range.exact, wanted or "", rules)
     admitted = [version for version in offers if wanted_range.admits(version)]
     supported = [version for version in admitted if rules.refuses(version) is None]
     if supported:
         return Choice(offers[max(supported, key=_order)])
-    return _nothing_fits(offers, definition, wanted, admitted, rules)
-
-
-def _build_of(offers: Offers, pinned: str, wanted: str) -> str:
-    """The offer that a pin means: builds of one version are one version, unless the pin names the build."""
-    builds = [each for each in offers if same_version(each, pinned)]
-    named = [each for each in builds if wanted.strip().lstrip("=v ") == each]
-    return pinned if pinned in offers and not named else max(named or builds, key=_order, default=pinned)
+    if admitted:
+        why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
+        return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
+    if wanted is None:
+        message = f"{definition} has no stable version, only {_listed(offers)}"
+        return _gate(message, "pin one of them by its exact version")
+    return _gate(f"no version of {definition} fits {wanted}", f"there is {_listed(offers)}")
 
 
 def _order(version: str) -> tuple[object, str]:
@@ -140,7 +138,11 @@ def _order(version: str) -> tuple[object, str]:
     return parse_version(version), version
 
 
-def _pinned(offers: Offers, definition: str, pinned: str, rules: SupportRules) -> Choice | Gate:
+def _pinned(offers: Offers, definition: str, exact: str, wanted: str, rules: SupportRules) -> Choice | Gate:
+    # Builds of one version are one version, unless the pin names the build.
+    builds = [each for each in offers if same_version(each, exact)]
+    named = [each for each in builds if wanted.strip().lstrip("=v ") == each]
+    pinned = exact if exact in offers and not named else max(named or builds, key=_order, default=exact)
     if rules.has_ended(pinned):
         above = [each for each in offers if parse_version(each) > parse_version(pinned) and rules.refuses(each) is None]
         stable = [each for each in above if not parse_version(each).prerelease]
@@ -157,18 +159,6 @@ def _pinned(offers: Offers, definition: str, pinned: str, rules: SupportRules) -
     if pinned in offers:
         return Choice(offers[pinned])
     return _gate(f"{definition} has no version {pinned}", f"there is {_listed(offers)}")
-
-
-def _nothing_fits(
-    offers: Offers, definition: str, wanted: str | None, admitted: list[str], rules: SupportRules
-) -> Gate:
-    if admitted:
-        why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
-        return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
-    if wanted is None:
-        message = f"{definition} has no stable version, only {_listed(offers)}"
-        return _gate(message, "pin one of them by its exact version")
-    return _gate(f"no version of {definition} fits {wanted}", f"there is {_listed(offers)}")
 
 
 def _gate(message: str, do: str) -> Gate:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
 import msgspec
 
-from fleetform.engine.versions.migrations import Form, Migrations, migrations_to
+from fleetform.engine.versions.migrations import Form, migrations_to
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
-from fleetform.model.objects import At, Object
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import VersionKey
 from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.option_rules import must_be_set
-from fleetform.syntax.versions import parse_version
+from fleetform.syntax.versions import parse_version, same_version
 
 Name = tuple[str, str]
 Versions = Mapping[str, Revision]
@@ -28,17 +27,21 @@ def compare_definitions(
 ) -> Iterator[Diagnostic]:
     """What is wrong with a change of definitions, in the order of their names.
 
-    rendering_anew are the versions whose definition may say the same, and whose source holds other bytes.
+    rendering_anew are the versions whose definition may be the same, and whose source has other bytes.
     """
-    for name in sorted(before.keys() | after.keys()):
-        old, new = before.get(name), after.get(name)
-        if old is None:
-            continue
+    for name in sorted(before):
+        old, new = before[name], after.get(name)
+        low = max(old, key=parse_version)
         if new is None:
-            yield _vanished(old[max(old, key=parse_version)])
+            ref = old[low].object.ref
+            message, hint = f"the definition {ref.name} is gone", "keep it while anyone uses it"
+            yield Diagnostic("vanished-definition", message, hint, "warning", ref)
             continue
         yield from _compare_contents(old, new, rendering_anew)
-        yield from _compare_newest(old, new)
+        high = max(new, key=parse_version)
+        if parse_version(high) < parse_version(low) and not new[high].object.conventions.unversioned:
+            message = f"{new[high].object.ref.name} went down from {low} to {high}"
+            yield _error("version-went-down", message, f"raise it above {low}", new[high], "spec", "version")
         yield from _compare_published(old, new)
 
 
@@ -51,16 +54,10 @@ def content_of(object_: Object[PluginDefinitionSpec]) -> str:
     return content_hash({key: value for key, value in written.items() if key not in (*FOR_PEOPLE, "version")})
 
 
-def _vanished(revision: Revision) -> Diagnostic:
-    ref = revision.object.ref
-    message = f"the definition {ref.name} is gone"
-    return Diagnostic("vanished-definition", message, "keep it while anyone uses it", "warning", ref)
-
-
 def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[VersionKey]) -> Iterator[Diagnostic]:
     for version in sorted(new, key=parse_version):
         # Builds of one version are one version: what differs between them has no number of its own.
-        same = version if version in old else next((each for each in old if _equal(each, version)), None)
+        same = version if version in old else next((each for each in old if same_version(each, version)), None)
         if same is None:
             continue
         one, other = old[same], new[version]
@@ -75,56 +72,44 @@ def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[V
             yield _error("changed-without-bump", message, hint, other, "spec", "source")
 
 
-def _equal(one: str, other: str) -> bool:
-    return parse_version(one) == parse_version(other)
-
-
-def _compare_newest(old: Versions, new: Versions) -> Iterator[Diagnostic]:
-    low, high = max(old, key=parse_version), max(new, key=parse_version)
-    if new[high].object.conventions.unversioned:
-        return
-    if parse_version(high) < parse_version(low):
-        message = f"{new[high].object.ref.name} went down from {low} to {high}"
-        yield _error("version-went-down", message, f"raise it above {low}", new[high], "spec", "version")
-
-
 def _compare_published(old: Versions, new: Versions) -> Iterator[Diagnostic]:
     """Every version that is new against the one it follows, as long as that is of the same major version."""
     known = {**old, **new}
     for version in sorted(new.keys() - old.keys(), key=parse_version):
-        before = _predecessor(version, known)
-        if before is not None and parse_version(before).major == parse_version(version).major:
-            yield from _Comparison.of(known[before], new[version]).findings()
+        this = parse_version(version)
+        lower = [each for each in known if parse_version(each) < this]
+        if not this.prerelease:
+            # A release follows a release, whatever candidates there were between them.
+            lower = [each for each in lower if not parse_version(each).prerelease]
+        before = max(lower, key=parse_version, default=None)
+        if before is not None and parse_version(before).major == this.major:
+            yield from _Comparison(known[before], new[version]).findings()
 
 
-def _predecessor(version: str, known: Versions) -> str | None:
-    """The version that one follows; a release follows a release, whatever candidates there were."""
-    this = parse_version(version)
-    lower = [each for each in known if parse_version(each) < this]
-    if not this.prerelease:
-        lower = [each for each in lower if not parse_version(each).prerelease]
-    return max(lower, key=parse_version, default=None)
-
-
-class _Comparison(NamedTuple):
+class _Comparison:
     """Two versions of one major, in which nobody's values may stop working."""
 
-    what: str
-    new: Revision
-    old_options: dict[Form, Option]
-    migrations: Migrations
-    required: set[Form]
-
-    @classmethod
-    def of(cls, one: Revision, other: Revision) -> _Comparison:
-        what = f"{other.object.ref.name} {one.version} → {other.version}"
-        return cls(what, other, one.forms, migrations_to([other]), set(_required(other)))
+    def __init__(self, old: Revision, new: Revision) -> None:
+        self.what = f"{new.object.ref.name} {old.version} → {new.version}"
+        self.old, self.new, self.migrations = old, new, migrations_to([new])
+        # Options that a migration says must now be set.
+        self.required: set[Form] = set()
+        changes = new.object.spec.changes
+        for step in (changes.migrations if changes is not None else None) or []:
+            try:
+                if step.require is not None:
+                    self.required.add(normal_form(parse_path(step.require.name)))
+            except PathError:
+                # Reported where the definition is checked.
+                continue
 
     def findings(self) -> Iterator[Diagnostic]:
         places = {option.name: index for index, option in reversed(list(enumerate(self.new.object.spec.options or [])))}
         arrived: set[Form] = set()
-        for form, option in self.old_options.items():
-            target = self._target(form)
+        for form, option in self.old.forms.items():
+            # Where the option is now, None if a migration removes it; what the new version declares stays.
+            steps = self.migrations.moved(form) if form not in self.new.forms else form
+            target = normal_form(steps) if steps is not None else None
             now = self.new.forms.get(target) if target is not None else None
             if now is not None and target is not None:
                 arrived.add(target)
@@ -139,13 +124,6 @@ class _Comparison(NamedTuple):
                 message = f"{self.what} adds the required option {option.name}"
                 hint = "give it a default, bump the major version, or add a require migration"
                 yield _error("option-required", message, hint, self.new, "spec", "options", places[option.name])
-
-    def _target(self, form: Form) -> Form | None:
-        """Where an option is now: None where a migration removes it. What the new version declares stays."""
-        if form in self.new.forms:
-            return form
-        steps = self.migrations.moved(form)
-        return normal_form(steps) if steps is not None else None
 
     def _compare(self, old: Option, new: Option, index: int, retyped: bool, required: bool) -> Iterator[Diagnostic]:
         path = ("spec", "options", index)
@@ -162,18 +140,5 @@ class _Comparison(NamedTuple):
             yield _error("requirement-lost", message, "bump the major version", self.new, *path)
 
 
-def _required(revision: Revision) -> Iterator[Form]:
-    """Options that a migration says must now be set."""
-    changes = revision.object.spec.changes
-    for step in (changes.migrations if changes is not None else None) or []:
-        try:
-            if step.require is not None:
-                yield normal_form(parse_path(step.require.name))
-        except PathError:
-            # ConfigItem where the migration stands.
-            continue
-
-
 def _error(code: str, message: str, hint: str, revision: Revision, *path: str | int) -> Diagnostic:
-    at: At = revision.object.at(*path)
-    return Diagnostic(code, message, hint, "error", revision.object.ref, at)
+    return Diagnostic(code, message, hint, "error", revision.object.ref, revision.object.at(*path))

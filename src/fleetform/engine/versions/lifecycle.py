@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fleetform.model.kinds.definition import Changes
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.results.decisions import Revision
 from fleetform.model.snapshot import Snapshot
@@ -48,17 +49,19 @@ class UpgradeTimes(NamedTuple):
 
 def lifecycle_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None) -> Lifecycle:
     """An organization's choices, clamped to the platform's ceilings."""
-    durations: dict[str, Any] = {}
-    limits = [each.revision_history for each in (platform, own) if each is not None]
-    given_limits = [each for each in limits if each is not None]
-    if given_limits:
-        durations["revision_history"] = min(given_limits)
+    durations: dict[str, timedelta | None] = {}
     for attribute in DURATIONS:
-        ceiling, choice = _duration(platform, attribute), _duration(own, attribute)
-        given = [each for each in (ceiling, choice) if each is not None]
-        if given:
-            durations[attribute] = min(given)
-    return Lifecycle(**durations)
+        given = [each for each in (_duration(platform, attribute), _duration(own, attribute)) if each is not None]
+        durations[attribute] = min(given, default=None)
+    limits = [each.revision_history for each in (platform, own) if each is not None]
+    return Lifecycle(
+        durations["notice"] or timedelta(0),
+        durations["grace"],
+        durations["force_after"],
+        durations["max_soak"],
+        durations["max_stage_wait"],
+        min((each for each in limits if each is not None), default=REVISION_HISTORY),
+    )
 
 
 def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> Iterator[tuple[str, str]]:
@@ -72,7 +75,8 @@ def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> I
         yield "revisionHistory", str(limit)
 
 
-def _duration(policy: LifecyclePolicySpec | None, attribute: str) -> timedelta | None:
+def _duration(policy: LifecyclePolicySpec | Changes | None, attribute: str) -> timedelta | None:
+    """A duration that somebody wrote; one that cannot be read counts as none, and is reported where it is checked."""
     text = getattr(policy, attribute, None)
     try:
         return parse_duration(text) if text is not None else None
@@ -90,7 +94,9 @@ def upgrade_times(
     if not breaking:
         return UpgradeTimes(announced, not_before)
     since = min(announced_at(each, snapshot) for each in breaking)
-    longest = max([lifecycle.grace or timedelta(0), *(_own_grace(each) for each in breaking)])
+    # A version may lengthen the policy's grace.
+    graces = [lifecycle.grace, *(_duration(each.object.spec.changes, "grace") for each in breaking)]
+    longest = max(each or timedelta(0) for each in graces)
     grace_until = later(since, longest) if longest else None
     # Forced only where the policy has forceAfter, and never before the grace is over.
     forced = later(since, lifecycle.force_after) if lifecycle.force_after is not None else None
@@ -107,15 +113,6 @@ def later(time: datetime, by: timedelta) -> datetime:
         return datetime.max.replace(tzinfo=UTC, microsecond=0)
 
 
-def _own_grace(revision: Revision) -> timedelta:
-    """A version may lengthen the policy's grace."""
-    changes = revision.object.spec.changes
-    try:
-        return parse_duration(changes.grace) if changes is not None and changes.grace is not None else timedelta(0)
-    except ValueError:
-        return timedelta(0)
-
-
 def announced_at(revision: Revision, snapshot: Snapshot) -> datetime:
     """When a revision was announced: now, where nobody said when."""
     return known_announcement(revision, snapshot) or snapshot.at
@@ -128,6 +125,6 @@ def known_announcement(revision: Revision, snapshot: Snapshot) -> datetime | Non
         if stamp is not None:
             return parse_time(stamp)
     except ValueError:
-        # ConfigItem where the definition stands.
+        # Reported where the definition is checked.
         pass
     return snapshot.announced.get((revision.object.ref, revision.version))

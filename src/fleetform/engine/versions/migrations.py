@@ -8,7 +8,6 @@ what was migrated by hand already stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -45,7 +44,7 @@ class Migrations(Struct, frozen=True, eq=False):
         if item.value is ABSENT or breaks_rules(option, item.value) is None:
             return item
         form = normal_form(parse_path(option.name))
-        value: Any = item.value
+        value: object = item.value
         for name, expression in self.retypes:
             if name == form:
                 try:
@@ -75,6 +74,6 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 elif step.require is not None and step.require.hint:
                     hints.append((normal_form(parse_path(step.require.name)), step.require.hint))
             except PathError:
-                # ConfigItem where the migration stands.
+                # Reported where the definition is checked.
                 continue
     return Migrations(tuple(moves), tuple(retypes), tuple(hints))

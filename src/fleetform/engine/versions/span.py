@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from fleetform.engine.versions.choose import Offers, versions_between
 from fleetform.engine.versions.migrations import migrations_to
@@ -46,10 +47,10 @@ def span_between(offers: Offers, low: Revision, high: Revision) -> Span:
     )
 
 
-def _sorted(options: Any) -> tuple[Option, ...]:
+def _sorted(options: Iterable[Option]) -> tuple[Option, ...]:
     return tuple(sorted(options, key=lambda option: option.name))
 
 
-def _default(option: Option) -> tuple[type, Any]:
+def _default(option: Option) -> tuple[type, object]:
     # With its type: to Python true is 1, to a chart it is not.
     return type(option.default), option.default

@@ -45,11 +45,27 @@ def _changes(revision: Revision) -> Changes:
 
 
 def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
-    """Gates of the step from one revision to another."""
-    if step.downgrade:
-        yield from _downgrade_gates(owner, cluster, step)
-        return
-    for revision in step.breaking:
+    """Gates of the way from one revision to another.
+
+    A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39).
+    """
+    running, wanted = step.running, step.wanted.version
+    if step.downgrade and owner.pin != wanted and not is_acknowledged(owner, cluster, wanted):
+        yield Gate(
+            "would-downgrade",
+            f"{running} runs, and {owner.wanted or 'newest'} leads to {wanted} now",
+            f"pin {wanted} exactly, acknowledge it, or let {running} be wanted again: by the range, or by the policy",
+            ref=owner.object.ref,
+        )
+    for revision in step.irreversible if step.downgrade else ():
+        yield Gate(
+            "would-downgrade",
+            f"{owner.definition} {revision.version} is irreversible, and {running} runs",
+            f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
+            ref=revision.object.ref,
+            at=revision.object.at("spec", "changes", "irreversible"),
+        )
+    for revision in step.breaking if not step.downgrade else ():
         if is_acknowledged(owner, cluster, revision.version):
             continue
         acknowledge = _changes(revision).acknowledge
@@ -60,26 +76,6 @@ def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Ite
             f"do what it asks, then add {revision.version} to upgrades.acknowledged of {owner.object.ref.name}",
             ref=revision.object.ref,
             at=revision.object.at("spec", "changes", "breaking"),
-        )
-
-
-def _downgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
-    """A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39)."""
-    running, wanted = step.running, step.wanted.version
-    if owner.pin != wanted and not is_acknowledged(owner, cluster, wanted):
-        yield Gate(
-            "would-downgrade",
-            f"{running} runs, and {owner.wanted or 'newest'} leads to {wanted} now",
-            f"pin {wanted} exactly, acknowledge it, or let {running} be wanted again: by the range, or by the policy",
-            ref=owner.object.ref,
-        )
-    for revision in step.irreversible:
-        yield Gate(
-            "would-downgrade",
-            f"{owner.definition} {revision.version} is irreversible, and {running} runs",
-            f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
-            ref=revision.object.ref,
-            at=revision.object.at("spec", "changes", "irreversible"),
         )
 
 

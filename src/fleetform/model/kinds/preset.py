@@ -185,6 +185,10 @@ class PluginSpec(_Delivering, frozen=True, kw_only=True):
     preset_ref: Annotated[NameRef | None, doc("The preset that makes this plugin.")] = None
 
 
+# The kinds of objects that own plugins.
+OwnerSpec = PluginPresetSpec | PluginSpec
+
+
 class OverrideItem(Record, frozen=True):
     """One path and what becomes of it."""
 

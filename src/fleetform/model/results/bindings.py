@@ -34,7 +34,7 @@ class Bound(Struct, frozen=True, eq=False, gc=False):
     value: Any
     unresolved: Unresolved | None
     at: At
-    source: Object[Any] | None = None
+    source: Object[object] | None = None
 
     @property
     def resolved(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from fleetform.model.kinds.definition import ConfigMode
-from fleetform.model.objects import At, Object, Path
+from fleetform.model.objects import AnyObject, At, Path
 
 # Group, resource, namespace, name (R1-9).
 Identity = tuple[str, str, str, str]
@@ -24,10 +24,10 @@ class ConfigReference(Struct, frozen=True, eq=False, gc=False):
     identity: Identity
     place: Place
     index: int
-    object: Object[Any]
+    object: AnyObject
     path: Path
     part: str = ""
-    config: Object[Any] | None = None
+    config: AnyObject | None = None
     spec_hash: str = ""
 
     @property

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.definition import Option, PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.kinds.preset import OwnerSpec, PluginOverrideSpec, PluginSpec
 from fleetform.model.objects import At, Object, Path, Ref
 from fleetform.model.reasons import TIMING_GATES
 from fleetform.model.results.bindings import Unresolved
@@ -57,7 +58,7 @@ class Layer(Struct, frozen=True, eq=False, gc=False):
 
     name: LayerName
     rank: int
-    object: Object[Any]
+    object: Object[object]
     part: str = ""
     created: datetime | None = None
 
@@ -224,7 +225,7 @@ class Shared(Struct, frozen=True, eq=False, weakref=True):
 
     options: tuple[Settled, ...]
     dynamic: tuple[Settled, ...]
-    overrides: tuple[Object[Any], ...]
+    overrides: tuple[Object[PluginOverrideSpec], ...]
     skipped: tuple[Skipped, ...]
     gates: tuple[Gate, ...]
     configs: Configs = NO_CONFIGS
@@ -235,7 +236,7 @@ class Shared(Struct, frozen=True, eq=False, weakref=True):
 class Target(Struct, frozen=True, eq=False, gc=False):
     """What an owner wants, wherever it is installed."""
 
-    owner: Object[Any]
+    owner: Object[OwnerSpec]
     definition: str
     wanted: str | None
     revision: Revision | None
@@ -254,7 +255,7 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     name: str
     cluster: Object[ClusterSpec]
     target: Target
-    instance: Object[Any] | None
+    instance: Object[PluginSpec] | None
     shared: Shared
     own: tuple[OptionDecision, ...]
     own_skipped: tuple[Skipped, ...]
@@ -320,7 +321,7 @@ class Claim(Struct, frozen=True, eq=False, gc=False):
     """
 
     claimed: str
-    keeps: Object[Any]
+    keeps: Object[OwnerSpec]
     candidate: PluginDecision
     gate: Gate
 
@@ -338,7 +339,7 @@ class Claim(Struct, frozen=True, eq=False, gc=False):
         return self.candidate.cluster
 
     @property
-    def loses(self) -> Object[Any]:
+    def loses(self) -> Object[OwnerSpec]:
         return self.candidate.target.owner
 
 
