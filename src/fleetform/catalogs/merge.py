@@ -12,7 +12,7 @@ from msgspec import structs
 from fleetform.app.reading import read_document
 from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.catalogs.records import SourceState, Version
-from fleetform.engine.versions.compatibility import content_of
+from fleetform.engine.versions.compatibility import definition_hash
 from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
@@ -172,7 +172,7 @@ def _version(holding: ListedDefinition, document: Document, text: str) -> Versio
         holding.file,
         holding.revision,
         (holding.mark,),
-        content_of(reading.object),
+        definition_hash(reading.object),
         text,
         document.tree,
         origin.first_line,

@@ -27,11 +27,11 @@ from fleetform.model.kinds.placement import (
     DecisionGroups,
     PlacementScoreSpec,
     PlacementSpec,
-    Prioritizer,
     Prioritizers,
     ScoreCoordinate,
     SpreadConstraint,
     SpreadPolicy,
+    WeightedScore,
 )
 from fleetform.model.objects import Object, Path
 
@@ -159,7 +159,7 @@ def _lacks_score(policy: PrioritizerPolicy, manifest: Manifest) -> bool:
 
 def _prioritizers(policy: PrioritizerPolicy) -> Prioritizers | None:
     made = [
-        Prioritizer(each.score_coordinate or ScoreCoordinate(built_in=each.name), each.weight)
+        WeightedScore(each.score_coordinate or ScoreCoordinate(built_in=each.name), each.weight)
         for each in policy.configurations or []
     ]
     return Prioritizers(policy.mode, made or None) if policy.mode or made else None
