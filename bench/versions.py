@@ -15,7 +15,7 @@ from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import (
     Changes,
-    Migration,
+    MigrationStep,
     Option,
     PluginDefinitionSpec,
     Rename,
@@ -213,9 +213,9 @@ def _changes(what: str) -> Changes | None:
     if what in ("breaking", "acknowledged"):
         return Changes(breaking=True)
     if what == "renamed":
-        return Changes(migrations=[Migration(rename=Rename(CHANGED, RENAMED))])
+        return Changes(migrations=[MigrationStep(rename=Rename(CHANGED, RENAMED))])
     if what == "retyped":
-        return Changes(migrations=[Migration(retype=Retype(CHANGED, "string(value)"))])
+        return Changes(migrations=[MigrationStep(retype=Retype(CHANGED, "string(value)"))])
     return None
 
 

@@ -14,7 +14,7 @@ from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, OptionValue
 from fleetform.model.kinds.definition import (
     Changes,
-    Migration,
+    MigrationStep,
     Option,
     PluginDefinitionSpec,
     Removal,
@@ -46,8 +46,8 @@ CHANGES = (
     None,
     Changes(breaking=True),
     Changes(irreversible=True),
-    Changes(migrations=[Migration(rename=Rename("host", "server"))]),
-    Changes(migrations=[Migration(remove=Removal("host"))]),
+    Changes(migrations=[MigrationStep(rename=Rename("host", "server"))]),
+    Changes(migrations=[MigrationStep(remove=Removal("host"))]),
 )
 VALUES = (OptionValue("host", "a"), OptionValue("server", "b"), OptionValue("port", 2), OptionValue("token", "t"))
 

@@ -64,7 +64,7 @@ def test_cycles_do_not_depend_on_the_order_of_bindings() -> None:
     ]
     found = {tuple(told(bound_fleet("[]", f"[{', '.join(each)}]"), "binding-cycle")) for each in permutations(written)}
     assert {frozenset(each) for each in found} == {
-        frozenset(("the bindings A → B → A mention each other in a cycle", "the binding D mentions itself"))
+        frozenset(("the bindings A → B → A refer to each other in a cycle", "the binding D refers to itself"))
     }
 
 
@@ -160,9 +160,9 @@ def test_an_output_that_is_null_is_not_told_again_by_those_that_read_it() -> Non
         ("[{name: 5}]", ["the name of a variable is text"]),
         ("[{name: 5, value: x}]", ["the name of a variable is text"]),
         ("[{name: [A], value: x}]", ["the name of a variable is text"]),
-        ("[{a-b: 1}]", ["a-b is no name of a variable"]),
-        ("[{name: a-b, value: 1}]", ["a-b is no name of a variable"]),
-        ("{a-b: 1}", ["a-b is no name of a variable"]),
+        ("[{a-b: 1}]", ["a-b is not a variable name"]),
+        ("[{name: a-b, value: 1}]", ["a-b is not a variable name"]),
+        ("{a-b: 1}", ["a-b is not a variable name"]),
         ("[{A: 1}, {A: 2}]", ["the variable A is set twice"]),
         ("[{A: 1}, {name: A, value: 1}]", ["the variable A is set twice"]),
         ("[{A: null}]", ["A cannot be null"]),
@@ -302,7 +302,7 @@ def test_validation_says_which_definition_was_meant() -> None:
 def test_an_override_that_is_left_out_everywhere_is_not_said_to_reach_nothing(bindings: str) -> None:
     fleet = bound_fleet("[]", bindings, override=override("o", "[{path: host, value: at-$(X)}]"))
     assert codes(fleet) == ["shadowed-override"]
-    assert told(fleet, "shadowed-override") == ["all that the override o says is left out on every plugin it reaches"]
+    assert told(fleet, "shadowed-override") == ["all values of the override o are left out on every plugin it reaches"]
 
 
 @pytest.mark.rule("S37")
@@ -310,7 +310,7 @@ def test_an_override_that_is_left_out_and_hidden_is_said_to_be_both() -> None:
     both = override("o", "[{path: host, value: at-$(X)}, {path: replicas, value: 7}]")
     over = override("p", "[{path: replicas, value: 9}]", "clusterSelector: {clusterNames: [eu-1, eu-2, us-1]}")
     (message,) = told(bound_fleet("[]", OPTIONAL, both=both, over=over), "shadowed-override")
-    assert message == "all that the override o says is left out or hidden by others on every plugin it reaches"
+    assert message == "all values of the override o are left out or hidden by others on every plugin it reaches"
 
 
 @pytest.mark.rule("S37")

@@ -29,13 +29,13 @@ def test_the_order_of_bindings_never_matters() -> None:
 @pytest.mark.parametrize(
     ("bindings", "message"),
     [
-        (["A: $(A)"], "the binding A mentions itself"),
-        (["A: $(B)", "B: x$(A)"], "the bindings A → B → A mention each other in a cycle"),
+        (["A: $(A)"], "the binding A refers to itself"),
+        (["A: $(B)", "B: x$(A)"], "the bindings A → B → A refer to each other in a cycle"),
         (
             ["C: $(A)", "A: '[$(B)]'", "B: {x: [$(C)]}"],
-            "the bindings A → B → C → A mention each other in a cycle",
+            "the bindings A → B → C → A refer to each other in a cycle",
         ),
-        (["A: $(B)", "B: $(A)", "X: $(A)", "FREE: 1"], "the bindings A → B → A mention each other in a cycle"),
+        (["A: $(B)", "B: $(A)", "X: $(A)", "FREE: 1"], "the bindings A → B → A refer to each other in a cycle"),
     ],
 )
 def test_a_cycle_is_named_whole_and_only_those_in_it_are_blamed(bindings: list[str], message: str) -> None:
@@ -54,7 +54,7 @@ def test_a_cycle_through_references_and_defaults_is_one_too() -> None:
         " {name: B, clusterFieldRef: {path: /spec/x}, default: $(A)}]"
     )
     assert told(bound_fleet("[]", bindings), "binding-cycle") == [
-        "the bindings A → B → A mention each other in a cycle"
+        "the bindings A → B → A refer to each other in a cycle"
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_fact_keeps_its_type() -> None:
 @pytest.mark.parametrize("section", ["controlPlaneBindings", "bindings"])
 def test_binding_a_given_name_is_an_error(name: str, section: str) -> None:
     fleet = bound_fleet("[]", None, f"  {section}: [{{name: {name}, value: mine}}]\n")
-    assert told(fleet, "given-name") == [f"{name} is given, and cannot be bound"]
+    assert told(fleet, "given-name") == [f"{name} is a built-in variable, and cannot be bound"]
 
 
 @pytest.mark.rule("S36")
@@ -134,7 +134,9 @@ def test_a_name_may_hold_anything_but_a_closing_parenthesis(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a)", "$(b"])
 def test_a_name_that_can_never_be_mentioned_is_an_error(name: str) -> None:
-    assert told(bound_fleet("[]", f"[{{name: '{name}', value: v}}]"), "bad-name") == [f"{name} can never be mentioned"]
+    assert told(bound_fleet("[]", f"[{{name: '{name}', value: v}}]"), "bad-name") == [
+        f"{name} can never be referred to"
+    ]
 
 
 # ---- Two sections
@@ -155,7 +157,7 @@ def test_the_reverse_is_an_error_that_names_both_at_their_places() -> None:
     )
     fleet = bound_fleet(HOST, None, more)
     (message,) = told(fleet, "mentions-downstream")
-    assert message == "A is resolved in the control plane, and mentions X, which is read on the cluster"
+    assert message == "A is resolved in the control plane, and refers to X, which is read on the cluster"
     assert lines_of(fleet, "mentions-downstream") == [[10, 12]]
 
 

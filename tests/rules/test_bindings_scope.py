@@ -102,7 +102,7 @@ def test_without_a_section_mentions_are_text_and_those_of_given_names_are_told()
     values = "[{name: host, value: $(CLUSTER_NAME)}, {name: labels, value: {a: $(X), b: $$(Y)}}]"
     fleet = bound_fleet(values, None)
     (message,) = told(fleet, "mention-is-text")
-    assert message == "$(CLUSTER_NAME) is text here: mentions count only beside a section of bindings"
+    assert message == "$(CLUSTER_NAME) is text here: variables are filled in only beside a section of bindings"
     assert option_on(fleet) == "$(CLUSTER_NAME)"
     assert option_on(fleet, "labels") == {"a": "$(X)", "b": "$$(Y)"}
 

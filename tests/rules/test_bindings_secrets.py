@@ -203,7 +203,7 @@ def test_a_secret_in_a_reference_is_refused_and_not_told(reference: str) -> None
         (f"data: {{k: {CANARY}}}", "it is not base64 text"),
         ("data: {k: 12}", "it is not base64 text"),
         ("data: {k: [a]}", "it is not base64 text"),
-        ("data: {k: /w==}", "its bytes are no text"),
+        ("data: {k: /w==}", "its bytes are not text"),
     ],
 )
 def test_an_entry_that_is_no_text_is_told_without_its_content(body: str, message: str) -> None:

@@ -11,7 +11,7 @@ from msgspec import structs
 from fleetform.app.reading import read_document
 from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.catalogs.records import KnownDefinition, SourceState
-from fleetform.engine.versions.compatibility import content_of
+from fleetform.engine.versions.compatibility import definition_hash
 from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
@@ -164,7 +164,7 @@ def _version(listed: ListedDefinition, document: Document, text: str) -> KnownDe
         listed.file,
         listed.revision,
         (listed.mark,),
-        content_of(reading.object),
+        definition_hash(reading.object),
         text,
         document.tree,
         origin.first_line,

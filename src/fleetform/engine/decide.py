@@ -277,9 +277,9 @@ def _unresolved(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) ->
     assert program is not None
     found: list[Unresolved] = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
     found += [each for make in program.other_references if (each := make(frame)).__class__ is Unresolved and each.gate]
-    if shared.unbound:
+    if shared.unresolved:
         own_names = {each.slot.name for each in own}
-        unbound = [each for each in shared.unbound if each.slot.name not in own_names]
+        unbound = [each for each in shared.unresolved if each.slot.name not in own_names]
         found += [each.unresolved for each in unbound if each.unresolved is not None]
     found += [each.unresolved for each in own if each.unresolved is not None]
     return tuple({(each.gate, each.message): each for each in found}.values()) if found else ()

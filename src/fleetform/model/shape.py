@@ -184,7 +184,7 @@ _MAY_HOLD_SECRETS = frozenset(("optionValues", "overrides", "value", "valueFrom"
 
 
 def _described(tree: object, path: Path) -> str:
-    """A value in words; where it may be a secret in the wrong place, only what kind of value it is."""
+    """A value in words; if it may be a secret in the wrong place, only what kind of value it is."""
     return "text" if isinstance(tree, str) and _MAY_HOLD_SECRETS & set(path) else describe(tree)
 
 

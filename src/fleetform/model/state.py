@@ -17,9 +17,9 @@ NOTHING_OBSERVED: Mapping[str, object] = MappingProxyType({})
 
 
 class Deployed(Struct, frozen=True, gc=False):
-    """A state that a plugin was brought to: a version of a definition, and the hash of all that it was made of.
+    """A state that a plugin reached: a version of a definition, and the hash of all that it was made of.
 
-    definition is None where a state does not say: it is then taken for the one that the plugin's owner names.
+    definition is None if the state does not say: the one that the plugin's owner names is assumed.
     """
 
     version: str

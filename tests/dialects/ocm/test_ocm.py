@@ -21,12 +21,12 @@ from fleetform.model.kinds.placement import (
     DecisionGroups,
     PlacementScoreSpec,
     PlacementSpec,
-    Prioritizer,
     Prioritizers,
     ScoreCoordinate,
     SpreadConstraint,
     SpreadPolicy,
     Toleration,
+    WeightedScore,
 )
 from fleetform.model.kinds.preset import ConfigRef, DefinitionRef, PluginSpec
 from fleetform.model.objects import Object, Origin, Ref
@@ -291,9 +291,9 @@ def test_a_placement_says_all_it_says_there() -> None:
     assert spec.prioritizers == Prioritizers(
         "Exact",
         [
-            Prioritizer(ScoreCoordinate("BuiltIn", "Steady"), 3),
-            Prioritizer(ScoreCoordinate("AddOn", None, AddOnScore("usage", "cpu")), -2),
-            Prioritizer(ScoreCoordinate("BuiltIn", "Balance"), 1),
+            WeightedScore(ScoreCoordinate("BuiltIn", "Steady"), 3),
+            WeightedScore(ScoreCoordinate("AddOn", None, AddOnScore("usage", "cpu")), -2),
+            WeightedScore(ScoreCoordinate("BuiltIn", "Balance"), 1),
         ],
     )
     assert spec.spread == SpreadPolicy(
@@ -350,8 +350,8 @@ def test_an_older_placement_names_its_scores() -> None:
         )
     )
     assert found.spec.prioritizers.configurations == [
-        Prioritizer(ScoreCoordinate("BuiltIn", "Balance"), 2),
-        Prioritizer(ScoreCoordinate("BuiltIn", "ResourceAllocatableCPU"), 1),
+        WeightedScore(ScoreCoordinate("BuiltIn", "Balance"), 2),
+        WeightedScore(ScoreCoordinate("BuiltIn", "ResourceAllocatableCPU"), 1),
     ]
     native, theirs = ("spec", "prioritizers", "configurations"), ("spec", "prioritizerPolicy", "configurations")
     assert steps(found, *native, 0, "scoreCoordinate", "builtIn") == (*theirs, 0, "name")

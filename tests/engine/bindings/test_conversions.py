@@ -48,7 +48,7 @@ def test_base64_is_decoded_to_text() -> None:
     assert convert("aGVsbG8=", "base64decode") == "hello"
 
 
-@pytest.mark.parametrize(("value", "message"), [("!", "it is not base64 text"), ("/w==", "its bytes are no text")])
+@pytest.mark.parametrize(("value", "message"), [("!", "it is not base64 text"), ("/w==", "its bytes are not text")])
 def test_what_cannot_be_decoded_is_told_without_its_content(value: str, message: str) -> None:
     with pytest.raises(ConversionError, match=message) as error:
         convert(value, "base64decode")

@@ -171,6 +171,6 @@ def test_what_is_no_base64_is_refused_and_never_quoted(text: Any) -> None:
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    with pytest.raises(FieldError, match="its bytes are no text"):
+    with pytest.raises(FieldError, match="its bytes are not text"):
         decode_base64("/w==")
     assert decode_base64("") == ""

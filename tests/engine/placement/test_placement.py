@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.choice import PlacementChoice
 from fleetform.engine.placement.place import Placed, place, why_not
 from fleetform.engine.placement.pool import ClusterPool, Sets
 from fleetform.model.kinds.base import LabelRequirement, LabelSelector, Metadata
@@ -47,12 +47,12 @@ def chosen(spec: PlacementSpec, *clusters: Object[ClusterSpec], **given: Any) ->
 
 def placed(spec: PlacementSpec, *clusters: Object[ClusterSpec], **given: Any) -> Placed:
     scores = given.pop("scores", None)
-    return place(Choice(spec, ClusterPool(clusters, scores), **{"at": AT, **given}))
+    return place(PlacementChoice(spec, ClusterPool(clusters, scores), **{"at": AT, **given}))
 
 
 def reason(spec: PlacementSpec, name: str, *clusters: Object[ClusterSpec], **given: Any) -> str | None:
     scores = given.pop("scores", None)
-    return why_not(Choice(spec, ClusterPool(clusters, scores), **{"at": AT, **given}), name)
+    return why_not(PlacementChoice(spec, ClusterPool(clusters, scores), **{"at": AT, **given}), name)
 
 
 def test_an_empty_placement_chooses_every_cluster_by_name() -> None:
@@ -296,9 +296,9 @@ def test_an_expression_is_asked_again_for_clusters_that_it_was_not_asked_for() -
     both = ClusterPool([cluster("a", {"n": "1", "env": "prod"}), cluster("b", {"n": "2", "env": "prod"})])
     condition = {"celSelector": {"celExpressions": ['cluster.labels.env == "prod"']}}
     first = requiring({"labelSelector": {"matchLabels": {"n": "1"}}, **condition})
-    assert place(Choice(first, both, at=AT)).names == ("a",)
-    assert place(Choice(requiring(condition), both, at=AT)).names == ("a", "b")
-    assert place(Choice(first, both, at=AT)).names == ("a",)
+    assert place(PlacementChoice(first, both, at=AT)).names == ("a",)
+    assert place(PlacementChoice(requiring(condition), both, at=AT)).names == ("a", "b")
+    assert place(PlacementChoice(first, both, at=AT)).names == ("a",)
 
 
 # ---- Taints

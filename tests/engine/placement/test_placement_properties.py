@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.placement.test_placement import AT, SET, cluster, placement
-from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.choice import PlacementChoice
 from fleetform.engine.placement.facts import claims_of
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
 from fleetform.engine.placement.pool import ClusterPool, Sets
@@ -118,10 +118,10 @@ def value_of(constraint: SpreadConstraint, which: Object[ClusterSpec]) -> str | 
 def test_the_order_of_clusters_changes_nothing(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any, random: Any
 ) -> None:
-    answer = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
+    answer = place(PlacementChoice(spec, ClusterPool(fleet, scores), at=AT, **situation))
     shuffled = list(fleet)
     random.shuffle(shuffled)
-    assert place(Choice(spec, ClusterPool(shuffled, scores), at=AT, **situation)) == answer
+    assert place(PlacementChoice(spec, ClusterPool(shuffled, scores), at=AT, **situation)) == answer
 
 
 @given(PLACEMENTS, PLACEMENTS, fleets(), SITUATIONS, SCORES)
@@ -129,9 +129,9 @@ def test_a_pool_that_another_placement_used_answers_the_same(
     before: PlacementSpec, spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     shared = ClusterPool(fleet, scores)
-    place(Choice(before, shared, at=AT))
-    assert place(Choice(spec, shared, at=AT, **situation)) == place(
-        Choice(spec, ClusterPool(fleet, scores), at=AT, **situation)
+    place(PlacementChoice(before, shared, at=AT))
+    assert place(PlacementChoice(spec, shared, at=AT, **situation)) == place(
+        PlacementChoice(spec, ClusterPool(fleet, scores), at=AT, **situation)
     )
 
 
@@ -140,9 +140,9 @@ def test_the_chosen_qualify_and_are_not_too_many(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(Choice(spec, pool, at=AT, **situation))
+    answer = place(PlacementChoice(spec, pool, at=AT, **situation))
     unlimited = msgspec.structs.replace(spec, number_of_clusters=None, spread=None)
-    assert set(answer.names) <= set(place(Choice(unlimited, pool, at=AT, **situation)).names)
+    assert set(answer.names) <= set(place(PlacementChoice(unlimited, pool, at=AT, **situation)).names)
     assert spec.number_of_clusters is None or len(answer.chosen) <= spec.number_of_clusters
 
 
@@ -153,10 +153,10 @@ def test_as_many_are_chosen_as_are_wanted_and_qualify_unless_spread_forbids(
     pool = ClusterPool(fleet, scores)
     without = msgspec.structs.replace(spec, spread=None)
     qualifying = place(
-        Choice(msgspec.structs.replace(without, number_of_clusters=None), pool, at=AT, **situation)
+        PlacementChoice(msgspec.structs.replace(without, number_of_clusters=None), pool, at=AT, **situation)
     ).chosen
     wanted = len(qualifying) if spec.number_of_clusters is None else min(spec.number_of_clusters, len(qualifying))
-    assert len(place(Choice(without, pool, at=AT, **situation)).chosen) == wanted
+    assert len(place(PlacementChoice(without, pool, at=AT, **situation)).chosen) == wanted
 
 
 @given(PLACEMENTS, fleets(), SITUATIONS, SCORES)
@@ -165,13 +165,13 @@ def test_where_nothing_was_chosen_earlier_no_constraint_that_must_hold_is_broken
 ) -> None:
     pool = ClusterPool(fleet, scores)
     fresh = {**situation, "earlier": ()}
-    answer = place(Choice(spec, pool, at=AT, **fresh))
+    answer = place(PlacementChoice(spec, pool, at=AT, **fresh))
     unlimited = msgspec.structs.replace(spec, number_of_clusters=None, spread=None)
     for constraint in (spec.spread and spec.spread.spread_constraints) or []:
         if constraint.when_unsatisfiable != "DoNotSelect":
             continue
         counts = Counter(
-            {value_of(constraint, each): 0 for each in place(Choice(unlimited, pool, at=AT, **fresh)).chosen}
+            {value_of(constraint, each): 0 for each in place(PlacementChoice(unlimited, pool, at=AT, **fresh)).chosen}
         )
         del counts[None]
         counts.update(value_of(constraint, each) for each in answer.chosen)
@@ -185,8 +185,8 @@ def test_what_was_chosen_stays_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(Choice(spec, pool, at=AT, **situation))
-    again = place(Choice(spec, pool, at=AT, **{**situation, "earlier": answer.names}))
+    answer = place(PlacementChoice(spec, pool, at=AT, **situation))
+    again = place(PlacementChoice(spec, pool, at=AT, **{**situation, "earlier": answer.names}))
     assert names(again) == names(answer)
 
 
@@ -195,8 +195,10 @@ def test_what_was_chosen_stays_chosen(
 def test_no_score_drives_out_what_was_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any, others: Any
 ) -> None:
-    first = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
-    again = place(Choice(spec, ClusterPool(fleet, others), at=AT, **{**situation, "earlier": first.names, "load": {}}))
+    first = place(PlacementChoice(spec, ClusterPool(fleet, scores), at=AT, **situation))
+    again = place(
+        PlacementChoice(spec, ClusterPool(fleet, others), at=AT, **{**situation, "earlier": first.names, "load": {}})
+    )
     assert again.chosen == first.chosen
 
 
@@ -206,11 +208,11 @@ def test_there_are_words_for_exactly_those_that_are_not_chosen(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(Choice(spec, pool, at=AT, **situation))
-    reasons = {each.ref.name: why_not(Choice(spec, pool, at=AT, **situation), each.ref.name) for each in fleet}
+    answer = place(PlacementChoice(spec, pool, at=AT, **situation))
+    reasons = {each.ref.name: why_not(PlacementChoice(spec, pool, at=AT, **situation), each.ref.name) for each in fleet}
     assert {name for name, reason in reasons.items() if reason is None} == set(answer.names)
     assert "" not in reasons.values()
-    assert why_not_others(Choice(spec, pool, at=AT, **situation)) == {
+    assert why_not_others(PlacementChoice(spec, pool, at=AT, **situation)) == {
         name: each for name, each in reasons.items() if each
     }
 
@@ -219,7 +221,7 @@ def test_there_are_words_for_exactly_those_that_are_not_chosen(
 def test_groups_hold_every_chosen_cluster_once(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
-    answer = place(Choice(spec, ClusterPool(fleet, scores), at=AT, **situation))
+    answer = place(PlacementChoice(spec, ClusterPool(fleet, scores), at=AT, **situation))
     grouped = Counter(each.ref.name for group in answer.groups for each in group.clusters)
     assert grouped == Counter(answer.names)
     assert all(group.clusters for group in answer.groups)
@@ -230,11 +232,11 @@ def test_until_it_is_to_be_looked_at_again_the_answer_stays(
     spec: PlacementSpec, fleet: list[Object[ClusterSpec]], situation: Any, scores: Any
 ) -> None:
     pool = ClusterPool(fleet, scores)
-    answer = place(Choice(spec, pool, at=AT, **situation))
+    answer = place(PlacementChoice(spec, pool, at=AT, **situation))
     later = AT.replace(year=2100) if answer.look_again_at is None else answer.look_again_at
     assert later > AT
     just_before = later - later.resolution
-    assert names(place(Choice(spec, pool, at=just_before, **situation))) == names(answer)
+    assert names(place(PlacementChoice(spec, pool, at=just_before, **situation))) == names(answer)
 
 
 @given(st.lists(REQUIREMENTS, max_size=3), fleets())
@@ -245,4 +247,4 @@ def test_labels_are_matched_as_selectors_match_them(requirements: Any, fleet: li
     )
     compiled = compile_labels(msgspec.convert(wanted, LabelSelector))
     expected = sorted(each.ref.name for each in fleet if matches_all(compiled, each.labels))
-    assert list(place(Choice(spec, ClusterPool(fleet), at=AT)).names) == expected
+    assert list(place(PlacementChoice(spec, ClusterPool(fleet), at=AT)).names) == expected

@@ -24,11 +24,11 @@ from fleetform.model.kinds.placement import (
     DecisionGroups,
     PlacementScoreSpec,
     PlacementSpec,
-    Prioritizer,
     Prioritizers,
     ScoreCoordinate,
     SpreadConstraint,
     SpreadPolicy,
+    WeightedScore,
 )
 from fleetform.model.objects import Object, Path
 
@@ -145,16 +145,16 @@ def read_placement(manifest: Manifest) -> list[Object[object]]:
     ]
 
 
-def _prioritizers(policy: PrioritizerPolicy, manifest: Manifest) -> tuple[list[Prioritizer], list[Pair]]:
+def _prioritizers(policy: PrioritizerPolicy, manifest: Manifest) -> tuple[list[WeightedScore], list[Pair]]:
     """Those with a score; and the paths of scores that older manifests have in the prioritizer's name."""
-    made: list[Prioritizer] = []
+    made: list[WeightedScore] = []
     moved: list[Pair] = []
     for index, each in enumerate(policy.configurations or []):
         theirs: Path = ("spec", "prioritizerPolicy", "configurations", index)
         if each.score_coordinate is not None:
-            made.append(Prioritizer(each.score_coordinate, each.weight))
+            made.append(WeightedScore(each.score_coordinate, each.weight))
         elif each.name is not None:
-            made.append(Prioritizer(ScoreCoordinate(built_in=each.name), each.weight))
+            made.append(WeightedScore(ScoreCoordinate(built_in=each.name), each.weight))
             native: Path = ("spec", "prioritizers", "configurations", index, "scoreCoordinate")
             moved += [(native, (*theirs, "name")), ((*native, "builtIn"), (*theirs, "name"))]
         else:

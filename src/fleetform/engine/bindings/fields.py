@@ -22,7 +22,7 @@ from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.names import api_group
 from fleetform.syntax.option_paths import get_in, parse_path
 
-# How many names are compared with one that is not there, and how many letters must be the same where there are more.
+# How many names are compared with one that is not there, and how many letters must be the same if there are more.
 _FEW, _HEAD = 100, 4
 # What people write into these may be secret, whatever it looks like.
 _HOLD_VALUES = frozenset({"PluginPreset", "Plugin", "PluginOverride"})
@@ -321,4 +321,4 @@ def decode_base64(value: object) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise FieldError("its bytes are no text", "keep binary data out of bindings") from None
+        raise FieldError("its bytes are not text", "keep binary data out of bindings") from None

@@ -136,7 +136,7 @@ def _graver(one: Unresolved | None, other: Unresolved) -> Unresolved:
 
 
 def _too_large(at: At | None) -> Unresolved:
-    message = "what its variables make of it is larger than any manifest"
+    message = "with its variables filled in it is larger than any manifest"
     return Unresolved("value-type", message, "refer to fewer of them", at)
 
 

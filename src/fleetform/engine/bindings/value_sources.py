@@ -172,7 +172,7 @@ class _Parts:
                 try:
                     found.append(as_text(value, self._name))
                 except ExpandError:
-                    message = f"{self._name} {_UNRESOLVED}: its reference is no text"
+                    message = f"{self._name} {_UNRESOLVED}: its reference is not text"
                     return Unresolved("value-type", message, "", self._at)
         return found
 

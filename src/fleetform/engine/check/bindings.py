@@ -1,4 +1,4 @@
-"""Bindings that people write: one source each, no name twice, no cycles, no mentions where they do not count."""
+"""Bindings that people write: one source each, no name twice, no cycles, no variable references that are text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fleetform.syntax.variables import split_references
 
 
 def lint_bindings(report: Report, owner: Object[OwnerSpec]) -> None:
-    """Check the names of a preset or a Plugin."""
+    """Check the variables of a preset or a Plugin."""
     lint_substitute(report, owner)
     if not binds_variables(owner):
         lint_without_section(report)
@@ -36,15 +36,15 @@ def lint_bindings(report: Report, owner: Object[OwnerSpec]) -> None:
             report.error("duplicate-object", message, "rename one", *each.path, "name", related=related)
     for cycle in program.cycles:
         places = tuple(report.object.at(*program.bindings[name].path) for name in cycle[1:])
-        message = f"the bindings {' → '.join([*cycle, cycle[0]])} mention each other in a cycle"
+        message = f"the bindings {' → '.join([*cycle, cycle[0]])} refer to each other in a cycle"
         if len(cycle) == 1:
-            message = f"the binding {cycle[0]} mentions itself"
+            message = f"the binding {cycle[0]} refers to itself"
         at = program.bindings[cycle[0]].path
         report.error("binding-cycle", message, "break it at one of them", *at, related=places)
-    for name, mentioned in program.crossings:
-        message = f"{name} is resolved in the control plane, and mentions {mentioned}, which is read on the cluster"
-        related = (report.object.at(*program.bindings[mentioned].path),)
-        hint = f"move {name} to bindings, or {mentioned} to controlPlaneBindings"
+    for name, other in program.crossings:
+        message = f"{name} is resolved in the control plane, and refers to {other}, which is read on the cluster"
+        related = (report.object.at(*program.bindings[other].path),)
+        hint = f"move {name} to bindings, or {other} to controlPlaneBindings"
         report.error("mentions-downstream", message, hint, *program.bindings[name].path, related=related)
     _lint_aggregates(report, program)
     lint_text(report, program)
@@ -62,13 +62,13 @@ def _lint_binding(report: Report, written: LocatedBinding, program: Program) -> 
     if binding.default is None:
         message = f"the default of {binding.name} cannot be null"
         report.error("null-value", message, "write optional: true to leave the name out", *path, "default")
-    # An assemblage brings along what was given where it was made.
-    brought = report.object.conventions.brings_variables and report.object.ref.kind == "Plugin"
-    if is_built_in(binding.name, program.syntax) and not brought:
-        message = f"{binding.name} is given, and cannot be bound"
+    # An assemblage of Fleeet brings values of built-in variables along, from where it was made.
+    may_bind = report.object.conventions.brings_variables and report.object.ref.kind == "Plugin"
+    if is_built_in(binding.name, program.syntax) and not may_bind:
+        message = f"{binding.name} is a built-in variable, and cannot be bound"
         report.error("given-name", message, "choose another name", *path, "name")
     if ")" in binding.name or "$(" in binding.name:
-        report.error("bad-name", f"{binding.name} can never be mentioned", "leave out ) and $(", *path, "name")
+        report.error("bad-name", f"{binding.name} can never be referred to", "leave out ) and $(", *path, "name")
     namespace = program.out_of_reach(written)
     if namespace is not None:
         message = f"objects of {namespace} are out of reach"
@@ -84,6 +84,6 @@ def _lint_aggregates(report: Report, program: Program) -> None:
             continue
         for name in sorted(program.aggregates.intersection(parts[1::2])):
             message = f"$({name}) stands within text, but is a map or a list"
-            hint = "mention it alone, or bind it with as: json, yaml or string"
+            hint = "refer to it alone, or bind it with as: json, yaml or string"
             related = (report.object.at(*program.bindings[name].path),)
             report.error("bad-value", message, hint, *path, related=related)

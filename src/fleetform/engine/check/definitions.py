@@ -13,7 +13,7 @@ from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.variable_references import lint_option_defaults
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.definition import Migration, Option, PluginDefinitionSpec, Source
+from fleetform.model.kinds.definition import MigrationStep, Option, PluginDefinitionSpec, Source
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import Revision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -149,7 +149,7 @@ def _lint_options(report: Report, options: list[Option]) -> None:
         path = ("spec", "options", index, "name")
         # A map or a list has an inside, where the inner option wins; a single value has none.
         if other.type in ("map", "list", "any"):
-            message = f"the option {option.name} goes over what {other.name} says there"
+            message = f"the option {option.name} lies inside {other.name}, and replaces that part of its value"
             report.warn("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
         else:
             message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
@@ -224,7 +224,7 @@ def _lint_outputs_and_configs(report: Report, spec: PluginDefinitionSpec) -> Non
             report.error("bad-value", message, "use: Last", "spec", "configs", index, "values", "use")
 
 
-def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migration, index: int) -> None:
+def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: MigrationStep, index: int) -> None:
     path = ("spec", "changes", "migrations", index)
     names = [option.name for option in spec.options or []]
     target = migration.rename.to if migration.rename else migration.retype.name if migration.retype else None

@@ -67,8 +67,8 @@ def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnost
             yield Diagnostic("dead-override", message, hint, "warning", ref, at)
         elif effects.is_shadowed(object_):
             why = effects.silenced(object_)
-            message = f"all that the override {ref.name} says is {' or '.join(why)} on every plugin it reaches"
-            others = "bind the optional names that it mentions" if "left out" in why else "those that hide it"
+            message = f"all values of the override {ref.name} are {' or '.join(why)} on every plugin it reaches"
+            others = "bind the optional variables that it refers to" if "left out" in why else "those that hide it"
             yield Diagnostic("shadowed-override", message, f"delete it, or {others}", "warning", ref, at)
 
 

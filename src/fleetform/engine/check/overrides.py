@@ -8,7 +8,7 @@ from fleetform.engine.check.policies import lint_time
 from fleetform.engine.check.references import lint_definition_name
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
-from fleetform.engine.check.values import Written, lint_rules, lint_written, option_names, report_undeclared
+from fleetform.engine.check.values import LocatedValue, lint_rules, lint_written, option_names, report_undeclared
 from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.overrides import has_expired
@@ -28,7 +28,7 @@ def lint_override(object_: Object[PluginOverrideSpec], known: Index, at: datetim
             message = f"the override expired on {spec.expires} and no longer applies"
             report.warn("expired-override", message, "delete it, or move its expiry", "spec", "expires")
     items = [
-        Written(each.path, ("spec", "overrides", index), "path", each) for index, each in enumerate(spec.overrides)
+        LocatedValue(each.path, ("spec", "overrides", index), "path", each) for index, each in enumerate(spec.overrides)
     ]
     readable = lint_written(report, items)
     why = "" if known.binds(object_) else f"no preset or Plugin of {object_.ref.organization} has a section of bindings"
@@ -38,7 +38,7 @@ def lint_override(object_: Object[PluginOverrideSpec], known: Index, at: datetim
 
 
 def _lint_options(
-    report: Report, spec: PluginOverrideSpec, known: Index, readable: list[tuple[Written, Steps]]
+    report: Report, spec: PluginOverrideSpec, known: Index, readable: list[tuple[LocatedValue, Steps]]
 ) -> None:
     """An override that names a definition must name options of it; one that names none, options of any (R0-22)."""
     organization, binds = report.object.ref.organization, known.binds(report.object)

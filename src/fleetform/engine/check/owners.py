@@ -14,7 +14,7 @@ from fleetform.engine.check.references import lint_cluster_name, lint_reference
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.check.values import (
-    Written,
+    LocatedValue,
     lint_rules,
     lint_written,
     option_names,
@@ -63,7 +63,7 @@ def lint_preset(object_: Object[PluginPresetSpec], known: Index) -> list[Diagnos
     return report.found
 
 
-def _lint_narrower_values(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[Written, Steps]]:
+def _lint_narrower_values(report: Report, spec: PluginPresetSpec, known: Index) -> list[tuple[LocatedValue, Steps]]:
     """Groups and blocks of one cluster; returns those of their values that can be read."""
     readable = []
     names: dict[str, int] = {}
@@ -104,7 +104,7 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
             lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
     if object_.conventions.cluster_optional and spec.cluster_name is None:
-        # There a plugin without a cluster runs on the central one, which is none of the fleet here.
+        # In Greenhouse a Plugin without a cluster runs on the central one, which is not in the fleet.
         report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
         return report.found
     for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
@@ -121,13 +121,15 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
     return report.found
 
 
-def _lint_instance(report: Report, spec: PluginSpec, known: Index, readable: Sequence[tuple[Written, Steps]]) -> None:
+def _lint_instance(
+    report: Report, spec: PluginSpec, known: Index, readable: Sequence[tuple[LocatedValue, Steps]]
+) -> None:
     """A Plugin beside a preset holds values and configs only, and bears the name that the preset generates (B4)."""
     assert spec.preset_ref is not None
     organization = report.object.ref.organization
     for written in msgspec.to_builtins(spec):
         if written not in _ONLY_WITH_PRESET:
-            message = f"with presetRef, {written} is the preset's to say"
+            message = f"with presetRef, {written} is set by the preset"
             report.error("two-owners", message, "keep only optionValues and configs", "spec", written)
     preset = known.preset(organization, spec.preset_ref.name)
     if preset is None:
@@ -179,7 +181,7 @@ def _lint_definition(
             report.error("bad-version", chosen.message, chosen.do, *places[1])
         return
     if wanted is not None and found.ends_at_wildcard:
-        message = f"{wanted} ends where its x stands; npm and Helm read it wider"
+        message = f"{wanted} ends at its x; npm and Helm read it wider"
         report.note("range-note", message, "write ~ for patches of one minor version, ^ without x for more", *places[1])
     if wanted is not None and found.exact is None and report.object.ref.kind == "Plugin":
         message = f"a Plugin made by hand names one version, not the range {wanted}"
@@ -189,7 +191,7 @@ def _lint_definition(
 
 
 def _lint_against_definition(
-    report: Report, known: Index, definition: str, readable: Sequence[tuple[Written, Steps]]
+    report: Report, known: Index, definition: str, readable: Sequence[tuple[LocatedValue, Steps]]
 ) -> None:
     revisions = known.definitions.of(report.object.ref.organization, definition)
     if not revisions:
@@ -197,7 +199,7 @@ def _lint_against_definition(
     sources = [each.object.spec.source for each in revisions]
     if getattr(report.object.spec, "substitute", None) and all(each and each.helm is not None for each in sources):
         message = "variables have no effect on a Helm chart"
-        report.warn("no-effect", message, "set its options, which may mention names", "spec", "substitute")
+        report.warn("no-effect", message, "set its options, which may refer to variables", "spec", "substitute")
     for each, steps in readable:
         if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
             names = option_names(revisions)

@@ -70,7 +70,7 @@ def _lint_lifecycle(report: Report, spec: LifecyclePolicySpec, known: Index) -> 
             try:
                 parse_range(end.version)
             except RangeError as error:
-                message = f"{end.version!r} is no range: {error.message} (column {error.column})"
+                message = f"{end.version!r} is not a range: {error.message} (column {error.column})"
                 report.error("bad-version", message, "write one such as 1.1.x", *path, "ends", position, "version")
     platform = known.snapshot.others.get(Ref("LifecyclePolicy", PLATFORM_NAMESPACE, "default"))
     ceilings = platform.spec if platform is not None and platform is not report.object else None
@@ -108,7 +108,7 @@ def _lint_window(report: Report, spec: UpdateWindowSpec, known: Index) -> None:
     }
     given = [form for form, present in forms.items() if present]
     if len(given) != 1:
-        message = "a window is given by one of schedule, from and to, days and start"
+        message = "a window needs exactly one of schedule, from and to, days and start"
         report.error("exactly-one", message, "keep one of them", "spec")
     if ("schedule" in given or "days and start" in given) and spec.duration is None:
         report.error("missing-field", "the window needs the field duration", "add duration: 4h", "spec")

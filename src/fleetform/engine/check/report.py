@@ -1,4 +1,4 @@
-"""Collects what there is to say about one object."""
+"""Collects findings about one object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables that an owner names: one name each, none twice, and values that fit into a text."""
+"""Variables of substitute: one name each, none twice, and values that fit into a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fleetform.model.objects import At, Object, Path
 from fleetform.syntax.envsubst import is_name_of_variable
 
 _PATH: Path = ("spec", "substitute")
-# A name, where it stands, and where its value does.
+# A name and its place, a value and its place.
 _Variable = tuple[str, Path, object, Path]
 
 
@@ -19,7 +19,7 @@ def lint_substitute(report: Report, owner: Object[OwnerSpec]) -> None:
     first: dict[str, At] = {}
     for name, place, value, value_place in _variables(report, owner):
         if not is_name_of_variable(name):
-            report.error("bad-name", f"{name} is no name of a variable", "use letters, digits and _", *place)
+            report.error("bad-name", f"{name} is not a variable name", "use letters, digits and _", *place)
         if name in first:
             message = f"the variable {name} is set twice"
             report.error("duplicate-object", message, "keep one of them", *place, related=(first[name],))
@@ -28,12 +28,12 @@ def lint_substitute(report: Report, owner: Object[OwnerSpec]) -> None:
             report.error("null-value", f"{name} cannot be null", "leave the variable out", *value_place)
         elif isinstance(value, (dict, list)):
             what = "a map" if isinstance(value, dict) else "a list"
-            hint = "bind it with as: json or yaml, and mention that"
+            hint = "bind it with as: json or yaml, and refer to that"
             report.error("bad-value", f"the variable {name} is text, and cannot be {what}", hint, *value_place)
 
 
 def _variables(report: Report, owner: Object[OwnerSpec]) -> Iterator[_Variable]:
-    """What can be read as a variable; what cannot is reported."""
+    """The entries that can be read as a variable; the others are reported."""
     written = owner.spec.substitute
     if isinstance(written, dict):
         for name, value in written.items():
@@ -48,7 +48,7 @@ def _variables(report: Report, owner: Object[OwnerSpec]) -> Iterator[_Variable]:
                 report.error("bad-value", message, "write {name: NAME, value: …}, or {NAME: value}", *path, "name")
                 continue
             if "value" not in entry and not binds_variables(owner):
-                report.error("bad-value", f"{name} is bound nowhere", "bind it, or give it a value", *path)
+                report.error("bad-value", f"{name} is not bound", "bind it, or give it a value", *path)
             yield name, (*path, "name"), entry.get("value", ""), (*path, "value")
         elif len(entry) == 1:
             name, value = next(iter(entry.items()))

@@ -23,7 +23,7 @@ from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
 
 
-class Written(NamedTuple):
+class LocatedValue(NamedTuple):
     """One path and value as they stand in an object."""
 
     text: str
@@ -40,14 +40,14 @@ class Written(NamedTuple):
         return getattr(self.item, "strategy", None) or "Replace"
 
 
-def written_values(values: OptionValues | None, collection: Path) -> list[Written]:
+def written_values(values: OptionValues | None, collection: Path) -> list[LocatedValue]:
     if isinstance(values, dict):
         pairs = sorted(values.items())
-        return [Written(name, (*collection, name), "", OptionValue(name, value)) for name, value in pairs]
-    return [Written(each.name, (*collection, index), "name", each) for index, each in enumerate(values or [])]
+        return [LocatedValue(name, (*collection, name), "", OptionValue(name, value)) for name, value in pairs]
+    return [LocatedValue(each.name, (*collection, index), "name", each) for index, each in enumerate(values or [])]
 
 
-def lint_written(report: Report, written: Sequence[Written]) -> list[tuple[Written, Steps]]:
+def lint_written(report: Report, written: Sequence[LocatedValue]) -> list[tuple[LocatedValue, Steps]]:
     """Check what stands in one list by itself; returns what can be read, for the checks that need definitions."""
     readable = []
     for each in written:
@@ -60,7 +60,7 @@ def lint_written(report: Report, written: Sequence[Written]) -> list[tuple[Writt
     return readable
 
 
-def _lint_sources(report: Report, each: Written) -> None:
+def _lint_sources(report: Report, each: LocatedValue) -> None:
     item = each.item
     if item.value is None:
         by_override = report.object.ref.kind == "PluginOverride"
@@ -79,9 +79,9 @@ def _lint_sources(report: Report, each: Written) -> None:
         report.error("exactly-one", message, "keep one of them", *each.place, given[1])
     elif not given:
         message = f"{each.text} has no value"
-        # There a value may come from what is not read here, which was noted.
-        say = report.error if not report.object.conventions.lenient else report.warn
-        say("exactly-one", message, "add value, valueFrom or expression", *each.place)
+        # In other systems a value may come from what Fleetform does not read, which was noted.
+        add = report.error if not report.object.conventions.lenient else report.warn
+        add("exactly-one", message, "add value, valueFrom or expression", *each.place)
     if item.value_from is not None and item.value_from.secret is None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
     if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
@@ -95,15 +95,15 @@ def _lint_sources(report: Report, each: Written) -> None:
         report.error("bad-expression", message, hint, *each.place, "expression")
 
 
-def value_place(each: Written) -> Path:
+def value_place(each: LocatedValue) -> Path:
     if not each.key:
         return each.place
     return (*each.place, "expression" if each.item.expression is not None else "value")
 
 
-def _lint_contradictions(report: Report, readable: Sequence[tuple[Written, Steps]]) -> None:
+def _lint_contradictions(report: Report, readable: Sequence[tuple[LocatedValue, Steps]]) -> None:
     """One path has one value in one object; a path and another inside it would let list order decide (R0-6, R0-7)."""
-    first: dict[tuple[str, ...], Written] = {}
+    first: dict[tuple[str, ...], LocatedValue] = {}
     for each, steps in readable:
         other = first.setdefault(normal_form(steps), each)
         related = (report.object.at(*other.name_place),)
@@ -143,10 +143,12 @@ def option_names(revisions: Iterable[Revision]) -> list[str]:
     return sorted({option.name for revision in revisions for option in revision.options.values()})
 
 
-def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[Revision], binds: bool = False) -> bool:
-    """Check a value against every revision that declares its option; False where none does.
+def lint_rules(
+    report: Report, each: LocatedValue, steps: Steps, revisions: Sequence[Revision], binds: bool = False
+) -> bool:
+    """Check a value against every revision that declares its option; False if none does.
 
-    Where names may be bound, what a value with mentions becomes is told on each cluster.
+    binds: variables are filled in, so that what a value with references becomes is decided on each cluster.
     """
     found = [match for revision in revisions if (match := revision.find(steps)) is not None]
     if not found:
@@ -166,16 +168,16 @@ def lint_rules(report: Report, each: Written, steps: Steps, revisions: Sequence[
         report.error("wrong-type", str(problems[0]), "fix the value", *value_place(each))
     written = (each.item.value is not UNSET and not filled_in) or each.item.expression is not None
     if secret and written and each.strategy != "Remove":
-        message = f"{each.text} is a secret and stands here in plain"
+        message = f"{each.text} is a secret, and is written here in plain text"
         report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *value_place(each))
     if all(option.deprecated is not None for option, _ in found):
         replacement = next((option.deprecated.replaced_by for option, _ in found if option.deprecated), None)
         hint = f"use {replacement}" if replacement else "drop it"
-        report.warn("deprecated-option", f"{found[-1][0].name} is on its way out", hint, *each.name_place)
+        report.warn("deprecated-option", f"{found[-1][0].name} is deprecated", hint, *each.name_place)
     return True
 
 
-def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str | None:
+def _problem(option: Option, inside: Steps, each: LocatedValue, secret: bool) -> str | None:
     if inside:
         if option.type in ("map", "list", "any"):
             return None
@@ -188,8 +190,10 @@ def _problem(option: Option, inside: Steps, each: Written, secret: bool) -> str 
     return breaks_rules(option, value, secret)
 
 
-def report_undeclared(report: Report, each: Written, definition: str, names: list[str], error: bool = True) -> None:
+def report_undeclared(
+    report: Report, each: LocatedValue, definition: str, names: list[str], error: bool = True
+) -> None:
     message = f"{definition} has no option {each.text}"
     some = f"it has {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else "it has no options"
-    say = report.error if error else report.warn
-    say("undeclared-option", message, did_you_mean(each.text, names, some), *each.name_place)
+    add = report.error if error else report.warn
+    add("undeclared-option", message, did_you_mean(each.text, names, some), *each.name_place)

@@ -8,7 +8,7 @@ from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.preset import ConfigRef, PluginSpec
 from fleetform.model.objects import Object, Path
-from fleetform.model.results.configs import ConfigReference, Identity, Place
+from fleetform.model.results.configs import ConfigPlace, ConfigReference, Identity
 
 
 def default_references(definition: Object[PluginDefinitionSpec]) -> tuple[ConfigReference, ...]:
@@ -24,7 +24,7 @@ def default_references(definition: Object[PluginDefinitionSpec]) -> tuple[Config
 
 
 def references_of(
-    object_: Object[object], written: Sequence[ConfigRef] | None, path: Path, place: Place, part: str = ""
+    object_: Object[object], written: Sequence[ConfigRef] | None, path: Path, place: ConfigPlace, part: str = ""
 ) -> tuple[ConfigReference, ...]:
     """The configs that one list names."""
     return tuple(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from fleetform.engine.placement.pool import ClusterPool, Group, Sets
 from fleetform.engine.placement.scores import total_scores
-from fleetform.engine.placement.spread import Ranked, Spread
+from fleetform.engine.placement.spread import Ranked, SpreadCounts
 from fleetform.engine.placement.taints import Tainted, weigh_taints
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.placement import PlacementSpec, RequiredClusterSelector, SpreadConstraint
@@ -17,7 +17,7 @@ from fleetform.syntax.selectors import Requirements, SelectorError, compile_labe
 _NO_LOAD: Mapping[str, int] = {}
 
 
-class Choice:
+class PlacementChoice:
     """What a placement chooses from a pool, and how: every step is worked out when it is asked for, and once.
 
     earlier names what it chose before; load says how many other placements had chosen a cluster, for Balance. Without
@@ -134,11 +134,11 @@ class Choice:
         ranked = [(each.ref.name in last, each.ref.name) for each in self.pool.members(group)]
         return sorted(ranked, key=lambda each: (each[0], -scores[each[1]]))
 
-    def spread(self, chosen: Group) -> Spread | None:
+    def spread(self, chosen: Group) -> SpreadCounts | None:
         """How a group is spread, where the placement asks for it."""
         if not self._constraints:
             return None
-        spread = Spread(self._constraints, self.pool.members(self.qualifying))
+        spread = SpreadCounts(self._constraints, self.pool.members(self.qualifying))
         for cluster in self.pool.members(chosen):
             spread.add(cluster.ref.name)
         return spread
@@ -155,7 +155,7 @@ class Choice:
 
 
 def requirements_of(required: RequiredClusterSelector) -> tuple[Requirements, Requirements]:
-    """What a selector asks of labels and of claims; SelectorError where it cannot be read."""
+    """What a selector asks of labels and of claims; SelectorError if it cannot be read."""
     claims = None if required.claim_selector is None else required.claim_selector.match_expressions
     by_label = compile_labels(required.label_selector or LabelSelector())
     return by_label, compile_labels(LabelSelector(match_expressions=claims))

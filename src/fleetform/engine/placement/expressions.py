@@ -18,7 +18,7 @@ _VARIABLES = ("cluster", "organization", "managedCluster")
 
 
 def holds(text: str, context: dict[str, Any]) -> bool:
-    """Whether an expression holds; ExpressionError where it says neither yes nor no."""
+    """Whether an expression holds; ExpressionError if it gives neither true nor false."""
     result = run(compile_condition(text), context)
     kind = str(result.type())
     if kind != "BOOL":

@@ -29,7 +29,7 @@ _STATUS = ("allocatable", "capacity", "conditions")
 
 @lru_cache(maxsize=65_536)
 def parse_quantity(text: str) -> Decimal:
-    """A Kubernetes quantity such as 500m, 1.5Gi or 1e3. ValueError where it is none."""
+    """A Kubernetes quantity such as 500m, 1.5Gi or 1e3. ValueError if it is none."""
     match = _QUANTITY.match(text)
     if match is None:
         raise ValueError(f"{text!r} is not a quantity such as 500m or 2Gi")
@@ -44,7 +44,7 @@ def parse_quantity(text: str) -> Decimal:
 
 
 def allocatable_of(cluster: Cluster, resource: str) -> float | None:
-    """How much of cpu or memory a cluster says it can give; None where it says nothing that can be read."""
+    """How much of cpu or memory a cluster says it can give; None if it says nothing that can be read."""
     amount = _part(cluster, "allocatable").get(resource)
     try:
         number = float(parse_quantity(str(amount)))

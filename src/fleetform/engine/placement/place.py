@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.choice import PlacementChoice
 from fleetform.engine.placement.facts import Cluster
 from fleetform.engine.placement.groups import DecisionGroupResult, decision_groups
 from fleetform.engine.placement.why import Reasons
@@ -29,17 +29,17 @@ class Placed:
         return tuple(cluster.ref.name for cluster in self.chosen)
 
 
-def place(choice: Choice) -> Placed:
+def place(choice: PlacementChoice) -> Placed:
     """What a placement chooses."""
     groups = decision_groups(choice.spec.decision_groups, choice.pool, choice.chosen)
     return Placed(choice.pool.members(choice.chosen), groups, choice.look_again_at)
 
 
-def why_not(choice: Choice, cluster: str) -> str | None:
-    """Why a placement does not choose a cluster, in words; None where it does."""
+def why_not(choice: PlacementChoice, cluster: str) -> str | None:
+    """Why a placement does not choose a cluster, in words; None if it does."""
     return Reasons(choice).of(cluster)
 
 
-def why_not_others(choice: Choice) -> dict[str, str]:
-    """Why a placement does not choose those that it does not choose, by name: as why_not says, and all at once."""
+def why_not_others(choice: PlacementChoice) -> dict[str, str]:
+    """Why a placement does not choose those that it does not choose, by name: as why_not answers, all at once."""
     return Reasons(choice).of_all()

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
 
-from fleetform.engine.placement.choice import Choice
+from fleetform.engine.placement.choice import PlacementChoice
 from fleetform.engine.placement.facts import Cluster
 from fleetform.engine.placement.place import Placed, place, why_not, why_not_others
 from fleetform.engine.placement.pool import ClusterPool, Sets
@@ -36,7 +36,7 @@ class Placements:
     def __init__(self, snapshot: Snapshot, clusters_of: ClustersOf) -> None:
         self.at, self._selected, self._objects = snapshot.at, snapshot.selected, snapshot.others
         self.clusters, self._clusters_of = snapshot.clusters, clusters_of
-        self._choices: dict[Ref, Choice] = {}
+        self._choices: dict[Ref, PlacementChoice] = {}
         self._placed: dict[Ref, Placed] = {}
         self._members: dict[Ref, frozenset[Cluster]] = {}
         self._pools: dict[str, ClusterPool] = {}
@@ -74,18 +74,18 @@ class Placements:
         return found
 
     def why_not(self, ref: Ref, cluster: str) -> str | None:
-        """Why a placement does not choose a cluster, in words; None where it does."""
+        """Why a placement does not choose a cluster, in words; None if it does."""
         return why_not(self._choice(ref), cluster)
 
     def why_not_others(self, ref: Ref) -> dict[str, str]:
         """Why a placement does not choose each of the clusters that it does not."""
         return why_not_others(self._choice(ref))
 
-    def _choice(self, ref: Ref) -> Choice:
+    def _choice(self, ref: Ref) -> PlacementChoice:
         """The choice of a placement, which what it chooses and why not share."""
         if ref not in self._choices:
             placement, earlier = self.objects[ref], self._selected.get(ref, frozenset())
-            self._choices[ref] = Choice(
+            self._choices[ref] = PlacementChoice(
                 placement.spec,
                 self._pool(ref.organization),
                 at=self.at,
@@ -150,7 +150,7 @@ class Placements:
 
 
 def placements_after(snapshot: Snapshot, clusters_of: ClustersOf, before: Placements | None) -> Placements:
-    """What placements choose; where nothing that decides it differs, what they chose in the pass before."""
+    """What placements choose; if nothing that decides it differs, what they chose in the pass before."""
     if before is None:
         return Placements(snapshot, clusters_of)
     same = snapshot.clusters is before.clusters and snapshot.selected == before._selected

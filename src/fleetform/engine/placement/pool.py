@@ -142,7 +142,7 @@ class ClusterPool:
         return (by_labels | self.named(matcher.names)) & ~self.named(matcher.ignored)
 
     def agreeing(self, expression: str, among: Group) -> Group:
-        """Those of a group for which an expression holds; where it fails, it does not hold."""
+        """Those of a group for which an expression holds; one that fails does not hold."""
         try:
             compile_condition(expression)
         except ExpressionError:
@@ -180,7 +180,7 @@ class ClusterPool:
 class Sets:
     """Sets of clusters, as Open Cluster Management has them: by a label that names one set, or by a selector.
 
-    bound names the sets that placements may choose from, of those that exist. Where it is None, no binding is needed,
+    bound names the sets that placements may choose from, of those that exist. If it is None, no binding is needed,
     and a set need not be declared to be named by labels.
     """
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from fleetform.engine.placement.pool import ClusterPool
-from fleetform.model.kinds.placement import Prioritizer, Prioritizers
+from fleetform.model.kinds.placement import Prioritizers, WeightedScore
 
 # The name of a built-in score, or an add-on's resource and score.
 Coordinate = str | tuple[str, str]
-Ranking = Prioritizers | list[Prioritizer] | None
+Ranking = Prioritizers | list[WeightedScore] | None
 
 HIGHEST = 100
 _ALLOCATABLE = {"ResourceAllocatableCPU": "cpu", "ResourceAllocatableMemory": "memory"}

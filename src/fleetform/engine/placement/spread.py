@@ -24,7 +24,7 @@ Queue = deque[tuple[bool, int, str]]
 Key = tuple[bool, tuple[float, ...], int]
 
 
-class Spread:
+class SpreadCounts:
     """How many of the chosen have which values, and which cluster is to be chosen next."""
 
     def __init__(self, constraints: Sequence[SpreadConstraint], qualifying: Iterable[Cluster]) -> None:

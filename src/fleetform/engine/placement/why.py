@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fleetform.engine.placement.choice import Choice, expressions_of, requirements_of
+from fleetform.engine.placement.choice import PlacementChoice, expressions_of, requirements_of
 from fleetform.engine.placement.facts import Cluster, claims_of
 from fleetform.engine.placement.pool import DEFAULT_SET, SET_LABEL, Group
-from fleetform.engine.placement.spread import Ranked, Spread
+from fleetform.engine.placement.spread import Ranked, SpreadCounts
 from fleetform.engine.placement.taints import tolerated_until
 from fleetform.model.kinds.placement import RequiredClusterSelector
 from fleetform.syntax.cel import ExpressionError
@@ -18,7 +18,7 @@ from fleetform.syntax.times import time_text
 class Reasons:
     """Why a choice leaves clusters out: the first of its steps that a cluster does not pass."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: PlacementChoice) -> None:
         self._choice = choice
         self._lasts: dict[bool, Ranked | None] = {}
 
@@ -78,11 +78,11 @@ class Reasons:
         return self._lasts[kept]
 
     @cached_property
-    def _spread(self) -> Spread | None:
+    def _spread(self) -> SpreadCounts | None:
         return self._choice.spread(self._choice.chosen)
 
 
-def _unsatisfied(choice: Choice, required: RequiredClusterSelector, cluster: Cluster) -> str:
+def _unsatisfied(choice: PlacementChoice, required: RequiredClusterSelector, cluster: Cluster) -> str:
     """The first requirement of a predicate that a cluster does not meet."""
     try:
         by_label, by_claim = requirements_of(required)
@@ -105,7 +105,7 @@ def _unsatisfied(choice: Choice, required: RequiredClusterSelector, cluster: Clu
     return ""
 
 
-def _taints_text(choice: Choice, cluster: Cluster, effects: tuple[str, ...]) -> str:
+def _taints_text(choice: PlacementChoice, cluster: Cluster, effects: tuple[str, ...]) -> str:
     """The taints with these effects that the placement does not tolerate, or no longer."""
     texts = []
     for taint in cluster.spec.taints or []:
@@ -117,7 +117,7 @@ def _taints_text(choice: Choice, cluster: Cluster, effects: tuple[str, ...]) -> 
     return "; ".join(texts)
 
 
-def _unevenness(spread: Spread, name: str) -> str:
+def _unevenness(spread: SpreadCounts, name: str) -> str:
     texts = []
     for constraint, value, counts in zip(spread.constraints, spread.values[name], spread.counts, strict=True):
         key = f"{constraint.topology_key_type.lower()} {constraint.topology_key}"

@@ -1,4 +1,4 @@
-"""The other direction: from decisions to what each override did, where it won and lost, and how ties were settled."""
+"""Effects of overrides: from decisions to what each override did, where it won and lost, and how ties were settled."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tie(NamedTuple):
 
 
 def applied_overrides(overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision]) -> list[Applied]:
-    """Those of a plugin's overrides that say something about its options, in order, wholly shadowed ones included."""
+    """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included."""
     won, lost = _sides(options)
     applied = []
     for override in overrides:
@@ -92,33 +92,33 @@ class Effects:
     def __init__(self, decisions: Decisions) -> None:
         self._plugins: dict[Object[object], list[PluginDecision]] = {}
         self._winners: set[Object[object]] = set()
-        # Those that say something which is left out on a plugin (S37).
+        # Those with an item that is left out on a plugin (S37).
         self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
-        speakers: dict[Shared, set[Object[object]]] = {}
+        contributing: dict[Shared, set[Object[object]]] = {}
         for plugin in decisions.plugins.values():
             shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
             alike[shared, own] = alike.get((shared, own), 0) + 1
-            if shared not in speakers:
-                speakers[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
-                speakers[shared] |= _left_out(shared.skipped)
+            if shared not in contributing:
+                contributing[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
+                contributing[shared] |= _left_out(shared.skipped)
                 self._left_out |= _left_out(shared.skipped)
-            for override in speakers[shared]:
+            for override in contributing[shared]:
                 self._plugins.setdefault(override, []).append(plugin)
             if plugin.own_skipped:
                 self._left_out |= _left_out(plugin.own_skipped)
             for decision in plugin.own:
                 self._look_at(decision, 1)
                 if decision.unresolved is not None:
-                    self._look_at_unbound(decision, shared)
+                    self._look_at_unresolved(decision, shared)
         for (shared, own), plugins in alike.items():
             for settled in shared.options:
                 if settled.above and settled.decision is not None and settled.slot.name not in own:
                     self._look_at(settled.decision, plugins)
-        for shared in speakers:
-            for decision in shared.unbound:
-                self._look_at_unbound(decision, shared)
+        for shared in contributing:
+            for decision in shared.unresolved:
+                self._look_at_unresolved(decision, shared)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
         for item in (*winning_items(decision), decision.at_fault):
@@ -129,26 +129,26 @@ class Effects:
             if winner is not None and loser is not None:
                 self._ties[winner, loser] = self._ties.get((winner, loser), 0) + plugins
 
-    def _look_at_unbound(self, decision: OptionDecision, shared: Shared) -> None:
-        """What mentions a name without a value inside an option stands nowhere in its decision, and is not hidden."""
+    def _look_at_unresolved(self, decision: OptionDecision, shared: Shared) -> None:
+        """An item inside an option that refers to an unresolved variable is not in the decision, nor hidden."""
         above = next((each.above for each in shared.options if each.slot.name == decision.name), ())
         hidden = hidden_items(decision)
         self._winners |= {item.layer.object for item, _ in above if item not in hidden}
 
     def plugins(self, override: Object[object]) -> list[PluginDecision]:
-        """The plugins an override says something about."""
+        """The plugins that an override has items for."""
         return self._plugins.get(override, [])
 
     def is_shadowed(self, override: Object[object]) -> bool:
         return override in self._plugins and override not in self._winners
 
     def silenced(self, override: Object[object]) -> list[str]:
-        """What became of all that an override without effect says: it was left out, or hidden by others."""
+        """What became of the items of an override without effect: left out, or hidden by others."""
         if override not in self._left_out:
             return ["hidden by others"]
         plugins = self.plugins(override)
-        is_heard = any(applied_overrides((override,), each.options) for each in plugins)
-        return ["left out", "hidden by others"] if is_heard else ["left out"]
+        has_items = any(applied_overrides((override,), each.options) for each in plugins)
+        return ["left out", "hidden by others"] if has_items else ["left out"]
 
     def ties(self) -> list[Tie]:
         found = [Tie(winner, loser, plugins) for (winner, loser), plugins in self._ties.items()]
@@ -156,5 +156,5 @@ class Effects:
 
 
 def _left_out(skipped: Iterable[Skipped]) -> set[Object[object]]:
-    """The overrides that mention an optional name which cannot be resolved."""
+    """The overrides that refer to an optional variable which cannot be resolved."""
     return {each.item.layer.object for each in skipped if each.reason == "left-out" and each.item.layer.rank}

@@ -34,7 +34,7 @@ class Summary(NamedTuple):
 
 
 def summarize(wanted: Iterable[tuple[PluginKey, str | None]], reached: Mapping[PluginKey, Reached]) -> Summary:
-    """How many have reached what is wanted; one whose hash nobody knows has reached nothing that can be told."""
+    """How many have reached what is wanted; one whose hash is unknown has reached nothing that can be shown."""
     counts = {"total": 0, "updated": 0, "succeeded": 0, "failed": 0}
     for key, hash_ in wanted:
         counts["total"] += 1

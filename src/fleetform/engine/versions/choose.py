@@ -23,7 +23,7 @@ ANY_STABLE = "*"
 
 
 class SupportRules(NamedTuple):
-    """What policies say about a definition's versions, at one time."""
+    """The rules of policies about a definition's versions, at one time."""
 
     floor: str | None = None
     yanked: frozenset[str] = frozenset()
@@ -116,7 +116,7 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
     try:
         wanted_range = parse_range(wanted or ANY_STABLE)
     except RangeError as error:
-        message = f"{wanted!r} is no version or range of {definition}: {error.message} (column {error.column})"
+        message = f"{wanted!r} is not a version or range of {definition}: {error.message} (column {error.column})"
         return _gate(message, f"write one such as ^1.2 or ~1.2.3; there is {_listed(offers)}")
     if wanted_range.exact is not None:
         return _pinned(offers, definition, wanted_range.exact, wanted or "", rules)

@@ -1,4 +1,4 @@
-"""Against: what a change of definitions owes its users (R2-10), from the definitions before it and after it."""
+"""Compatibility: what a change of definitions must keep for its users (R2-10); definitions before and after."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.option_rules import must_be_set
 from fleetform.syntax.versions import parse_version, same_version
 
-Name = tuple[str, str]
+# An organization and a name.
+_Definition = tuple[str, str]
 Versions = Mapping[str, Revision]
 FOR_PEOPLE = ("displayName", "description", "icon", "docsURL", "docMarkDownUrl")
 
 
 def compare_definitions(
-    before: Mapping[Name, Versions], after: Mapping[Name, Versions], rendering_anew: Collection[VersionKey] = ()
+    before: Mapping[_Definition, Versions],
+    after: Mapping[_Definition, Versions],
+    rendering_anew: Collection[VersionKey] = (),
 ) -> Iterator[Diagnostic]:
     """What is wrong with a change of definitions, in the order of their names.
 
@@ -45,7 +48,7 @@ def compare_definitions(
         yield from _compare_published(old, new)
 
 
-def content_of(object_: Object[PluginDefinitionSpec]) -> str:
+def definition_hash(object_: Object[PluginDefinitionSpec]) -> str:
     """A hash of what makes a version what it is: its whole spec as written, less what is for people only (S27).
 
     How the version is spelt does not count: v1.0.0 is 1.0.0.
@@ -64,7 +67,7 @@ def _compare_contents(old: Versions, new: Versions, rendering_anew: Collection[V
         hint = f"raise spec.version above {max(old, key=parse_version)}"
         if other.object.conventions.unversioned:
             continue
-        if content_of(one.object) != content_of(other.object):
+        if definition_hash(one.object) != definition_hash(other.object):
             message = f"{other.object.ref.name} {version} changed, and its version did not"
             yield _error("changed-without-bump", message, hint, other, "spec", "version")
         elif (other.object.ref, version) in rendering_anew:

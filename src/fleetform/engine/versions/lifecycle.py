@@ -1,4 +1,4 @@
-"""Lifecycle: what policies say about time, and the times of one upgrade.
+"""Lifecycle: durations of policies, and the times of one upgrade.
 
 The platform's policy sets ceilings; an organization chooses below them, and what it chooses above is clamped.
 """
@@ -28,7 +28,7 @@ DURATIONS = {
 
 
 class Lifecycle(NamedTuple):
-    """The durations in force for an organization; None where nobody gives one."""
+    """The durations in force for an organization; None if no policy has one."""
 
     notice: timedelta = timedelta(0)
     grace: timedelta | None = None
@@ -114,7 +114,7 @@ def later(time: datetime, by: timedelta) -> datetime:
 
 
 def announced_at(revision: Revision, snapshot: Snapshot) -> datetime:
-    """When a revision was announced: now, where nobody said when."""
+    """When a revision was announced: now, if nothing says when."""
     return known_announcement(revision, snapshot) or snapshot.at
 
 

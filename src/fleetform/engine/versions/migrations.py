@@ -31,7 +31,7 @@ class Migrations(Struct, frozen=True, eq=False):
     hints: tuple[tuple[Form, str], ...] = ()
 
     def moved(self, steps: Steps) -> Steps | None:
-        """Where a path went; None where it was removed; the path itself where nothing happened to it."""
+        """Where a path went; None if it was removed; the path itself if nothing happened to it."""
         for old, new in self.moves:
             if normal_form(steps)[: len(old)] == old:
                 if new is None:
@@ -40,7 +40,7 @@ class Migrations(Struct, frozen=True, eq=False):
         return steps
 
     def converted(self, item: Item, option: Option) -> Item:
-        """The item with its value as the option takes it now, where a retype says how."""
+        """The item with its value as the option takes it now, if a retype says how."""
         if item.value is ABSENT or breaks_rules(option, item.value) is None:
             return item
         form = normal_form(parse_path(option.name))

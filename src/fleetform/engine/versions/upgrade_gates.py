@@ -30,13 +30,13 @@ class Step(Struct, frozen=True, eq=False):
 
 def step_between(running: str, wanted: Revision, passed: Iterable[Revision]) -> Step:
     """passed are the versions between the two, the lower one left out; what runs need not be known any more."""
-    told = [each for each in passed if each.object.spec.changes is not None]
+    described = [each for each in passed if each.object.spec.changes is not None]
     return Step(
         running,
         wanted,
         parse_version(wanted.version) < parse_version(running),
-        tuple(each for each in told if _changes(each).breaking),
-        tuple(each for each in told if _changes(each).irreversible),
+        tuple(each for each in described if _changes(each).breaking),
+        tuple(each for each in described if _changes(each).irreversible),
     )
 
 
@@ -61,7 +61,7 @@ def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Ite
         yield Gate(
             "would-downgrade",
             f"{owner.definition} {revision.version} is irreversible, and {running} runs",
-            f"ask for {revision.version} or higher; a version that failed is mended by a higher one",
+            f"ask for {revision.version} or higher; publish a higher one to fix a version that failed",
             ref=revision.object.ref,
             at=revision.object.at("spec", "changes", "irreversible"),
         )

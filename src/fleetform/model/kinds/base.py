@@ -108,7 +108,7 @@ class SecretRef(Record, frozen=True):
     """A Secret of the same organization, or one key of it."""
 
     name: Annotated[Name, doc("The Secret's name.")]
-    key: Annotated[str | None, doc("The key in its data, where one value is meant.")] = None
+    key: Annotated[str | None, doc("The key in its data, if one value is meant.")] = None
 
 
 class ValueFrom(Record, frozen=True):

@@ -58,7 +58,7 @@ class Source(Record, frozen=True):
 
 
 class Deprecated(Record, frozen=True):
-    """An option on its way out."""
+    """A deprecated option."""
 
     replaced_by: Annotated[str | None, doc("The option to use instead.")] = None
 
@@ -67,8 +67,8 @@ class Option(Record, frozen=True):
     """Something a user may set; every rule it states is enforced on every layer."""
 
     name: Annotated[str, doc("Its name; dots and indexes make the tree the renderer gets.", min_length=1)]
-    type: Annotated[OptionType, doc("What its value is; any where its author cannot say.")]
-    default: Annotated[Any, doc("Its value where no layer sets it.")] = msgspec.UNSET
+    type: Annotated[OptionType, doc("What its value is; any, if its author cannot say.")]
+    default: Annotated[Any, doc("Its value if no layer sets it.")] = msgspec.UNSET
     required: Annotated[bool, doc("A value must come from somewhere.")] = False
     description: Annotated[str | None, doc("For people.")] = None
     display_name: Annotated[str | None, doc("For people.")] = None
@@ -76,11 +76,11 @@ class Option(Record, frozen=True):
     enum: Annotated[Choices | None, doc("The only values allowed.")] = None
     minimum: Annotated[int | float | None, doc("The least number allowed.")] = None
     maximum: Annotated[int | float | None, doc("The greatest number allowed.")] = None
-    deprecated: Annotated[Deprecated | None, doc("It is on its way out.")] = None
+    deprecated: Annotated[Deprecated | None, doc("It is deprecated.")] = None
 
 
 class ObjectFieldRef(Record, frozen=True):
-    """A field of an object; every part may mention bindings."""
+    """A field of an object; every part may refer to variables."""
 
     kind: Annotated[str, doc("The object's kind.")]
     name: Annotated[str, doc("The object's name.")]
@@ -93,7 +93,7 @@ class Output(Record, frozen=True):
     """A value that other plugins may bind to: one of value and objectFieldRef."""
 
     name: Annotated[str, doc("The output's name.", min_length=1)]
-    value: Annotated[Any, doc("A value; it may mention bindings.")] = msgspec.UNSET
+    value: Annotated[Any, doc("A value; it may refer to variables.")] = msgspec.UNSET
     object_field_ref: Annotated[ObjectFieldRef | None, doc("A field of an object.")] = None
 
 
@@ -117,7 +117,7 @@ class SupportedConfig(Record, frozen=True):
 
     group: Annotated[str, doc("The API group; empty for core.")]
     resource: Annotated[str, doc("The plural resource name.", min_length=1)]
-    default: Annotated[ObjectName | None, doc("The config used where nobody names one.")] = None
+    default: Annotated[ObjectName | None, doc("The config used if nobody names one.")] = None
     merge_fields: Annotated[bool, doc("Merge several configs field by field.")] = False
     values: Annotated[ConfigValues | None, doc("How a config becomes values.")] = None
 
@@ -186,20 +186,20 @@ class Retype(Record, frozen=True):
     expression: Annotated[str, doc("CEL over `value`, giving the new value.", min_length=1)]
 
 
-class Requirement(Record, frozen=True):
+class OptionRequirement(Record, frozen=True):
     """An option must now be set."""
 
     name: Annotated[str, doc("The option.")]
     hint: Annotated[str | None, doc("What to do.")] = None
 
 
-class Migration(Record, frozen=True):
+class MigrationStep(Record, frozen=True):
     """One step from the version before to this one: exactly one of its fields."""
 
     rename: Annotated[Rename | None, doc("An option got another name.")] = None
     remove: Annotated[Removal | None, doc("An option went away.")] = None
     retype: Annotated[Retype | None, doc("An option's value changed its shape.")] = None
-    require: Annotated[Requirement | None, doc("An option must now be set.")] = None
+    require: Annotated[OptionRequirement | None, doc("An option must now be set.")] = None
 
 
 class Changes(Record, frozen=True):
@@ -211,7 +211,9 @@ class Changes(Record, frozen=True):
     irreversible: Annotated[bool, doc("true: no rollback.")] = False
     acknowledge: Annotated[str | None, doc("What a person must do when it is breaking.")] = None
     grace: Annotated[Duration | None, doc("May lengthen the policy's grace.")] = None
-    migrations: Annotated[list[Migration] | None, doc("What happens to values written for the version before.")] = None
+    migrations: Annotated[list[MigrationStep] | None, doc("What happens to values written for the version before.")] = (
+        None
+    )
 
 
 class PluginDefinitionSpec(Record, frozen=True):
@@ -280,7 +282,7 @@ class CatalogSource(Record, frozen=True):
     helm: Annotated[HelmRepository | None, doc("A Helm repository.")] = None
     oci: Annotated[OciRepository | None, doc("An OCI repository.")] = None
     include: Annotated[list[str] | None, doc("Globs of the files, or charts, that count.")] = None
-    interval: Annotated[Duration | None, doc("How often it is read; an hour where nothing is said.")] = None
+    interval: Annotated[Duration | None, doc("How often it is read; default: an hour.")] = None
     secret_ref: Annotated[
         SecretRef | None, doc("Credentials: username and password, a token, or ssh-privatekey and known_hosts.")
     ] = None

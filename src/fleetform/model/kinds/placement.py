@@ -67,7 +67,7 @@ class ScoreCoordinate(Record, frozen=True):
     add_on: Annotated[AddOnScore | None, doc("An add-on's score.")] = None
 
 
-class Prioritizer(Record, frozen=True):
+class WeightedScore(Record, frozen=True):
     """A score and its weight."""
 
     score_coordinate: Annotated[ScoreCoordinate, doc("Which score.")]
@@ -78,7 +78,7 @@ class Prioritizers(Record, frozen=True):
     """How clusters are ranked."""
 
     mode: Annotated[Literal["Additive", "Exact"] | None, doc("Beside the defaults, or instead of them.")] = None
-    configurations: Annotated[list[Prioritizer] | None, doc("The scores.")] = None
+    configurations: Annotated[list[WeightedScore] | None, doc("The scores.")] = None
 
 
 class SpreadConstraint(Record, frozen=True):
@@ -117,7 +117,7 @@ class PlacementSpec(Record, frozen=True):
     number_of_clusters: Annotated[Natural | None, doc("At most so many.")] = None
     predicates: Annotated[list[Predicate] | None, doc("One of these must hold.")] = None
     tolerations: Annotated[list[Toleration] | None, doc("Taints that do not count.")] = None
-    prioritizers: Annotated[Prioritizers | list[Prioritizer] | None, doc("How clusters are ranked.")] = None
+    prioritizers: Annotated[Prioritizers | list[WeightedScore] | None, doc("How clusters are ranked.")] = None
     spread: Annotated[SpreadPolicy | None, doc("How evenly they are spread.")] = None
     decision_groups: Annotated[DecisionGroups | None, doc("How they are grouped.")] = None
 

@@ -58,15 +58,15 @@ class ClusterFieldRef(Record, frozen=True):
 
 
 class Binding(Record, frozen=True):
-    """A name and where its value comes from: exactly one source."""
+    """A variable and where its value comes from: exactly one source."""
 
-    name: Annotated[str, doc("The name, mentioned as $(NAME).", min_length=1)]
-    value: Annotated[Any, doc("A value; it may mention other names.")] = msgspec.UNSET
+    name: Annotated[str, doc("The variable's name, referred to as $(NAME).", min_length=1)]
+    value: Annotated[Any, doc("A value; it may refer to other variables.")] = msgspec.UNSET
     object_field_ref: Annotated[ObjectFieldRef | None, doc("A field of an object.")] = None
     cluster_field_ref: Annotated[ClusterFieldRef | None, doc("A field of the cluster.")] = None
     plugin_output_ref: Annotated[PluginOutputRef | None, doc("An output of another plugin.")] = None
-    default: Annotated[Any, doc("Used where the source is missing.")] = msgspec.UNSET
-    optional: Annotated[bool, doc("A missing source leaves the name out.")] = False
+    default: Annotated[Any, doc("Used if the source is missing.")] = msgspec.UNSET
+    optional: Annotated[bool, doc("If the source is missing, the variable is left out.")] = False
     as_: Annotated[Literal["string", "json", "yaml", "base64decode"] | None, doc("How it becomes text.")] = (
         msgspec.field(name="as", default=None)
     )
@@ -140,8 +140,8 @@ class PluginTemplate(Record, frozen=True):
 class _Delivering(Record, frozen=True):
     """What presets and hand-made plugins have in common."""
 
-    control_plane_bindings: Annotated[list[Binding] | None, doc("Names resolved in the control plane.")] = None
-    bindings: Annotated[list[Binding] | None, doc("Names resolved on the cluster, after the others.")] = None
+    control_plane_bindings: Annotated[list[Binding] | None, doc("Variables resolved in the control plane.")] = None
+    bindings: Annotated[list[Binding] | None, doc("Variables resolved on the cluster, after the others.")] = None
     substitute: Annotated[
         dict[str, Any] | list[dict[str, Any]] | None, doc("Variables of kustomize and manifests sources.")
     ] = None
@@ -200,7 +200,7 @@ class OverrideItem(Record, frozen=True):
 
 
 class PluginOverrideSpec(Record, frozen=True):
-    """Values above what presets and plugins say, on the plugins it reaches."""
+    """Values above those of presets and plugins, on the plugins it reaches."""
 
     overrides: Annotated[list[OverrideItem], doc("What becomes of which option.", min_length=1)]
     plugin_definition_names: Annotated[list[Name] | None, doc("Which definitions; absent or empty: all.")] = None

@@ -1,1 +1,1 @@
-"""What Fleetform answers: diagnostics and decisions, as records that point at the objects they speak of."""
+"""What Fleetform answers: diagnostics and decisions, as records that point at the objects they are about."""

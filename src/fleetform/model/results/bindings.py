@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fleetform.model.objects import At, Object
 
-# Where a name gets its value: in the control plane, or on the cluster itself.
+# Where a variable gets its value: in the control plane, or on the cluster itself.
 Section = Literal["control-plane", "downstream"]
 
 
@@ -16,7 +16,7 @@ class Unresolved(Struct, frozen=True, eq=False, gc=False):
     """Why a variable cannot be resolved on a cluster, the gate that this is, and what to do.
 
     Without a gate nothing is wrong: an optional variable has no value, and whatever refers to it is left out.
-    reported says that validation reports it by itself, at the place where it is to be mended.
+    reported says that validation reports it by itself, at the place where it is to be fixed.
     """
 
     gate: str

@@ -11,18 +11,18 @@ from fleetform.model.objects import AnyObject, At, Path
 
 # Group, resource, namespace, name (R1-9).
 Identity = tuple[str, str, str, str]
-Place = Literal[1, 2, 3]
+ConfigPlace = Literal[1, 2, 3]
 HiddenReason = Literal["replaced", "duplicate", "not-supported"]
 
 
 class ConfigReference(Struct, frozen=True, eq=False, gc=False):
     """A config object that somebody names: the definition (place 1), the preset or a group (2), the plugin (3).
 
-    index is its position in its place. config is the object, None where there is none; spec_hash is then empty.
+    index is its position in its place. config is the object, None if there is none; spec_hash is then empty.
     """
 
     identity: Identity
-    place: Place
+    place: ConfigPlace
     index: int
     object: AnyObject
     path: Path

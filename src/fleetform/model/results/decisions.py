@@ -41,7 +41,7 @@ ABSENT: Final = _Absent()
 
 
 class Secret(NamedTuple):
-    """A secret inside a tree of values: by reference, or written down in plain (never printed)."""
+    """A secret inside a tree of values: by reference, or written in plain text (never printed)."""
 
     ref: SecretKey | None
     plain: Any = None
@@ -51,7 +51,7 @@ class Secret(NamedTuple):
 
 
 class Layer(Struct, frozen=True, eq=False, gc=False):
-    """What one object, or one part of it, says about a plugin.
+    """What one object, or one part of it, contributes to a plugin.
 
     part is the group's name, the block's cluster, the default's version, or what an override names.
     """
@@ -89,14 +89,14 @@ TieBreak = Literal["created", "name"]
 
 
 def how_settled(winner: Item | None, loser: Item | None) -> TieBreak | None:
-    """How two overrides of one rank that disagree were told apart."""
+    """How two overrides of one rank that disagree were settled."""
     if winner is None or loser is None:
         return None
     return "created" if winner.layer.created != loser.layer.created else "name"
 
 
 class Part(Struct, frozen=True, eq=False, gc=False):
-    """A path inside an option's value that an item of its own decides. value is ABSENT where it was removed."""
+    """A path inside an option's value that an item of its own decides. value is ABSENT if it was removed."""
 
     steps: Steps
     value: Any
@@ -110,7 +110,7 @@ class Part(Struct, frozen=True, eq=False, gc=False):
 
 
 class Slot(Struct, frozen=True, eq=False, gc=False):
-    """An option's name, its path in the values, and its declaration (None where nobody declares it).
+    """An option's name, its path in the values, and its declaration (None if nobody declares it).
 
     It is secret if any version of its definition says so: a value does not become harmless by being older.
     """
@@ -124,7 +124,7 @@ class Slot(Struct, frozen=True, eq=False, gc=False):
 class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     """An option's value, the item that won, and what it hid, from specific to generic.
 
-    problem says what is wrong with the value; at_fault is the item that could not be applied, where that is it.
+    problem says what is wrong with the value; at_fault is the item that could not be applied, if that is the problem.
     unresolved says why a variable that it refers to cannot be resolved; it then has no value.
     """
 
@@ -191,7 +191,7 @@ SkipReason = Literal["not-declared", "not-yet-known", "removed", "left-out"]
 
 
 class Skipped(NamedTuple):
-    """An item that says nothing here, and why."""
+    """An item that does not count here, and why."""
 
     item: Item
     reason: SkipReason
@@ -203,7 +203,7 @@ Entry = tuple[Item, Steps]
 class Settled(Struct, frozen=True, eq=False, weakref=True):
     """An option as all plugins of a kind have it, with the items under and over the place of a cluster's own.
 
-    decision is None where an expression or a name makes the value differ from cluster to cluster. plain says that
+    decision is None if an expression or a variable makes the value differ from cluster to cluster. plain says that
     every item replaces the whole value, so that a cluster's own need no second look at the others. outline is there
     where only the value is open, and who wins and what that hides is not.
     """
@@ -219,8 +219,8 @@ class Settled(Struct, frozen=True, eq=False, weakref=True):
 class Shared(Struct, frozen=True, eq=False, weakref=True):
     """What all plugins with the same owner, groups and overrides have in common; options in path order.
 
-    unbound are those among the options that refer to a variable which cannot be resolved, whatever the cluster;
-    positions say where each option stands.
+    unresolved are those among the options that refer to a variable which cannot be resolved, whatever the cluster;
+    positions are those of each option, by name.
     """
 
     options: tuple[Settled, ...]
@@ -229,7 +229,7 @@ class Shared(Struct, frozen=True, eq=False, weakref=True):
     skipped: tuple[Skipped, ...]
     gates: tuple[Gate, ...]
     configs: Configs = NO_CONFIGS
-    unbound: tuple[OptionDecision, ...] = ()
+    unresolved: tuple[OptionDecision, ...] = ()
     positions: dict[str, int] = {}
 
 
@@ -327,7 +327,7 @@ class Claim(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def plugin(self) -> PluginDecision:
-        """What the one that loses would get, with the gate that says so before its other ones."""
+        """What the one that loses would get, with the gate of the claim before its other ones."""
         blocked = structs.replace(self.candidate, gates=(self.gate, *self.candidate.gates))
         if self.candidate.upgrade is None:
             return blocked

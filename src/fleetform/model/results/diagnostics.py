@@ -22,7 +22,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. at is where it stands; related are the other places it speaks of."""
+    """One finding. at is where it stands; related are the other places that it is about."""
 
     code: str
     message: str
