@@ -121,7 +121,7 @@ def test_what_an_override_makes_of_a_faulty_name_is_not_told_again() -> None:
 @pytest.mark.rule("S37")
 def test_a_map_that_an_override_puts_into_text_is_told_there() -> None:
     fleet = bound_fleet("[]", "[{name: X, value: {a: 1}}]", override=override("o", "[{path: host, value: a-$(X)}]"))
-    assert told(fleet, "unbound") == ["$(X) stands within text, but is a map: web on eu-1, eu-2, us-1"]
+    assert told(fleet, "unbound") == ["$(X) is used within text, but is a map: web on eu-1, eu-2, us-1"]
     assert lines_of(fleet, "unbound") == [[4]]
 
 

@@ -43,7 +43,7 @@ REFUSED_HERE = {
     "strvals-124": "duplicate key b",
     "strvals-125": "duplicate key b",
     # One option never silently replaces what another one set.
-    "strvals-228": "another option put something else there",
+    "strvals-228": "another option has set something else",
 }
 # Helm reads all numbers as floats and rounds this one; here 64-bit integers stay what they are.
 EXACT_HERE: dict[str, Any] = {"strvals-101": {"k": 12345678901234567890}}

@@ -134,7 +134,7 @@ def test_what_a_mention_stands_for_is_not_expanded_again() -> None:
     ("name", "what"), [("NOTHING", "null"), ("MAP", "a map"), ("LIST", "a list"), ("NAN", "no text")]
 )
 def test_what_has_no_text_cannot_be_embedded(name: str, what: str) -> None:
-    with pytest.raises(ExpandError, match=f"stands within text, but is {what}") as caught:
+    with pytest.raises(ExpandError, match=f"is used within text, but is {what}") as caught:
         expand(f"a$({name})", VALUES.__getitem__)
     assert f"$({name}) " in caught.value.message
     assert ("as: json" in caught.value.hint) is (name in ("MAP", "LIST"))

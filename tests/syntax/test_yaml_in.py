@@ -67,7 +67,7 @@ def test_an_unclosed_bracket_is_refused_with_advice() -> None:
 def test_a_colon_inside_plain_text_is_refused_at_its_place() -> None:
     error = error_of("a: 1\nb: x: y\n")
     assert (error.line, error.column) == (2, 5)
-    assert error.hint.startswith("quote text that holds a colon")
+    assert error.hint.startswith("quote text that contains a colon")
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x01", "\x0c", "\x7f"], ids=ascii)

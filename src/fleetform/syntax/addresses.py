@@ -23,5 +23,5 @@ def shown(url: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """A text of somebody else's, without what addresses in it let in with."""
+    """A text without the user names and passwords of addresses in it."""
     return _LOGIN.sub("", text)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
+from fleetform.syntax.trees import YamlMap, YamlValue
+
+# The library has no types: its module, an environment, a compiled expression, a result.
+Cel: TypeAlias = Any
 
 
 class ExpressionError(ValueError):
@@ -20,7 +24,7 @@ _STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.\s*(ma
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def _environment() -> Cel:
     # Imported on first use: most fleets have no expression, and start-up time counts.
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_strings
@@ -31,49 +35,41 @@ def _environment() -> Any:
     return cel.NewEnv(variables=variables, functions=[ordered(cel)], extensions=[ext_strings.ExtStrings()])
 
 
-def ordered(cel: Any) -> Any:
-    """The function that every environment needs: what goes through a map goes by its keys in order."""
+def ordered(cel: Cel) -> Cel:
+    """A function for every environment: macros over a map take its keys in order."""
     overloads = [
         cel.Overload(
             f"ordered_{name}",
             return_type=cel.Type.List(cel.Type.DYN),
             parameters=[type_],
             is_member=True,
-            impl=_ordered,
+            impl=lambda value: sorted(value) if isinstance(value, dict) else value,
         )
         for name, type_ in (("map", cel.Type.MAP), ("list", cel.Type.LIST))
     ]
     return cel.FunctionDecl("ordered", overloads)
 
 
-def _ordered(value: Any) -> Any:
-    return sorted(value) if isinstance(value, dict) else value
-
-
 @lru_cache(maxsize=16_384)
-def compile_expression(text: str) -> Any:
-    """The compiled expression; ExpressionError says where it is wrong."""
+def compile_expression(text: str) -> Cel:
+    """The compiled expression; ExpressionError gives the column of a mistake."""
     return compile_in(_environment(), text)
 
 
-def compile_in(environment: Any, text: str) -> Any:
-    """An expression, compiled where it means something."""
+def compile_in(environment: Cel, text: str) -> Cel:
+    """An expression, compiled in an environment."""
     try:
         compiled = environment.compile(text)
-        in_order = _STRING_OR_MACRO.sub(_in_order, text)
+        # CEL walks a map in an order that differs from run to run; lists made from one must not.
+        in_order = _STRING_OR_MACRO.sub(lambda found: found[1] or f".ordered().{found[2]}(", text)
         return compiled if in_order == text else environment.compile(in_order)
     except RuntimeError as error:
         raise ExpressionError(_compile_message(str(error))) from error
 
 
-def _in_order(match: re.Match[str]) -> str:
-    """CEL goes through a map in an order that differs from run to run; lists made from one must not."""
-    return match.group(1) or f".ordered().{match.group(2)}("
-
-
 @lru_cache(maxsize=65_536)
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text matches an RE2 pattern, as Go's regexp decides; ExpressionError where the pattern is none."""
+    """Whether a text matches an RE2 pattern, as Go's regexp decides; ExpressionError if the pattern cannot be read."""
     context = {**{name: {} for name in VARIABLES}, "text": text, "pattern": pattern}
     result = compile_expression("text.matches(pattern)").eval(data=context)
     if str(result.type()) == "ERROR":
@@ -93,8 +89,8 @@ def _compile_message(text: str) -> str:
     return f"{message.split(', expecting')[0].split(' expecting {')[0].strip()} ({where})"
 
 
-def context_of(cluster: Object[ClusterSpec], definition: str, version: str | None) -> dict[str, Any]:
-    """What an expression sees of one plugin on one cluster."""
+def context_of(cluster: Object[ClusterSpec], definition: str, version: str | None) -> YamlMap:
+    """The variables of an expression, for one plugin on one cluster."""
     organization = cluster.ref.organization
     return {
         "cluster": {
@@ -110,18 +106,18 @@ def context_of(cluster: Object[ClusterSpec], definition: str, version: str | Non
     }
 
 
-def evaluate_value(text: str, value: Any) -> Any:
+def evaluate_value(text: str, value: YamlValue) -> YamlValue:
     """An expression over `value` alone, as migrations have it."""
     return evaluate(text, {**{name: {} for name in VARIABLES}, "value": value})
 
 
-def evaluate(text: str, context: dict[str, Any]) -> Any:
-    """The expression's value as a tree; ExpressionError where it has none."""
+def evaluate(text: str, context: YamlMap) -> YamlValue:
+    """The expression's value as a tree; ExpressionError if it fails."""
     return _as_tree(run(compile_expression(text), context).plain_value())
 
 
-def run(compiled: Any, context: dict[str, Any]) -> Any:
-    """What a compiled expression gives; ExpressionError where it fails."""
+def run(compiled: Cel, context: YamlMap) -> Cel:
+    """The result of a compiled expression; ExpressionError if it fails."""
     try:
         result = compiled.eval(data=context)
     except RuntimeError as error:
@@ -137,7 +133,7 @@ def _run_message(text: str) -> str:
     return message.replace("Key not found in map : ", "there is no key ")
 
 
-def _as_tree(value: Any) -> Any:
+def _as_tree(value: object) -> YamlValue:
     if isinstance(value, float) and not isfinite(value):
         raise ExpressionError(f"it gives {value}, which is not a value that YAML can hold")
     if value is None or isinstance(value, (bool, int, float, str)):

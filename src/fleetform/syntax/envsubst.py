@@ -1,22 +1,23 @@
-"""`${NAME}` in texts, as Flux's post-build substitution answers it (github.com/fluxcd/pkg/envsubst).
+"""`${NAME}` in texts, as Flux's post-build substitution replaces it (github.com/fluxcd/pkg/envsubst).
 
 `${v}`, `${#v}`, `${v^}` `^^` `,` `,,`, `${v:n}` `:n:m`, `${v#p}` `##` `%` `%%`, `${v/a/b}` `//` `/#` `/%`, and defaults
-by `=`, `:=`, `:-`; `$$` is `$`, any other `$` is text. As there, lengths count bytes of UTF-8, `/` takes its pattern
+by `=`, `:=`, `:-`; `$$` is `$`, any other `$` is text. As in Flux, lengths count bytes of UTF-8, `/` takes its pattern
 literally, `:=` assigns nothing and a NUL ends the text. What makes Go panic, and what would cut a character in two, is
 an error.
 
-Where only declared names are touched, every other `${…}` stays for the shell that it was written for, and so does `$$`
-unless it stands before a brace.
+If only declared names are replaced, every other `${…}` stays for the shell that it was written for, and so does `$$`
+unless a brace follows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal
 
-from fleetform.syntax.envsubst_operations import DEFAULTS, OPERATIONS, as_bytes, as_it_is
+from fleetform.syntax.envsubst_operations import DEFAULTS, OPERATIONS, as_bytes
+from fleetform.syntax.trees import YamlValue, as_map
 
 Only = Literal["All", "Declared"]
 
@@ -24,15 +25,15 @@ MAX_DEPTH = 100
 OPT_OUT = "kustomize.toolkit.fluxcd.io/substitute"
 
 _NAME_OF_VARIABLE = re.compile(r"[_A-Za-z][_A-Za-z0-9]*")
-# After a dollar: what makes a pair of it; or a mention, whole where it is no more than a name and a plain default. Both
-# begin with the dollar itself, so that searching skips all other text at once.
-_MENTION = r"\{(?:([A-Za-z0-9_]+)(?:(?::[-=]|=)([^$}]*))?\})?"
-_ANYWHERE = re.compile(rf"\$(?:(\$)|{_MENTION})")
-_BEFORE_BRACES = re.compile(rf"\$(?:(?<!\$\$)(\$(?:\$\$)*+)(?=\$?\{{)|{_MENTION})")
+# After a dollar: a second one; or a reference, whole if it is no more than a name and a plain default. Both patterns
+# begin with the dollar itself, so that a search skips all other text at once.
+_REFERENCE = r"\{(?:([A-Za-z0-9_]+)(?:(?::[-=]|=)([^$}]*))?\})?"
+_ANYWHERE = re.compile(rf"\$(?:(\$)|{_REFERENCE})")
+_BEFORE_BRACES = re.compile(rf"\$(?:(?<!\$\$)(\$(?:\$\$)*+)(?=\$?\{{)|{_REFERENCE})")
 
 
 class SubstitutionError(ValueError):
-    """What is wrong with a substitution, and where in the text; lines and columns count from 1, None is no place."""
+    """What is wrong with a substitution, and where in the text; lines and columns count from 1, None if unknown."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None, hint: str = "") -> None:
         super().__init__(message)
@@ -40,7 +41,7 @@ class SubstitutionError(ValueError):
 
 
 def substitute(text: str, variables: Mapping[str, str], *, strict: bool = False, only: Only = "All") -> str:
-    """The text with its mentions replaced; strict refuses names that are not set and have no default."""
+    """The text with its references replaced; strict refuses names that are not set and have no default."""
     if "\0" in text:
         text = text.partition("\0")[0]
     search = (_ANYWHERE if only == "All" else _BEFORE_BRACES).search
@@ -62,30 +63,29 @@ def substitute(text: str, variables: Mapping[str, str], *, strict: bool = False,
     return "".join(pieces)
 
 
-# ---- Flux's whole way round
+# ---- Resources, as Flux substitutes in them
 
 
-def is_opted_out(resource: Any) -> bool:
-    """Whether a label or an annotation of a resource says that nothing in it is to be substituted."""
-    metadata = resource.get("metadata") if isinstance(resource, dict) else None
-    notes = [metadata.get(key) for key in ("labels", "annotations")] if isinstance(metadata, dict) else []
-    return any(isinstance(each, dict) and each.get(OPT_OUT) == "disabled" for each in notes)
+def is_opted_out(resource: YamlValue) -> bool:
+    """Whether a label or an annotation of a resource turns substitution off."""
+    metadata = as_map(as_map(resource).get("metadata"))
+    return any(as_map(metadata.get(key)).get(OPT_OUT) == "disabled" for key in ("labels", "annotations"))
 
 
 def substitute_resource(
-    resource: Any,
+    resource: YamlValue,
     variables: Mapping[str, str],
     *,
-    write: Callable[[Any], str],
-    read: Callable[[str], Any],
+    write: Callable[[YamlValue], str],
+    read: Callable[[str], YamlValue],
     strict: bool = False,
     only: Only = "All",
     always: bool = False,
-) -> Any:
-    """A resource, written as YAML, substituted and read again; the very same one where there is nothing to do.
+) -> YamlValue:
+    """A resource, written as YAML, substituted and read again; the very same one if there is nothing to do.
 
-    As in Flux values lose their line breaks, keys are substituted too, and a text may come back as another type or be
-    no YAML any more (read's own error); without variables nothing happens unless always. Places of errors are those of
+    As in Flux values lose their line breaks, keys are substituted too, and a text may come back as another type or not
+    be YAML any more (read's own error); without variables nothing happens unless always. Places of errors are those of
     the written text.
     """
     if is_opted_out(resource) or not (variables or always):
@@ -105,11 +105,11 @@ def is_name_of_variable(name: str) -> bool:
     return _NAME_OF_VARIABLE.fullmatch(name) is not None
 
 
-# ---- Mentions with operators
+# ---- References with operators
 
 _IN_NAME = re.compile(r"\w+")
 _OPERATOR = re.compile(r":[-=?+]|=|:|##?|%%?|/[/#%]?|[,^]{1,2}|")
-# What an argument may be: each ends before a `${` and before the characters that its place has a use for.
+# Arguments: each ends before a `${`, and before the characters that have a meaning in its position.
 _WORD = re.compile(r"(?:[^$}]|\$(?!\{))++")
 _OFFSET = re.compile(r"(?:[^$}:]|\$(?!\{))++")
 _PATTERN = re.compile(r"(?:\\[\\/]|\$\$|[^$/]|\$(?!\{))++")
@@ -120,27 +120,27 @@ _SHOWN = 30
 
 
 class _Parser:
-    """Reads one mention with those inside it, and answers them."""
+    """Reads one reference with those inside it, and gives its value."""
 
     def __init__(self, text: str, variables: Mapping[str, str], strict: bool, only: Only) -> None:
         self._text, self._variables, self._strict, self._only = text, variables, strict, only
         self._position = self._depth = 0
 
     def value_at(self, start: int) -> tuple[str, int]:
-        """What stands for the mention at start, and where it ends; of one that is left alone, for its `${`."""
+        """The value of the reference at start, and where it ends; one that is left alone is the text `${`."""
         name_at = start + 2 + self._text.startswith("#", start + 2)
         if self._only == "Declared" and self._name_at(name_at) not in self._variables:
             return "${", start + 2
         try:
             # Halves of characters are lone surrogates until here.
-            return as_bytes(self._mention(start)).decode(), self._position
+            return as_bytes(self._reference(start)).decode(), self._position
         except UnicodeError as error:
             hint = "offsets and lengths count bytes of UTF-8"
             raise self._error(start, "cuts a character in two", hint) from error
         except OverflowError as error:
             raise self._error(start, str(error), "") from error
 
-    def _mention(self, start: int) -> str:
+    def _reference(self, start: int) -> str:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self._error(start, f"is nested more than {MAX_DEPTH} levels deep", "use fewer levels")
@@ -150,60 +150,52 @@ class _Parser:
         if not name:
             raise self._not_understood(start)
         self._position += len(name)
-        operator = "${#" if asks_length else self._operator()
+        operator = "${#" if asks_length else self._take(_OPERATOR) or ""
+        if operator == ":" and not self._text[self._position : self._position + 1].isascii():
+            # Flux steps back by the next character's bytes here, and then finds no operator.
+            operator = ""
         arguments = self._arguments(start, operator)
         if not self._skips("}"):
             raise self._not_understood(start)
         self._depth -= 1
-        return self._answer(start, name, operator, arguments)
-
-    def _answer(self, start: int, name: str, operator: str, arguments: list[str]) -> str:
         value = self._variables.get(name)
         if value is None and self._only == "Declared":
             return self._text[start : self._position]
         if value is None and self._strict and operator not in DEFAULTS:
             hint = f"set it, or give it a default: ${{{name}:-…}}"
             raise self._error(start, f"the variable {name} is not set", hint, shown=False)
-        return OPERATIONS.get(operator, as_it_is)(value or "", *arguments)
+        operation = OPERATIONS.get(operator)
+        return operation(value or "", *arguments) if operation is not None else value or ""
 
     def _name_at(self, position: int) -> str:
         found = _IN_NAME.match(self._text, position)
-        return "".join(takewhile(_belongs_to_name, found[0])) if found else ""
-
-    def _operator(self) -> str:
-        found = self._take(_OPERATOR) or ""
-        # Flux steps back by the next character's bytes here, and then finds no operator.
-        return "" if found == ":" and not self._text[self._position : self._position + 1].isascii() else found
+        if found is None:
+            return ""
+        return "".join(takewhile(lambda each: each == "_" or each.isalpha() or each.isdecimal(), found[0]))
 
     def _arguments(self, start: int, operator: str) -> list[str]:
+        arguments: list[str] = []
         if operator in DEFAULTS:
-            return list(self._until_brace(start))
-        if operator == ":":
-            return self._offset_and_length(start)
-        if operator.startswith("/"):
-            return self._pattern_and_replacement(start)
-        return [self._argument(start, _WORD)] if operator.startswith(("#", "%")) else []
-
-    def _until_brace(self, start: int) -> Iterator[str]:
-        while not self._text.startswith("}", self._position):
-            yield self._argument(start, _WORD)
-
-    def _offset_and_length(self, start: int) -> list[str]:
-        offset = self._argument(start, _OFFSET)
-        return [offset, self._argument(start, _WORD)] if self._take(_COLONS) else [offset]
-
-    def _pattern_and_replacement(self, start: int) -> list[str]:
-        pattern = self._argument(start, _PATTERN, escapes=True)
-        if not self._take(_SLASHES):
-            raise self._not_understood(start)
-        if self._text.startswith("}", self._position):
-            return [pattern]
-        return [pattern, self._argument(start, _REPLACEMENT, escapes=True)]
+            while not self._text.startswith("}", self._position):
+                arguments.append(self._argument(start, _WORD))
+        elif operator == ":":
+            arguments.append(self._argument(start, _OFFSET))
+            if self._take(_COLONS):
+                arguments.append(self._argument(start, _WORD))
+        elif operator.startswith("/"):
+            arguments.append(self._argument(start, _PATTERN, escapes=True))
+            if not self._take(_SLASHES):
+                raise self._not_understood(start)
+            if not self._text.startswith("}", self._position):
+                arguments.append(self._argument(start, _REPLACEMENT, escapes=True))
+        elif operator.startswith(("#", "%")):
+            arguments.append(self._argument(start, _WORD))
+        return arguments
 
     def _argument(self, start: int, kind: re.Pattern[str], escapes: bool = False) -> str:
-        """Another mention or a text, never both and never nothing."""
+        """Another reference or a text, never both and never nothing."""
         if self._text.startswith("${", self._position):
-            return self._mention(self._position)
+            return self._reference(self._position)
         found = self._take(kind)
         if not found:
             raise self._not_understood(start)
@@ -229,14 +221,7 @@ class _Parser:
         line = self._text.count("\n", 0, start) + 1
         column = start - (self._text.rfind("\n", 0, start) + 1) + 1
         if shown:
-            message = f"{self._shown(start)} {message}"
+            first_line = self._text[start:].partition("\n")[0]
+            whole = first_line.partition("}")[0] + "}" if "}" in first_line else first_line
+            message = f"{whole if len(whole) <= _SHOWN else whole[:_SHOWN] + '…'} {message}"
         return SubstitutionError(message, line, column, hint)
-
-    def _shown(self, start: int) -> str:
-        first_line = self._text[start:].partition("\n")[0]
-        whole = first_line.partition("}")[0] + "}" if "}" in first_line else first_line
-        return whole if len(whole) <= _SHOWN else whole[:_SHOWN] + "…"
-
-
-def _belongs_to_name(character: str) -> bool:
-    return character == "_" or character.isalpha() or character.isdecimal()

@@ -1,4 +1,4 @@
-"""What the operators of `${…}` do to a value: where characters are cut, on bytes as in Go."""
+"""The operators of `${…}`: those that cut work on bytes, as in Go."""
 
 from __future__ import annotations
 
@@ -26,37 +26,16 @@ def _runes(text: str) -> str:
     return _HALF.sub("\ufffd", _text(as_bytes(text)))
 
 
-def as_it_is(value: str, *_: str) -> str:
-    return value
-
-
-def _length(value: str) -> str:
-    return str(len(as_bytes(value)))
-
-
-def _default(value: str, *words: str) -> str:
-    return value or "".join(words)
-
-
 def _upper(value: str) -> str:
-    return value.upper() if value.isascii() else "".join(map(_one_upper, _runes(value)))
-
-
-def _one_upper(character: str) -> str:
-    """The upper case that is one character, if there is one; Python's may be several (ß, SS)."""
-    return next((each for each in (character.upper(), character.title()) if len(each) == 1), character)
+    if value.isascii():
+        return value.upper()
+    # As in Go the upper case of one character is one character, if there is one; Python's may be several (ß, SS).
+    cases = ((each.upper(), each.title(), each) for each in _runes(value))
+    return "".join(next(case for case in each if len(case) == 1) for each in cases)
 
 
 def _lower(value: str) -> str:
     return value.lower() if value.isascii() else "".join(each.lower()[0] for each in _runes(value))
-
-
-def _upper_first(value: str) -> str:
-    return _upper(value[:1]) + value[1:]
-
-
-def _lower_first(value: str) -> str:
-    return _lower(value[:1]) + value[1:]
 
 
 def _substring(value: str, offset: str, length: str | None = None) -> str:
@@ -88,14 +67,11 @@ def _replaced(value: str, old: str, new: str = "", *, times: int) -> str:
     return _text(as_bytes(value).replace(as_bytes(old), as_bytes(new), times))
 
 
-def _prefix_replaced(value: str, old: str, new: str | None = None) -> str:
-    data, prefix = as_bytes(value), as_bytes(old)
-    return value if new is None or not data.startswith(prefix) else new + _text(data[len(prefix) :])
-
-
-def _suffix_replaced(value: str, old: str, new: str | None = None) -> str:
-    data, suffix = as_bytes(value), as_bytes(old)
-    return value if new is None or not data.endswith(suffix) else _text(data.removesuffix(suffix)) + new
+def _end_replaced(value: str, old: str, new: str | None = None, *, is_prefix: bool) -> str:
+    data, end = as_bytes(value), as_bytes(old)
+    if new is None or not (data.startswith(end) if is_prefix else data.endswith(end)):
+        return value
+    return new + _text(data.removeprefix(end)) if is_prefix else _text(data.removesuffix(end)) + new
 
 
 def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
@@ -104,16 +80,16 @@ def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
 
 
 def _without_suffix(value: str, pattern: str, *, longest: bool) -> str:
-    # Flux turns value and pattern round, so that classes and escapes of the pattern read differently here.
+    # Flux reverses value and pattern, so that classes and escapes of the pattern are read differently here.
     return _runes(_without_prefix(_runes(value)[::-1], _runes(pattern)[::-1], longest=longest))[::-1]
 
 
 OPERATIONS: dict[str, Callable[..., str]] = {
-    **dict.fromkeys(DEFAULTS, _default),
-    "${#": _length,
-    "^": _upper_first,
+    **dict.fromkeys(DEFAULTS, lambda value, *words: value or "".join(words)),
+    "${#": lambda value: str(len(as_bytes(value))),
+    "^": lambda value: _upper(value[:1]) + value[1:],
     "^^": _upper,
-    ",": _lower_first,
+    ",": lambda value: _lower(value[:1]) + value[1:],
     ",,": _lower,
     ":": _substring,
     "#": partial(_without_prefix, longest=False),
@@ -122,8 +98,8 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "%%": partial(_without_suffix, longest=True),
     "/": partial(_replaced, times=1),
     "//": partial(_replaced, times=-1),
-    "/#": _prefix_replaced,
-    "/%": _suffix_replaced,
+    "/#": partial(_end_replaced, is_prefix=True),
+    "/%": partial(_end_replaced, is_prefix=False),
 }
 
 # ---- Globs of # and %
@@ -142,7 +118,7 @@ _Glob = list[list[str]]
 
 
 def _read_glob(pattern: str) -> _Glob:
-    """The tokens between the stars of a glob; none where it is malformed, which then matches nothing."""
+    """The tokens between the stars of a glob; none if it is malformed, and then it matches nothing."""
     chunks: _Glob = [[]]
     position = 0
     while position < len(pattern):
@@ -159,7 +135,12 @@ def _read_glob(pattern: str) -> _Glob:
 
 def _prefix_length(value: str, glob: _Glob, longest: bool) -> int:
     """How many bytes the shortest or longest prefix has that matches: at least one, or 0 if none does."""
-    data, regex = as_bytes(value), _regex(glob, _runes(value), longest)
+    data, characters = as_bytes(value), _runes(value)
+    # As Go matches: what is between two stars matches its first occurrence, without going back.
+    first, *rest = [b"".join(_token_regex(token, characters) for token in chunk) for chunk in glob]
+    between = b"".join(b"(?>.*?" + chunk + b")" for chunk in rest[:-1])
+    last = ((b".*" if longest else b".*?") + rest[-1]) if rest else b""
+    regex = re.compile(first + between + last, re.DOTALL)
     if data.isascii() or not any(_is_wild(token) for chunk in glob for token in chunk):
         found = regex.match(data)
         return min(max(found.end(), 1), len(data)) if found else 0
@@ -168,14 +149,6 @@ def _prefix_length(value: str, glob: _Glob, longest: bool) -> int:
     # A prefix may end within a character, whose bytes are then matched one by one: each has to be tried on its own.
     lengths = range(len(data), 0, -1) if longest else range(1, len(data) + 1)
     return next((length for length in lengths if regex.fullmatch(data, 0, length)), 0)
-
-
-def _regex(glob: _Glob, characters: str, longest: bool) -> re.Pattern[bytes]:
-    """As Go matches: what lies between two stars is found where it first occurs, and there it stays."""
-    first, *rest = [b"".join(_token_regex(token, characters) for token in chunk) for chunk in glob]
-    between = b"".join(b"(?>.*?" + chunk + b")" for chunk in rest[:-1])
-    last = ((b".*" if longest else b".*?") + rest[-1]) if rest else b""
-    return re.compile(first + between + last, re.DOTALL)
 
 
 def _is_wild(token: str) -> bool:

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 def matches_any(path: str, globs: Sequence[str]) -> bool:
     """Whether a path matches one of the globs, as a whole; a leading `./` counts on neither side."""
-    plain = path.removeprefix("./")
-    return any(_pattern(glob).match(plain) for glob in globs)
+    path = path.removeprefix("./")
+    return any(_pattern(glob).match(path) for glob in globs)
 
 
 @lru_cache(maxsize=1_024)

@@ -1,7 +1,7 @@
 """Canonical JSON and the hashes over it.
 
 inputHash is `h1:` and the SHA-256 of compact JSON with sorted keys, UTF-8, numbers as Go writes them, and absent keys
-left out. The prefix names this encoding: what is stored under another one is hashed anew, never taken for a change.
+left out. The prefix names this encoding: a hash with another prefix is computed again, and not taken for a change.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from decimal import Decimal
-from typing import Any
 
 import msgspec
+
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 INPUT_HASH = "h1:"
 CHANGE_ID = "c1:"
@@ -20,54 +21,50 @@ RENDER_KEY = "r1:"
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def canonical_json(tree: Any) -> bytes:
+def canonical_json(tree: YamlValue) -> bytes:
     if _has_float(tree):
-        return _slowly(tree).encode()
+        return _encode_with_floats(tree).encode()
     return _encode(tree)
 
 
-def input_hash(parts: dict[str, Any]) -> str:
+def input_hash(parts: YamlMap) -> str:
     """The hash of what a plugin is made of; parts that are None or empty do not count."""
-    return INPUT_HASH + _hash_of_present(parts)
+    return INPUT_HASH + content_hash(_present(parts))
 
 
 class HashHead:
-    """Parts that many inputs have in common, encoded once; what differs comes last, by its name."""
+    """Parts that many inputs share, encoded once; the part that differs comes last by name."""
 
-    def __init__(self, parts: dict[str, Any]) -> None:
+    def __init__(self, parts: YamlMap) -> None:
         present = _present(parts)
         self._last = max(present, default="")
         self._text = canonical_json(present)[:-1]
 
-    def with_last(self, name: str, part: Any, has_float: bool) -> str:
+    def with_last(self, name: str, part: YamlValue, has_float: bool) -> str:
         """The input hash of the parts and one more, whose name comes after theirs."""
         assert name > self._last
         whole = hashlib.sha256(self._text)
         if part:
-            text = _slowly(part).encode() if has_float else _encode(part)
+            text = _encode_with_floats(part).encode() if has_float else _encode(part)
             whole.update(b'%s"%s":%s' % (b"," if len(self._text) > 1 else b"", name.encode(), text))
         whole.update(b"}")
         return INPUT_HASH + whole.hexdigest()
 
 
-def render_key(parts: dict[str, Any]) -> str:
+def render_key(parts: YamlMap) -> str:
     """The hash of what a render is made of (B2); parts that are None or empty do not count."""
-    return RENDER_KEY + _hash_of_present(parts)
+    return RENDER_KEY + content_hash(_present(parts))
 
 
-def _hash_of_present(parts: dict[str, Any]) -> str:
-    return content_hash(_present(parts))
-
-
-def _present(parts: dict[str, Any]) -> dict[str, Any]:
+def _present(parts: YamlMap) -> YamlMap:
     return {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
 
 
-def content_hash(tree: Any) -> str:
+def content_hash(tree: YamlValue) -> str:
     return hashlib.sha256(canonical_json(tree)).hexdigest()
 
 
-def _has_float(tree: Any) -> bool:
+def _has_float(tree: YamlValue) -> bool:
     if isinstance(tree, dict):
         return any(map(_has_float, tree.values()))
     if isinstance(tree, (list, tuple)):
@@ -75,12 +72,12 @@ def _has_float(tree: Any) -> bool:
     return isinstance(tree, float)
 
 
-def _slowly(tree: Any) -> str:
+def _encode_with_floats(tree: YamlValue) -> str:
     if isinstance(tree, dict):
-        pairs = (f"{json.dumps(key, ensure_ascii=False)}:{_slowly(tree[key])}" for key in sorted(tree))
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}:{_encode_with_floats(tree[key])}" for key in sorted(tree))
         return "{" + ",".join(pairs) + "}"
     if isinstance(tree, (list, tuple)):
-        return "[" + ",".join(map(_slowly, tree)) + "]"
+        return "[" + ",".join(map(_encode_with_floats, tree)) + "]"
     if isinstance(tree, float):
         return number_text(tree)
     return _encode(tree).decode()
@@ -98,7 +95,7 @@ def number_text(number: float) -> str:
 # ---- Hashes of config objects, as Open Cluster Management has them
 
 _NOT_CONTENT = frozenset({"apiVersion", "kind", "metadata", "status"})
-# What Go's encoder escapes and JSON need not; none of it can stand outside a text.
+# Go's encoder escapes these, and others do not; none of them can be outside a text.
 _GO_ESCAPES = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),
@@ -108,14 +105,14 @@ _GO_ESCAPES = (
 )
 
 
-def spec_hash(tree: dict[str, Any]) -> str:
-    """The hash of a config object: of all it says beside what it is called, as Go's encoder writes it (R1-11)."""
+def spec_hash(tree: YamlMap) -> str:
+    """The hash of a config object: of everything but its identity and status, as Go's encoder writes it (R1-11)."""
     content = {key: _as_go_reads(part) for key, part in tree.items() if key not in _NOT_CONTENT}
     return hashlib.sha256(go_json(content)).hexdigest()
 
 
-def _as_go_reads(tree: Any) -> Any:
-    """Whole numbers that fit no int64 are floats there."""
+def _as_go_reads(tree: YamlValue) -> YamlValue:
+    """Go reads whole numbers beyond int64 as floats."""
     if isinstance(tree, dict):
         return {key: _as_go_reads(each) for key, each in tree.items()}
     if isinstance(tree, list):
@@ -123,7 +120,7 @@ def _as_go_reads(tree: Any) -> Any:
     return float(tree) if isinstance(tree, int) and not -(2**63) <= tree < 2**63 else tree
 
 
-def go_json(tree: Any) -> bytes:
+def go_json(tree: YamlValue) -> bytes:
     """Compact JSON with sorted keys, byte for byte as Go's encoding/json writes it."""
     text = canonical_json(tree)
     for plain, escaped in _GO_ESCAPES:

@@ -1,11 +1,12 @@
-"""Names that Fleetform gives, and those that it calls objects by."""
+"""Names that Fleetform generates, and the names of objects in messages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any
+
+from fleetform.syntax.trees import YamlValue
 
 LONGEST = 53
 _LONGEST_LABEL = 63
@@ -14,17 +15,17 @@ _HASH = 9
 
 
 def generated_name(preset: str, cluster: str) -> str:
-    """`<preset>-<cluster>`; what Helm would refuse as too long is cut and told apart by a hash."""
+    """`<preset>-<cluster>`; if that is too long for Helm, it is cut and ends in a hash."""
     return cut_name(f"{preset}-{cluster}")
 
 
 def cut_name(name: str, longest: int = LONGEST) -> str:
-    """A name, or where it is too long its beginning with a hash of the whole."""
+    """A name; if it is too long, its beginning with a hash of the whole."""
     return name if len(name) <= longest else _with_hash(name[: longest - _HASH].rstrip("-."), name)
 
 
 def label_value(text: str) -> str:
-    """A text as the value of a label: one that Kubernetes refuses is cut, and told apart by a hash."""
+    """A text as the value of a label: one that Kubernetes refuses is cut, and ends in a hash."""
     if re.fullmatch(r"([A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?)?", text) and len(text) <= _LONGEST_LABEL:
         return text
     allowed = re.sub(r"[^-_.A-Za-z0-9]", "-", text).lstrip("-_.") or "x"
@@ -40,13 +41,13 @@ def api_group(version: str) -> str:
     return version.partition("/")[0] if "/" in version else ""
 
 
-def object_name(tree: Mapping[str, Any]) -> str:
-    """An object's name, or what the cluster is to make one of."""
+def object_name(tree: Mapping[str, YamlValue]) -> str:
+    """An object's name, or its generateName."""
     metadata = tree.get("metadata") or {}
     return str(metadata.get("name") or metadata.get("generateName"))
 
 
-def object_label(tree: Mapping[str, Any]) -> str:
-    """An object as people call it: Kind/namespace/name, without the namespace where it has none."""
+def object_label(tree: Mapping[str, YamlValue]) -> str:
+    """An object in messages: Kind/namespace/name, without the namespace if it has none."""
     namespace = (tree.get("metadata") or {}).get("namespace")
     return "/".join([str(tree.get("kind")), *([str(namespace)] if namespace else []), object_name(tree)])

@@ -6,10 +6,11 @@ index, so a number is taken as a key where it meets a map, and paths are compare
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import Any
 
 from fleetform.model.results.decisions import ABSENT, Steps
+from fleetform.syntax.trees import YamlMap, YamlValue
 
 MAX_INDEX = 65_536
 
@@ -31,7 +32,15 @@ def parse_path(text: str) -> Steps:
     """`a.b[0]`, or `/a/b/0`, as steps."""
     if not text:
         raise PathError("a path must not be empty")
-    return _parse_pointer(text) if text.startswith("/") else _parse_dotted(text)
+    if not text.startswith("/"):
+        return _parse_dotted(text)
+    steps: list[str | int] = []
+    for part in text[1:].split("/"):
+        if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0") and int(part) <= MAX_INDEX:
+            steps.append(int(part))
+        else:
+            steps.append(part.replace("~1", "/").replace("~0", "~"))
+    return tuple(steps)
 
 
 @lru_cache(maxsize=65_536)
@@ -47,24 +56,8 @@ def text_of(steps: Steps) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            text += ("." if text else "") + _escaped(step)
+            text += ("." if text else "") + re.sub(r"[\\.\[,=]", r"\\\g<0>", step)
     return text
-
-
-def _escaped(step: str) -> str:
-    for character in "\\.[,=":
-        step = step.replace(character, "\\" + character)
-    return step
-
-
-def _parse_pointer(text: str) -> Steps:
-    steps: list[str | int] = []
-    for part in text[1:].split("/"):
-        if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0") and int(part) <= MAX_INDEX:
-            steps.append(int(part))
-        else:
-            steps.append(part.replace("~1", "/").replace("~0", "~"))
-    return tuple(steps)
 
 
 def _parse_dotted(text: str) -> Steps:
@@ -106,17 +99,13 @@ def _bracket(text: str, position: int) -> tuple[int, int]:
     number = text[position + 1 : end]
     if not (number.isascii() and number.lstrip("+").isdigit() and number.count("+") <= 1):
         raise PathError(f"{number!r} in {text!r} is not an index", position + 2)
-    return _index(int(number), position + 2), end + 1
+    if int(number) > MAX_INDEX:
+        raise PathError(f"index {int(number)} is greater than {MAX_INDEX}", position + 2)
+    return int(number), end + 1
 
 
-def _index(number: int, column: int) -> int:
-    if number > MAX_INDEX:
-        raise PathError(f"index {number} is greater than {MAX_INDEX}", column)
-    return number
-
-
-def get_in(tree: Any, steps: Steps) -> Any:
-    """What stands at the path, or ABSENT."""
+def get_in(tree: YamlValue, steps: Steps) -> YamlValue:
+    """The value at the path, or ABSENT."""
     for step in steps:
         if isinstance(tree, dict):
             tree = tree.get(str(step), ABSENT)
@@ -127,7 +116,7 @@ def get_in(tree: Any, steps: Steps) -> Any:
     return tree
 
 
-def with_value(tree: Any, steps: Steps, value: Any) -> Any:
+def with_value(tree: YamlValue, steps: Steps, value: YamlValue) -> YamlValue:
     """A copy of the tree with the value at the path; what is not on the path is shared, not copied."""
     if not steps:
         return value
@@ -138,13 +127,14 @@ def with_value(tree: Any, steps: Steps, value: Any) -> Any:
     if isinstance(tree, list) and isinstance(step, int):
         return _with_list_value(tree, step, rest, value)
     if tree is not ABSENT and tree is not None:
-        raise PathError(f"there is no {text_of(steps)} in a {_kind(tree)}")
+        kind = "list" if isinstance(tree, list) else "single value"
+        raise PathError(f"there is no {text_of(steps)} in a {kind}")
     if isinstance(step, int):
         return _with_list_value([], step, rest, value)
     return {step: with_value(ABSENT, rest, value)}
 
 
-def _with_list_value(items: list[Any], index: int, rest: Steps, value: Any) -> list[Any]:
+def _with_list_value(items: list[YamlValue], index: int, rest: Steps, value: YamlValue) -> list[YamlValue]:
     if index > len(items):
         raise IndexPastEndError(
             f"index {index} is past the end: the list has {len(items)} items, so {len(items)} is next"
@@ -153,7 +143,7 @@ def _with_list_value(items: list[Any], index: int, rest: Steps, value: Any) -> l
     return [*items[:index], with_value(before, rest, value), *items[index + 1 :]]
 
 
-def without(tree: Any, steps: Steps) -> Any:
+def without(tree: YamlValue, steps: Steps) -> YamlValue:
     """A copy of the tree with nothing at the path."""
     if get_in(tree, steps) is ABSENT:
         return tree
@@ -168,19 +158,20 @@ def without(tree: Any, steps: Steps) -> Any:
     return [*tree[:step], without(tree[step], rest), *tree[int(step) + 1 :]]
 
 
-def _kind(tree: Any) -> str:
-    return "map" if isinstance(tree, dict) else "list" if isinstance(tree, list) else "single value"
-
-
-def set_in_tree(tree: dict[str, Any], steps: Steps, value: Any) -> None:
+def set_in_tree(tree: YamlMap, steps: Steps, value: YamlValue) -> None:
     """Put an option's value into the tree that the renderer gets, in place, as Helm does: gaps in lists are null."""
-    holder: Any = tree
+    holder: YamlValue = tree
     for position, step in enumerate(steps[:-1]):
         holder = _descend(holder, step, [] if isinstance(steps[position + 1], int) else {}, steps)
-    _put(holder, steps[-1], value, steps)
+    last = steps[-1]
+    if isinstance(last, int):
+        _grow(holder, last, steps)
+    elif not isinstance(holder, dict):
+        raise _clash(steps)
+    holder[last] = value
 
 
-def _descend(holder: Any, step: str | int, fresh: Any, steps: Steps) -> Any:
+def _descend(holder: YamlValue, step: str | int, fresh: YamlValue, steps: Steps) -> YamlValue:
     if isinstance(step, int):
         _grow(holder, step, steps)
         if holder[step] is None:
@@ -195,21 +186,11 @@ def _descend(holder: Any, step: str | int, fresh: Any, steps: Steps) -> Any:
     return found
 
 
-def _put(holder: Any, step: str | int, value: Any, steps: Steps) -> None:
-    if isinstance(step, int):
-        _grow(holder, step, steps)
-        holder[step] = value
-    elif isinstance(holder, dict):
-        holder[step] = value
-    else:
-        raise _clash(steps)
-
-
-def _grow(holder: Any, index: int, steps: Steps) -> None:
+def _grow(holder: YamlValue, index: int, steps: Steps) -> None:
     if not isinstance(holder, list):
         raise _clash(steps)
     holder.extend([None] * (index + 1 - len(holder)))
 
 
 def _clash(steps: Steps) -> PathError:
-    return PathError(f"{text_of(steps)} cannot be set: another option put something else there")
+    return PathError(f"{text_of(steps)} cannot be set: another option has set something else at a part of this path")

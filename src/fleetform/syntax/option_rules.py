@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
 
 from msgspec import UNSET
 
@@ -10,6 +10,7 @@ from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Secret
 from fleetform.model.shape import describe
 from fleetform.syntax.cel import ExpressionError, matches
+from fleetform.syntax.trees import YamlValue
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -31,8 +32,8 @@ _WORDS = {
 }
 
 
-def breaks_rules(option: Option, value: Any, secret: bool = False) -> str | None:
-    """Which of the option's rules the value breaks, or None. A secret is judged where it is known, and never told."""
+def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str | None:
+    """Which of the option's rules the value breaks, or None. A secret is checked if it is known, and never shown."""
     kind = option.type
     secret = secret or kind == "secret" or isinstance(value, Secret)
     if isinstance(value, Secret):
@@ -41,20 +42,24 @@ def breaks_rules(option: Option, value: Any, secret: bool = False) -> str | None
             return None
     if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
         got = "something else" if secret else describe(value)
-        return f"{option.name} is {_article(kind)} option and must be {_WORDS[kind]}, not {got}"
+        article = "an" if kind in ("int", "any") else "a"
+        return f"{option.name} is {article} {kind} option and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
 
 
 def must_be_set(option: Option) -> bool:
-    """Whether a value must come from somewhere, as the option brings none itself."""
+    """Whether somebody must set a value, since the option has no default."""
     return option.required and option.default in (UNSET, None)
 
 
-def _breaks_limits(option: Option, value: Any, shown: str) -> str | None:
-    if option.regex is not None and isinstance(value, str) and not _matches(option.regex, value):
-        return f"{option.name} must match {option.regex}, and {shown} does not"
+def _breaks_limits(option: Option, value: YamlValue, shown: str) -> str | None:
+    if option.regex is not None and isinstance(value, str):
+        # A pattern that cannot be read is reported at the definition, not at every value.
+        with suppress(ExpressionError):
+            if not matches(option.regex, value):
+                return f"{option.name} must match {option.regex}, and {shown} does not"
     if option.enum is not None and not any(type(value) is type(each) and value == each for each in option.enum):
         choices = "its choices" if shown == "its value" else ", ".join(map(str, option.enum))
         return f"{option.name} must be one of {choices}, not {shown}"
@@ -64,15 +69,3 @@ def _breaks_limits(option: Option, value: Any, shown: str) -> str | None:
         if option.maximum is not None and value > option.maximum:
             return f"{option.name} must be at most {option.maximum}, not {shown.removeprefix('the number ')}"
     return None
-
-
-def _matches(pattern: str, value: str) -> bool:
-    try:
-        return matches(pattern, value)
-    except ExpressionError:
-        # A pattern that cannot be read is reported at the definition, not at every value.
-        return True
-
-
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind in ("int", "any") else f"a {kind}"

@@ -1,13 +1,14 @@
 """Version ranges in Helm's grammar: `^1.2`, `~1.2.3`, `1.x`, `>=1.2 <2, !=1.5.0`, `1.2 - 2.3`, `||`.
 
 Held to a table of what Masterminds/semver answers, with one exception that the lifecycle design makes: in `^v1.1.x` the
-x says where the range ends, so it admits patches of 1.1 and nothing else. Pre-releases are admitted only where a
-comparator of the same AND group names one.
+x is where the range ends, so it admits patches of 1.1 and nothing else. Pre-releases are admitted only if a comparator
+of the same AND group names one.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,7 +62,7 @@ class Range:
 
     @property
     def exact(self) -> str | None:
-        """The one version it names, where it is a pin."""
+        """The version, if the range is a pin."""
         if len(self.groups) == 1 and len(self.groups[0]) == 1:
             only = self.groups[0][0]
             if only.operator == "=" and only.open_from == 3:
@@ -70,23 +71,22 @@ class Range:
 
     @property
     def ends_at_wildcard(self) -> bool:
-        """Whether it holds a `^…x`, which others read wider (R2-41)."""
+        """Whether it has a `^…x`, which other tools read wider (R2-41)."""
         return any(each.operator == "^" and each.wildcard for group in self.groups for each in group)
 
     def admits(self, version: str) -> bool:
         parsed = parse_version(version)
-        return any(_group_admits(group, parsed) for group in self.groups)
-
-
-def _group_admits(group: tuple[Comparator, ...], version: semver.Version) -> bool:
-    if version.prerelease and not any(each.version.prerelease for each in group):
+        for group in self.groups:
+            if parsed.prerelease and not any(each.version.prerelease for each in group):
+                continue
+            if all(each.admits(parsed) for each in group):
+                return True
         return False
-    return all(each.admits(version) for each in group)
 
 
 @lru_cache(maxsize=16_384)
 def parse_range(text: str) -> Range:
-    """The range; RangeError says what is wrong and where."""
+    """The range; RangeError gives the column of a mistake."""
     if len(text.encode()) > LONGEST:
         raise RangeError(f"a range has at most {LONGEST} characters", LONGEST)
     groups = []
@@ -122,7 +122,7 @@ def _parse_group(text: str, column: int) -> tuple[Comparator, ...]:
 
 
 def _parse_comparator(text: str, position: int, column: int) -> tuple[Comparator, bool, int]:
-    """A comparator, whether it stands without an operator, and where it ends."""
+    """A comparator, whether it has no operator, and where it ends."""
     match = _COMPARATOR.match(text, position)
     if match is None:
         found = repr(text[position]) if position < len(text) else "the end"
@@ -145,11 +145,7 @@ def _with(comparator: Comparator, operator: str) -> Comparator:
     return Comparator(operator, comparator.version, comparator.open_from, comparator.wildcard)
 
 
-# ---- What each operator admits
-
-
-def _equal(this: Comparator, version: semver.Version) -> bool:
-    return _tilde(this, version) if this.open_from < 3 else version == this.version
+# ---- Operators
 
 
 def _not_equal(this: Comparator, version: semver.Version) -> bool:
@@ -177,14 +173,6 @@ def _greater(this: Comparator, version: semver.Version) -> bool:
     return version > this.version
 
 
-def _less(this: Comparator, version: semver.Version) -> bool:
-    return version < this.version
-
-
-def _at_least(this: Comparator, version: semver.Version) -> bool:
-    return version >= this.version
-
-
 def _at_most(this: Comparator, version: semver.Version) -> bool:
     if this.open_from == 3:
         return version <= this.version
@@ -205,7 +193,7 @@ def _tilde(this: Comparator, version: semver.Version) -> bool:
 
 def _caret(this: Comparator, version: semver.Version) -> bool:
     if this.wildcard:
-        # The x says where the range ends (R2-41).
+        # The range ends at the x (R2-41).
         return _tilde(this, version)
     if version < this.version or version.major != this.version.major:
         return False
@@ -216,12 +204,12 @@ def _caret(this: Comparator, version: semver.Version) -> bool:
     return version.minor == 0 and version.patch == this.version.patch
 
 
-_ADMITS = {
-    "=": _equal,
+_ADMITS: dict[str, Callable[[Comparator, semver.Version], bool]] = {
+    "=": lambda this, version: _tilde(this, version) if this.open_from < 3 else version == this.version,
     "!=": _not_equal,
     ">": _greater,
-    "<": _less,
-    ">=": _at_least,
+    "<": lambda this, version: version < this.version,
+    ">=": lambda this, version: version >= this.version,
     "<=": _at_most,
     "~": _tilde,
     "^": _caret,

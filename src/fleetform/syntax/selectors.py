@@ -23,7 +23,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class SelectorError(ValueError):
-    """What is wrong with a selector; where holds the field's path below the selector."""
+    """What is wrong with a selector; where is the field's path below the selector."""
 
     code = "bad-selector"
 
@@ -33,7 +33,7 @@ class SelectorError(ValueError):
 
 
 class AmbiguousSelectorError(SelectorError):
-    """A selector that says the same thing in two ways."""
+    """A selector with labels in two spellings at once."""
 
     code = "ambiguous-selector"
 
@@ -57,17 +57,11 @@ class Requirement:
             return value is not None
         if operator == "DoesNotExist":
             return value is None
-        return _compares(value, operator, next(iter(self.values)))
-
-
-def _compares(value: str | None, operator: Operator, bound: str) -> bool:
-    try:
-        number = int(value or "")
-    except ValueError:
-        return False
-    if number not in _INT64:
-        return False
-    return number > int(bound) if operator == "Gt" else number < int(bound)
+        try:
+            number, bound = int(value or ""), int(next(iter(self.values)))
+        except ValueError:
+            return False
+        return number in _INT64 and (number > bound if operator == "Gt" else number < bound)
 
 
 Requirements = tuple[Requirement, ...]
@@ -122,7 +116,7 @@ def _check_value(value: str, *where: str | int) -> None:
 
 def parse_selector(text: str) -> Requirements:
     """A selector as kubectl's -l takes it: `env=prod,tier in (1,2),!retired,size>3`."""
-    tokens = _tokens(text)
+    tokens = [match.group(1) for match in _TEXT_TOKEN.finditer(text)]
     requirements: list[Requirement] = []
     position = 0
     while position < len(tokens):
@@ -138,10 +132,6 @@ def parse_selector(text: str) -> Requirements:
     return tuple(requirements)
 
 
-def _tokens(text: str) -> list[str]:
-    return [match.group(1) for match in _TEXT_TOKEN.finditer(text)]
-
-
 def _requirement(tokens: list[str], position: int) -> tuple[Requirement, int]:
     if tokens[position] == "!":
         key = _word(tokens, position + 1)
@@ -153,14 +143,10 @@ def _requirement(tokens: list[str], position: int) -> tuple[Requirement, int]:
     if operator in ("in", "notin"):
         values, end = _set_of_values(tokens, position + 2)
         return Requirement(key, "In" if operator == "in" else "NotIn", values), end
-    if operator in ("=", "==", "!=", "<", ">"):
-        return _comparison(key, operator, tokens, position + 2)
-    raise SelectorError(f"{operator!r} is not an operator; use = == != in notin < >")
-
-
-def _comparison(key: str, operator: str, tokens: list[str], position: int) -> tuple[Requirement, int]:
-    value = ""
-    if position < len(tokens) and tokens[position] not in (",",):
+    if operator not in ("=", "==", "!=", "<", ">"):
+        raise SelectorError(f"{operator!r} is not an operator; use = == != in notin < >")
+    value, position = "", position + 2
+    if position < len(tokens) and tokens[position] != ",":
         value = tokens[position]
         position += 1
         if value in ("=", "==", "!=", "!", "(", ")", "<", ">"):
@@ -207,7 +193,7 @@ def _set_of_values(tokens: list[str], position: int) -> tuple[frozenset[str], in
 
 @dataclass(frozen=True, slots=True)
 class ClusterMatcher:
-    """One element of a cluster selector, compiled. requirements is None where no labels are asked for."""
+    """One element of a cluster selector, compiled. requirements is None if it has no labels."""
 
     requirements: Requirements | None
     names: frozenset[str]
@@ -215,7 +201,7 @@ class ClusterMatcher:
 
     @property
     def everything(self) -> bool:
-        """Selects all clusters, but for the ignored ones."""
+        """Selects all clusters, except ignored ones."""
         return self.requirements is None and not self.names
 
     @property
@@ -275,7 +261,7 @@ def names_clusters(matchers: Matchers) -> bool:
 
 
 def safe_matchers(selector: ClusterSelectors | None) -> Matchers:
-    """A selector that cannot be read selects nothing; validation says why."""
+    """A selector that cannot be read selects nothing; validation reports it."""
     try:
         return compile_clusters(selector)
     except SelectorError:

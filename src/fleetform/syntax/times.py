@@ -13,7 +13,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_time(text: str) -> datetime:
-    """An RFC 3339 time, or a date (its first instant, UTC). ValueError where it is neither."""
+    """An RFC 3339 time, or a date (its first instant, UTC). ValueError if it is neither."""
     if not isinstance(text, str) or not _TIME.match(text.strip()):
         raise ValueError(f"{text!r} is not a time")
     parsed = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
@@ -24,7 +24,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_duration(text: str) -> timedelta:
-    """90s, 30m, 24h, 14d, or several in a row. ValueError where it is none."""
+    """90s, 30m, 24h, 14d, or several in a row. ValueError if it cannot be read."""
     parts = re.findall(r"([0-9]+)([smhd])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{text!r} is not a duration")

@@ -1,39 +1,34 @@
-"""The difference of two trees as an RFC 6902 patch: what has to be done to the one to have the other."""
+"""The difference of two trees as an RFC 6902 patch that turns the one into the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from fleetform.syntax.trees import same_value
+from fleetform.syntax.trees import YamlMap, YamlValue, same_value
 
-Operation = dict[str, Any]
+Operation = YamlMap
 
 
-def patch_between(one: Any, other: Any, pointer: str = "") -> Iterator[Operation]:
-    """Operations in an order in which they can be applied; true is not 1. A replacement tells what was there, too."""
+def patch_between(one: YamlValue, other: YamlValue, pointer: str = "") -> Iterator[Operation]:
+    """Operations in an order in which they can be applied; true is not 1. A replacement also has the old value."""
     if isinstance(one, dict) and isinstance(other, dict):
-        yield from _between_maps(one, other, pointer)
+        for key in one:
+            if key not in other:
+                yield {"op": "remove", "path": f"{pointer}/{_escaped(key)}"}
+        for key, value in other.items():
+            below = f"{pointer}/{_escaped(key)}"
+            if key in one:
+                yield from patch_between(one[key], value, below)
+            else:
+                yield {"op": "add", "path": below, "value": value}
     elif isinstance(one, list) and isinstance(other, list):
         yield from _between_lists(one, other, pointer)
     elif not same_value(one, other):
         yield {"op": "replace", "path": pointer, "value": other, "was": one}
 
 
-def _between_maps(one: dict[str, Any], other: dict[str, Any], pointer: str) -> Iterator[Operation]:
-    for key in one:
-        if key not in other:
-            yield {"op": "remove", "path": f"{pointer}/{_escaped(key)}"}
-    for key, value in other.items():
-        below = f"{pointer}/{_escaped(key)}"
-        if key in one:
-            yield from patch_between(one[key], value, below)
-        else:
-            yield {"op": "add", "path": below, "value": value}
-
-
-def _between_lists(one: list[Any], other: list[Any], pointer: str) -> Iterator[Operation]:
-    """Item by item between what both lists begin and end with: one that was put in or taken out moves no other."""
+def _between_lists(one: list[YamlValue], other: list[YamlValue], pointer: str) -> Iterator[Operation]:
+    """Item by item between the items that both lists begin and end with: an insertion does not move the others."""
     start = 0
     while start < min(len(one), len(other)) and same_value(one[start], other[start]):
         start += 1

@@ -1,20 +1,20 @@
-"""`$(NAME)` in values: bindings are mentioned by it.
+"""Variable references: `$(NAME)` in values.
 
-Of n dollars right before `(` n//2 stay, and an odd one makes a mention; any other dollar is text. In Fleeet's manifests
-`$$` is `$` everywhere, as in Kubernetes. A name is everything up to the next `)`; where that is missing or the name is
-empty, there is no mention. What a mention stands for is never expanded again.
+Of n dollars right before `(` n//2 stay, and an odd one makes a reference; any other dollar is text. In Fleeet's
+manifests `$$` is `$` everywhere, as in Kubernetes. A name is everything up to the next `)`; if that is missing or the
+name is empty, there is no reference. The value that is filled in is never expanded again.
 """
 
 from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any
 
 from fleetform.model.conventions import VariableSyntax
 from fleetform.syntax.hashing import number_text
+from fleetform.syntax.trees import YamlValue
 
-# Dollars that count, all that stand together; beginning with one, so that searching skips all other text at once.
+# A run of dollars that counts; it begins with a dollar, so that a search skips all other text at once.
 _DOLLARS: dict[VariableSyntax, re.Pattern[str]] = {
     "native": re.compile(r"\$(?<!\$\$)\$*+\("),
     "kubernetes": re.compile(r"\$(?<!\$\$)\$*+\(?"),
@@ -22,7 +22,7 @@ _DOLLARS: dict[VariableSyntax, re.Pattern[str]] = {
 
 
 class ExpandError(ValueError):
-    """Why a mention cannot be expanded."""
+    """Why a reference cannot be expanded."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -30,12 +30,12 @@ class ExpandError(ValueError):
 
 
 def variable_references(text: str, *, syntax: VariableSyntax = "native") -> list[str]:
-    """The names that a text mentions, in order, each as often as it stands there."""
+    """The names that a text refers to, in order, each as often as it occurs."""
     return split_references(text, syntax)[1::2]
 
 
-def variable_references_in(tree: Any, *, syntax: VariableSyntax = "native") -> list[str]:
-    """The names that the texts of a tree mention."""
+def variable_references_in(tree: YamlValue, *, syntax: VariableSyntax = "native") -> list[str]:
+    """The names that the texts of a tree refer to."""
     if isinstance(tree, str):
         return variable_references(tree, syntax=syntax)
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
@@ -48,13 +48,13 @@ def escape(text: str, *, syntax: VariableSyntax = "native") -> str:
 
 
 def as_native(text: str) -> str:
-    """What a text of Fleeet's manifests is in a native one."""
+    """A text of Fleeet's manifests, in the native syntax."""
     parts = split_references(text, "kubernetes")
     return "".join(f"$({part})" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
 def split_references(text: str, syntax: VariableSyntax) -> list[str]:
-    """The texts around the mentions with their escapes undone, and between each two the mention's name."""
+    """The texts around the references with their escapes undone, and between each two the reference's name."""
     parts: list[str] = []
     search = _DOLLARS[syntax].search
     before, position = "", 0
@@ -74,7 +74,7 @@ def split_references(text: str, syntax: VariableSyntax) -> list[str]:
     return parts
 
 
-def as_text(value: Any, name: str) -> str:
+def as_text(value: YamlValue, name: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -84,5 +84,5 @@ def as_text(value: Any, name: str) -> str:
     if isinstance(value, float) and isfinite(value):
         return number_text(value)
     what = {type(None): "null", dict: "a map", list: "a list"}.get(type(value), "no text")
-    hint = "mention it alone, or bind it with as: json, yaml or string" if isinstance(value, (dict, list)) else ""
-    raise ExpandError(f"$({name}) stands within text, but is {what}", hint)
+    hint = "refer to it alone, or bind it with as: json, yaml or string" if isinstance(value, (dict, list)) else ""
+    raise ExpandError(f"$({name}) is used within text, but is {what}", hint)

@@ -29,14 +29,11 @@ def parse_version(text: str) -> semver.Version:
         raise VersionError(f"{text!r} is not a semantic version such as 1.4.0")
     numbers = [int(match.group(name) or 0) for name in ("major", "minor", "patch")]
     prerelease = match.group("prerelease")
-    if max(numbers) > _LARGEST or any(_is_padded(each) for each in (prerelease or "").split(".")):
+    padded = [each for each in (prerelease or "").split(".") if each.isdigit() and len(each) > 1 and each[0] == "0"]
+    if max(numbers) > _LARGEST or padded:
         raise VersionError(f"{text!r} is not a semantic version: a number is too large, or starts with 0")
     major, minor, patch = numbers
     return semver.Version(major, minor, patch, prerelease, match.group("build"))
-
-
-def _is_padded(identifier: str) -> bool:
-    return identifier.isdigit() and len(identifier) > 1 and identifier[0] == "0"
 
 
 def same_version(left: str, right: str) -> bool:

@@ -1,7 +1,7 @@
 """Edits of a YAML text that leave every byte outside the edited spots as it was.
 
-A library's round trip formats the whole file anew. Here the marks of libyaml's events say where each node stands, and
-an edit is a few pieces of text replaced. The result is read again: what does not mean exactly what was asked for is
+A library's round trip formats the whole file anew. Here the marks of libyaml's events give the place of each node, and
+an edit replaces a few pieces of text. The result is read again: a text that does not mean exactly what was asked for is
 never returned.
 """
 
@@ -11,13 +11,25 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import path_text
 from fleetform.syntax.hashing import canonical_json
+from fleetform.syntax.trees import YamlValue
 from fleetform.syntax.yaml_in import YamlDocument, YamlError, read_stream
 from fleetform.syntax.yaml_out import write_yaml
-from fleetform.syntax.yaml_spans import BLOCK, FLOW, GAP, PROPERTIES, EditError, Entry, Node, Nodes, behind, children
+from fleetform.syntax.yaml_spans import (
+    BLOCK,
+    FLOW,
+    GAP,
+    PROPERTIES,
+    EditError,
+    EntrySpan,
+    NodeSpan,
+    SpanReader,
+    behind,
+    children,
+)
 
 __all__ = ["Edit", "EditError", "Path", "Remove", "RenameKey", "Replace", "edit_yaml"]
 
@@ -35,7 +47,7 @@ class Replace(NamedTuple):
     """The node at the path becomes this value."""
 
     path: Path
-    value: Any
+    value: YamlValue
 
 
 class RenameKey(NamedTuple):
@@ -46,7 +58,7 @@ class RenameKey(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """The list item or map entry at the path goes away; the last one leaves an empty list or map."""
+    """The list item or map entry at the path is removed; the last one leaves an empty list or map."""
 
     path: Path
 
@@ -63,8 +75,18 @@ def edit_yaml(text: str, edits: Sequence[Edit], first_line: int = 1) -> str:
         return "\ufeff" + edit_yaml(text[1:], edits, first_line)
     plan = _Plan(edits)
     found = list(read_stream(text))
-    place, document = _document_at(found, first_line)
-    root = Nodes(text, document).root()
+    place, document = next(
+        (
+            (place, each)
+            for place, each in enumerate(found)
+            # Comments or empty lines may be above the first document.
+            if isinstance(each, YamlDocument) and (each.first_line == first_line or place + 1 == first_line == 1)
+        ),
+        (0, None),
+    )
+    if document is None:
+        raise EditError(f"no readable document starts at line {first_line}")
+    root = SpanReader(text, document).root()
     wanted = [_meaning(each) for each in found]
     wanted[place] = _tree_meaning(_edited_tree(document.tree, plan))
     for edited in _attempts(text, root, plan):
@@ -89,26 +111,18 @@ class _Plan:
             raise EditError("a document cannot be renamed or removed")
 
 
-def _document_at(found: list[YamlDocument | YamlError], first_line: int) -> tuple[int, YamlDocument]:
-    for place, each in enumerate(found):
-        # Comments or empty lines may stand above the first document.
-        if isinstance(each, YamlDocument) and (each.first_line == first_line or place + 1 == first_line == 1):
-            return place, each
-    raise EditError(f"no readable document starts at line {first_line}")
-
-
 def _meaning(found: YamlDocument | YamlError) -> bytes:
     return _tree_meaning(found.tree) if isinstance(found, YamlDocument) else found.message.encode()
 
 
-def _tree_meaning(tree: Any) -> bytes:
+def _tree_meaning(tree: YamlValue) -> bytes:
     try:
         return canonical_json(tree)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise EditError("a new value or name cannot be written as YAML") from error
 
 
-def _edited_tree(tree: Any, plan: _Plan, path: Path = ()) -> Any:
+def _edited_tree(tree: YamlValue, plan: _Plan, path: Path = ()) -> YamlValue:
     if path in plan.values:
         return plan.values[path]
     if path not in plan.above:
@@ -125,9 +139,13 @@ def _edited_tree(tree: Any, plan: _Plan, path: Path = ()) -> Any:
     return dict(kept)
 
 
-def _attempts(text: str, root: Entry, plan: _Plan) -> Iterator[str]:
-    """The edited text as one would like it, then, for where that means something else, ever plainer."""
-    is_json = _is_json(text)
+def _attempts(text: str, root: EntrySpan, plan: _Plan) -> Iterator[str]:
+    """The edited text in the style of the file, and then in plainer styles, in case that means something else."""
+    try:
+        json.loads(text)
+        is_json = True
+    except ValueError:
+        is_json = False
     for one_line in (is_json, True):
         edited = _Editor(text, root, one_line, '"' if is_json else "").edited(plan)
         if not text.endswith("\n") and edited.endswith("\n"):
@@ -135,18 +153,10 @@ def _attempts(text: str, root: Entry, plan: _Plan) -> Iterator[str]:
         yield edited
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
 class _Editor:
     """Collects the pieces of a text that are replaced."""
 
-    def __init__(self, text: str, root: Entry, one_line: bool, quotes: str) -> None:
+    def __init__(self, text: str, root: EntrySpan, one_line: bool, quotes: str) -> None:
         self._text, self._root, self._one_line, self._quotes = text, root, one_line, quotes
         self._line_break = "\r\n" if "\r\n" in text else "\n"
         self._pieces: list[tuple[int, int, str]] = []
@@ -155,15 +165,15 @@ class _Editor:
         for path, value in plan.values.items():
             self._replace(self._entry(path), value)
         for path, name in plan.names.items():
-            self._rename(self._entry(path), name)
-        removed: dict[Path, list[Entry]] = defaultdict(list)
+            entry = self._entry(path)
+            if entry.key is None:
+                raise EditError(f"item {entry.step} of a list has no name")
+            self._put(entry.key.start, entry.key.end, _one_line(name, self._quotes or entry.key.style, entry.in_flow))
+        removed: dict[Path, list[EntrySpan]] = defaultdict(list)
         for path in plan.removed:
             removed[path[:-1]].append(self._entry(path))
         for path, entries in removed.items():
             self._remove(self._entry(path), sorted(entries, key=lambda entry: entry.start))
-        return self._joined()
-
-    def _joined(self) -> str:
         parts, position = [], 0
         for start, end, new in sorted(self._pieces, key=lambda piece: piece[:2]):
             parts += [self._text[position:start], new]
@@ -173,23 +183,17 @@ class _Editor:
     def _put(self, start: int, end: int, new: str = "") -> None:
         self._pieces.append((start, end, new))
 
-    def _entry(self, path: Path) -> Entry:
+    def _entry(self, path: Path) -> EntrySpan:
         entry = self._root
         for depth, step in enumerate(path):
             found = next((each for each in entry.value.entries if each.step == step), None)
             if found is None:
-                raise EditError(
-                    f"{path_text(path[: depth + 1])} is not written here (what an alias or << brings is elsewhere)"
-                )
+                reason = "an alias or << leads to it: edit it where it is written"
+                raise EditError(f"{path_text(path[: depth + 1])} is not written here ({reason})")
             entry = found
         return entry
 
-    def _rename(self, entry: Entry, name: str) -> None:
-        if entry.key is None:
-            raise EditError(f"item {entry.step} of a list has no name")
-        self._put(entry.key.start, entry.key.end, _one_line(name, self._quotes or entry.key.style, entry.in_flow))
-
-    def _replace(self, entry: Entry, value: Any) -> None:
+    def _replace(self, entry: EntrySpan, value: YamlValue) -> None:
         node = entry.value
         is_below = "\n" in self._text[entry.lead : node.content]
         head, rest = self._written(entry, value, is_below)
@@ -197,29 +201,35 @@ class _Editor:
             self._put(entry.lead, self._lead_end(entry), head)
             self._put_lines(node.content, node.end, rest)
             return
-        end = self._end_before_comment(node)
+        # A comment behind the value stays, unless it belongs to the last of several lines.
+        end = node.end
+        if node.style in ("|", ">"):
+            end = behind(_BLOCK_HEADER, self._text, node.start)
+        elif node.style == BLOCK and "\n" in self._text[node.start : node.end]:
+            end = self._line_end(node.end)
         is_glued = node.start == node.end and not self._text[node.start - 1 : node.start].isspace()
         self._put(node.start if head else entry.lead, end, head if is_glued else head[1:])
         self._put(self._line_end(end), self._line_end(node.end), "".join(self._line_break + line for line in rest))
 
-    def _end_before_comment(self, node: Node) -> int:
-        """Where the new value ends; a comment behind stays, unless it is that of the last of several lines."""
-        if node.style in ("|", ">"):
-            return behind(_BLOCK_HEADER, self._text, node.start)
-        is_long = node.style == BLOCK and "\n" in self._text[node.start : node.end]
-        return self._line_end(node.end) if is_long else node.end
-
-    def _written(self, entry: Entry, value: Any, is_below: bool) -> tuple[str, list[str]]:
-        """The value as it stands behind its dash or key, and the lines below that."""
+    def _written(self, entry: EntrySpan, value: YamlValue, is_below: bool) -> tuple[str, list[str]]:
+        """The text behind the dash or key, and the lines below it."""
         node = entry.value
         in_place = is_below and node.style != BLOCK
-        if self._one_line or entry.in_flow or in_place or _keeps_style(node, value):
+        # Quotes and brackets of the old value stay.
+        keeps_style = node.style == FLOW and bool(node.entries)
+        if isinstance(value, str):
+            keeps_style = node.style in ("'", '"') and "\n" not in value
+        if self._one_line or entry.in_flow or in_place or keeps_style:
             return " " + _one_line(value, self._quotes or node.style, entry.in_flow), []
-        head, rest = _block(value, entry.key is None)
-        return head, _shifted(rest, self._shift(entry, value, rest, is_below))
+        written = write_yaml([value])[len("-") :] if entry.key is None else write_yaml({"k": value})[len("k:") :]
+        head, *rest = written[:-1].split("\n")
+        if rest and isinstance(value, str) and "\n" not in value:
+            return " " + _in_double_quotes(value), []
+        columns = self._shift(entry, value, rest, is_below)
+        return head, [" " * columns + line[max(0, -columns) :] if line else "" for line in rest]
 
-    def _shift(self, entry: Entry, value: Any, rest: list[str], is_below: bool) -> int:
-        """How far what is written below an entry moves to the right."""
+    def _shift(self, entry: EntrySpan, value: YamlValue, rest: list[str], is_below: bool) -> int:
+        """How far the lines below an entry move to the right."""
         column, node = self._column(entry.start), entry.value
         if not rest or not isinstance(value, (dict, list)):
             return column
@@ -227,7 +237,7 @@ class _Editor:
             return max(column, self._column(node.content) - (len(rest[0]) - len(rest[0].lstrip(" "))))
         return column if is_below or node.start == node.end or entry.key else self._column(node.start) - 2
 
-    def _remove(self, holder: Entry, removed: list[Entry]) -> None:
+    def _remove(self, holder: EntrySpan, removed: list[EntrySpan]) -> None:
         steps = {entry.step for entry in removed}
         kept = [entry for entry in holder.value.entries if entry.step not in steps]
         if holder.value.style == FLOW:
@@ -241,8 +251,8 @@ class _Editor:
         for entry in removed:
             self._put_lines(entry.start, entry.end, [])
 
-    def _leave_empty(self, holder: Entry, removed: list[Entry]) -> list[Entry]:
-        """Writes [] or {} behind the key, or else in the first entry's place; the entries still to be removed."""
+    def _leave_empty(self, holder: EntrySpan, removed: list[EntrySpan]) -> list[EntrySpan]:
+        """Write [] or {} behind the key, or in place of the first entry; the entries still to be removed."""
         first, lead = removed[0], self._lead_end(holder)
         empty = "[]" if first.key is None else "{}"
         if lead < first.start and self._starts_line(first.start):
@@ -251,13 +261,13 @@ class _Editor:
         self._put(first.start, self._line_end(first.end), empty)
         return removed[1:]
 
-    def _lead_end(self, entry: Entry) -> int:
-        """Where dash or key end, and tag and anchor of the block below."""
+    def _lead_end(self, entry: EntrySpan) -> int:
+        """The end of dash or key, with tag and anchor of the block below."""
         node = entry.value
         return entry.lead if node.start == node.content else behind(PROPERTIES, self._text, node.start)
 
-    def _move_up(self, removed: list[Entry], kept: Entry) -> list[Entry]:
-        """Puts what stays where the first entry stood, behind a dash; the entries still to be removed."""
+    def _move_up(self, removed: list[EntrySpan], kept: EntrySpan) -> list[EntrySpan]:
+        """Move the first entry that stays up behind the dash; the entries still to be removed."""
         run = [entry for entry in removed if entry.start < kept.start]
         pairs = zip(run, [*run[1:], kept], strict=True)
         if any(self._text[self._line_end(one.end) : self._line_start(two.start)].strip() for one, two in pairs):
@@ -266,7 +276,7 @@ class _Editor:
         self._put(run[0].start, kept.start)
         return removed[len(run) :]
 
-    def _remove_from_flow(self, node: Node, removed: list[Entry], kept: list[Entry]) -> None:
+    def _remove_from_flow(self, node: NodeSpan, removed: list[EntrySpan], kept: list[EntrySpan]) -> None:
         if not kept and "#" not in self._text[node.start : node.end]:
             bracket = behind(GAP, self._text, behind(PROPERTIES, self._text, node.start))
             self._put(bracket + 1, node.end - 1)
@@ -277,8 +287,8 @@ class _Editor:
             comma = behind(GAP, self._text, kept[-1].end)
             self._put(comma, comma + 1)
 
-    def _flow_piece(self, entry: Entry) -> tuple[int, int]:
-        """An entry with its comma: its lines if nothing else stands there, or else the blanks on one side, too."""
+    def _flow_piece(self, entry: EntrySpan) -> tuple[int, int]:
+        """An entry with its comma: whole lines if nothing else is on them, otherwise with the blanks on one side."""
         comma = self._comma(entry)
         end = entry.end if comma is None else comma + 1
         ends_line = _REST_OF_LINE.match(self._text, end)
@@ -288,7 +298,7 @@ class _Editor:
             return self._before_blanks(entry.start), end
         return entry.start, behind(_BLANKS, self._text, end)
 
-    def _comma(self, entry: Entry) -> int | None:
+    def _comma(self, entry: EntrySpan) -> int | None:
         sign = behind(GAP, self._text, entry.end)
         return sign if self._text[sign : sign + 1] == "," else None
 
@@ -316,27 +326,7 @@ class _Editor:
         return behind(_REST_WITH_END, self._text, position)
 
 
-def _keeps_style(node: Node, value: Any) -> bool:
-    """Whether a value is written as the old one was: in quotes, or in brackets."""
-    if isinstance(value, str):
-        return node.style in ("'", '"') and "\n" not in value
-    return node.style == FLOW and bool(node.entries)
-
-
-def _block(value: Any, is_item: bool) -> tuple[str, list[str]]:
-    """What stands behind a dash or key at the left margin, and the lines below."""
-    written = write_yaml([value])[len("-") :] if is_item else write_yaml({"k": value})[len("k:") :]
-    head, *rest = written[:-1].split("\n")
-    if rest and isinstance(value, str) and "\n" not in value:
-        return " " + _in_double_quotes(value), []
-    return head, rest
-
-
-def _shifted(lines: list[str], columns: int) -> list[str]:
-    return [" " * columns + line[max(0, -columns) :] if line else "" for line in lines]
-
-
-def _one_line(value: Any, style: str, in_flow: bool) -> str:
+def _one_line(value: YamlValue, style: str, in_flow: bool) -> str:
     """A value as one line, its texts in the quotes of the style."""
     if value and isinstance(value, list):
         return "[" + ", ".join(_one_line(item, style, True) for item in value) + "]"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 from yaml._yaml import CParser
@@ -25,7 +25,11 @@ from yaml.events import (
 )
 
 from fleetform.syntax.hashing import number_text
+from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.yaml_scalars import MAY_BE_NUMBER, WORDS, number, tagged
+
+# libyaml's binding has no types: an event of one of the classes above.
+YamlEvent: TypeAlias = Any
 
 MAX_DEPTH = 200
 MAX_NODES_BY_ALIAS = 1_000_000
@@ -46,7 +50,7 @@ class YamlError(Exception):
 
 
 class MissingSeparatorError(YamlError):
-    """Two documents stand in one."""
+    """Two documents without a `---` between them."""
 
     code = "missing-separator"
 
@@ -65,7 +69,7 @@ class Remark:
 class YamlDocument:
     """One document of a stream: lines count from 1, the last one is included."""
 
-    tree: Any
+    tree: YamlValue
     first_line: int
     last_line: int
     remarks: tuple[Remark, ...] = ()
@@ -84,15 +88,19 @@ def read_stream(text: str) -> Iterator[YamlDocument | YamlError]:
         except YamlError as found:
             error = type(found)(found.message, found.line - lines_before, found.column, found.hint)
         yield type(error)(error.message, error.line + lines_before, error.column, error.hint)
-        rest = _after_next_separator(text, error.line)
-        if rest is None:
+        # On at the first separator at or after the error, but not at the text's own first line.
+        for separator in _SEPARATOR.finditer(text):
+            skipped = text.count("\n", 0, separator.start())
+            if skipped >= max(error.line - 1, 1):
+                break
+        else:
             return
-        skipped, text = rest
+        text = text[separator.start() :]
         lines_before += skipped
 
 
 def _before_forbidden(text: str) -> tuple[str, YamlError | None]:
-    """The documents before one that holds a character YAML forbids, which libyaml would refuse the whole text for."""
+    """The documents before one with a character that YAML forbids: libyaml would refuse the whole text for it."""
     match = _FORBIDDEN.search(text)
     if match is None:
         return text, None
@@ -104,8 +112,8 @@ def _before_forbidden(text: str) -> tuple[str, YamlError | None]:
     return text[:start], error
 
 
-def read_one(text: str) -> Any:
-    """The tree of a text that holds one document (or none: None)."""
+def read_one(text: str) -> YamlValue:
+    """The tree of a text with one document (or none: None)."""
     _, forbidden = _before_forbidden(text)
     if forbidden is not None:
         raise forbidden
@@ -115,29 +123,19 @@ def read_one(text: str) -> Any:
     return documents[0].tree if documents else None
 
 
-def is_too_deep(tree: Any) -> bool:
-    """Whether a tree is nested deeper than YAML may be here."""
+def is_too_deep(tree: YamlValue) -> bool:
+    """Whether a tree is nested deeper than documents may be."""
     level = [tree]
     for _ in range(MAX_DEPTH + 1):
-        level = [child for node in level for child in _children(node)]
+        level = [
+            child
+            for node in level
+            if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
         if not level:
             return False
     return True
-
-
-def _children(node: Any) -> list[Any]:
-    if isinstance(node, dict):
-        return list(node.values())
-    return node if isinstance(node, list) else []
-
-
-def _after_next_separator(text: str, line: int) -> tuple[int, str] | None:
-    """The lines before the first `---` at or after a line (but not the text's own first), and what follows."""
-    for match in _SEPARATOR.finditer(text):
-        before = text.count("\n", 0, match.start())
-        if before >= max(line - 1, 1):
-            return before, text[match.start() :]
-    return None
 
 
 class _Reader:
@@ -146,13 +144,13 @@ class _Reader:
     def __init__(self, text: str, lines_before: int) -> None:
         self._lines_before = lines_before
         self._depth = 0
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._anchors: dict[str, tuple[YamlValue, int]] = {}
         self._nodes = 0
         self._aliased = 0
         self._remarks: list[Remark] = []
         self._keys: dict[str, str] = {}
         try:
-            self._next: Callable[[], Any] = CParser(text).get_event
+            self._next: Callable[[], YamlEvent] = CParser(text).get_event
         except yaml.YAMLError as error:
             raise self._translated(error) from error
 
@@ -162,22 +160,18 @@ class _Reader:
             if event.__class__ is StreamEndEvent:
                 return
             if event.__class__ is DocumentStartEvent:
-                yield self._document(event)
+                self._anchors, self._remarks, self._nodes, self._aliased, self._depth = {}, [], 0, 0, 0
+                tree = self._node(self._event())
+                first, last = self._place(event)[0], self._place(self._event())[0]
+                yield YamlDocument(tree, first, max(first, last), tuple(self._remarks))
 
-    def _document(self, start: Any) -> YamlDocument:
-        self._anchors, self._remarks, self._nodes, self._aliased, self._depth = {}, [], 0, 0, 0
-        tree = self._node(self._event())
-        end = self._event()
-        first, last = start.start_mark.line, end.start_mark.line
-        return YamlDocument(tree, self._line(first), self._line(max(first, last)), tuple(self._remarks))
-
-    def _event(self) -> Any:
+    def _event(self) -> YamlEvent:
         try:
             return self._next()
         except yaml.YAMLError as error:
             raise self._translated(error) from error
 
-    def _node(self, event: Any) -> Any:
+    def _node(self, event: YamlEvent) -> YamlValue:
         kind = event.__class__
         self._nodes += 1
         if kind is ScalarEvent:
@@ -187,48 +181,47 @@ class _Reader:
             return value
         if kind is AliasEvent:
             return self._alias(event)
-        return self._collection(event, kind)
-
-    def _collection(self, event: Any, kind: type) -> Any:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self._error(f"nested more than {MAX_DEPTH} levels deep", event, "flatten the document")
         before = self._nodes
-        value = self._mapping(event) if kind is MappingStartEvent else self._sequence()
+        if kind is MappingStartEvent:
+            value = self._mapping()
+        else:
+            value = []
+            while (item := self._event()).__class__ is not SequenceEndEvent:
+                value.append(self._node(item))
         self._depth -= 1
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, self._nodes - before + 1)
         return value
 
-    def _sequence(self) -> list[Any]:
-        items: list[Any] = []
-        while True:
-            event = self._event()
-            if event.__class__ is SequenceEndEvent:
-                return items
-            items.append(self._node(event))
-
-    def _mapping(self, start: Any) -> dict[str, Any]:
-        mapping: dict[str, Any] = {}
-        merged: list[dict[str, Any]] = []
+    def _mapping(self) -> YamlMap:
+        mapping: YamlMap = {}
+        merged: list[YamlMap] = []
         while True:
             event = self._event()
             if event.__class__ is MappingEndEvent:
                 break
             if event.__class__ is ScalarEvent and event.value == "<<" and not event.style and event.tag is None:
-                merged += self._merge_sources(self._event())
+                source = self._event()
+                value = self._node(source)
+                sources = value if isinstance(value, list) and source.__class__ is not AliasEvent else [value]
+                if not all(isinstance(each, dict) for each in sources):
+                    raise self._error("<< takes a map or a list of maps", source, "merge a map, as in <<: *defaults")
+                merged += sources
                 continue
             key = self._key(event)
             if key in mapping:
                 raise self._duplicate(key, event)
             mapping[key] = self._node(self._event())
-        # Explicit keys win wherever they stand; of several merged maps the first wins.
-        for source in merged:
-            for key, value in source.items():
+        # Explicit keys win, also above the <<; of several merged maps the first wins.
+        for each in merged:
+            for key, value in each.items():
                 mapping.setdefault(key, value)
         return mapping
 
-    def _key(self, event: Any) -> str:
+    def _key(self, event: YamlEvent) -> str:
         value = self._node(event)
         if value.__class__ is str:
             return self._keys.setdefault(value, value)
@@ -238,25 +231,11 @@ class _Reader:
         if isinstance(value, bool):
             text = "true" if value else "false"
             if event.__class__ is ScalarEvent and event.value not in ("true", "false"):
-                mark: Any = event.start_mark
-                self._remarks.append(
-                    Remark(
-                        f'the key {event.value} is read as "{text}"',
-                        self._line(mark.line),
-                        mark.column + 1,
-                        f'quote it: "{event.value}"',
-                    )
-                )
+                message, hint = f'the key {event.value} is read as "{text}"', f'quote it: "{event.value}"'
+                self._remarks.append(Remark(message, *self._place(event), hint))
         return text
 
-    def _merge_sources(self, event: Any) -> list[dict[str, Any]]:
-        value = self._node(event)
-        sources = value if isinstance(value, list) and event.__class__ is not AliasEvent else [value]
-        if not all(isinstance(source, dict) for source in sources):
-            raise self._error("<< takes a map or a list of maps", event, "merge a map, as in <<: *defaults")
-        return sources
-
-    def _alias(self, event: Any) -> Any:
+    def _alias(self, event: YamlEvent) -> YamlValue:
         if event.anchor not in self._anchors:
             raise self._error(
                 f"unknown anchor {event.anchor!r} (or one that contains itself)", event, "define it above"
@@ -270,7 +249,7 @@ class _Reader:
             )
         return value
 
-    def _scalar(self, event: Any) -> Any:
+    def _scalar(self, event: YamlEvent) -> YamlValue:
         text: str = event.value
         tag = event.tag
         if tag is None:
@@ -285,34 +264,35 @@ class _Reader:
             return text
         return self._checked(event, lambda: tagged(tag[len(_TAG) :], text))
 
-    def _checked(self, event: Any, read: Callable[[], Any]) -> Any:
+    def _checked(self, event: YamlEvent, read: Callable[[], YamlValue]) -> YamlValue:
         try:
             return read()
         except ValueError as error:
             raise self._error(str(error), event, "quote it to make it text") from error
 
-    def _duplicate(self, key: str, event: Any) -> YamlError:
+    def _duplicate(self, key: str, event: YamlEvent) -> YamlError:
         if key in ("apiVersion", "kind") and self._depth == 1:
-            mark: Any = event.start_mark
             message, hint = f"duplicate key {key}; is `---` missing?", "separate documents by a line `---`"
-            return MissingSeparatorError(message, self._line(mark.line), mark.column + 1, hint)
+            return MissingSeparatorError(message, *self._place(event), hint)
         return self._error(f"duplicate key {key}", event, "keep one of them")
 
-    def _error(self, message: str, event: Any, hint: str) -> YamlError:
-        mark = event.start_mark
-        return YamlError(message, self._line(mark.line), mark.column + 1, hint)
+    def _error(self, message: str, event: YamlEvent, hint: str) -> YamlError:
+        return YamlError(message, *self._place(event), hint)
 
-    def _line(self, line: int) -> int:
-        return int(line) + 1 + self._lines_before
+    def _place(self, event: YamlEvent) -> tuple[int, int]:
+        """The line and column of an event in the whole text, from 1."""
+        mark = event.start_mark
+        return mark.line + 1 + self._lines_before, mark.column + 1
 
     def _translated(self, error: yaml.YAMLError) -> YamlError:
         problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         if "unexpected end of stream" in problem:
-            # A quote that is never closed is found at the end; where it opens is what people look for.
+            # A quote that is never closed is noticed at the end; people look for the place where it opens.
             mark = getattr(error, "context_mark", None) or mark
-        line, column = (mark.line, mark.column + 1) if mark is not None else (0, 1)
-        return YamlError(problem, self._line(line), column, _hint_for(problem))
+        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        hint = next((hint for part, hint in _HINTS if part in problem), "")
+        return YamlError(problem, line + self._lines_before, column, hint)
 
 
 _HINTS = (
@@ -323,11 +303,7 @@ _HINTS = (
     ("could not find expected ':'", "a key needs a colon and a blank after it; check the line before, too"),
     ("did not find expected key", "check the indentation, and quotes inside quotes"),
     ("did not find expected alphabetic", "quote text that starts with * or &"),
-    ("mapping values are not allowed", "quote text that holds a colon and a blank; check the indentation"),
+    ("mapping values are not allowed", "quote text that contains a colon and a blank; check the indentation"),
     ("control characters", "remove it, or write it as an escape inside double quotes"),
     ("special characters", "remove it, or write it as an escape inside double quotes"),
 )
-
-
-def _hint_for(problem: str) -> str:
-    return next((hint for part, hint in _HINTS if part in problem), "")

@@ -1,6 +1,6 @@
 """YAML that kubectl, Helm and this project's own reader read back as the same values.
 
-A scalar is written plain only where the reader takes it for that very value: PyYAML's own resolver would leave
+A scalar is written without quotes only if the reader takes it for that very value: PyYAML's own resolver would leave
 `0o17`, `y` or `1_000` unquoted, which kubectl reads as numbers and booleans.
 """
 
@@ -8,40 +8,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import yaml
 
 from fleetform.syntax.hashing import number_text
+from fleetform.syntax.trees import YamlValue
 from fleetform.syntax.yaml_scalars import resolve_plain
 
 _TAG = "tag:yaml.org,2002:"
 _UNBOUNDED = -1
 # Quoted although Go's reader takes them for text: dates, times and words that other YAML readers type.
-_TYPED_ELSEWHERE = re.compile(r"[0-9]{4}-[0-9]|[-+]?[0-9]+:[0-9]|=\Z|<<\Z")
+_TYPED_BY_OTHERS = re.compile(r"[0-9]{4}-[0-9]|[-+]?[0-9]+:[0-9]|=\Z|<<\Z")
 
 
-def write_yaml(tree: Any) -> str:
+def write_yaml(tree: YamlValue) -> str:
     return write_documents([tree])
 
 
-def write_documents(trees: Iterable[Any]) -> str:
+def write_documents(trees: Iterable[YamlValue]) -> str:
     return _write(trees, 120)
 
 
-def write_unfolded(tree: Any) -> str:
+def write_unfolded(tree: YamlValue) -> str:
     """A tree whose texts stay on their lines however long they are, as Go writes it."""
     return _write([tree], _UNBOUNDED)
 
 
-def _write(trees: Iterable[Any], width: int) -> str:
+def _write(trees: Iterable[YamlValue], width: int) -> str:
     return yaml.dump_all(
         trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width, default_flow_style=False
     )
 
 
 def _tag_as_read(text: str) -> str:
-    if _TYPED_ELSEWHERE.match(text):
+    if _TYPED_BY_OTHERS.match(text):
         return _TAG + "quoted"
     try:
         value = resolve_plain(text)
@@ -52,17 +52,13 @@ def _tag_as_read(text: str) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: YamlValue) -> bool:
         return True
 
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+    def resolve(self, kind: YamlValue, value: YamlValue, implicit: YamlValue) -> str:
         if kind is yaml.ScalarNode:
             return _tag_as_read(value) if implicit[0] else _TAG + "str"
         return _TAG + ("seq" if kind is yaml.SequenceNode else "map")
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else None)
 
 
 def _number(dumper: _Dumper, number: float) -> yaml.Node:
@@ -71,6 +67,8 @@ def _number(dumper: _Dumper, number: float) -> yaml.Node:
     return dumper.represent_scalar(_tag_as_read(text), text)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else None)
+)
 _Dumper.add_representer(int, _number)
 _Dumper.add_representer(float, _number)

@@ -1,11 +1,12 @@
-"""What a YAML scalar means to Go's reader: words, numbers and tags that no YAML library resolves in the same way."""
+"""The values of YAML scalars, as Go's reader resolves them: words, numbers and tags. No YAML library does the same."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from typing import Any
+
+from fleetform.syntax.trees import YamlValue
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
@@ -27,8 +28,8 @@ _INTEGERS = (
 )
 
 
-def resolve_plain(text: str) -> Any:
-    """What an unquoted scalar means to Go's yaml: bool, null, number or the text itself."""
+def resolve_plain(text: str) -> YamlValue:
+    """The value of an unquoted scalar: bool, null, number or the text itself."""
     if text in WORDS:
         return WORDS[text]
     if text[0] in MAY_BE_NUMBER:
@@ -36,7 +37,7 @@ def resolve_plain(text: str) -> Any:
     return text
 
 
-def number(text: str) -> Any:
+def number(text: str) -> YamlValue:
     if text in _NOT_JSON:
         raise ValueError(f"{text} is not a JSON number")
     if text[0] == ".":
@@ -54,21 +55,24 @@ def number(text: str) -> Any:
     return _float(plain, text)
 
 
-def _float(plain: str, text: str) -> Any:
+def _float(plain: str, text: str) -> YamlValue:
     if not _FLOAT.match(plain):
         return text
     number = float(plain)
     if number in (float("inf"), float("-inf")):
         return text
-    # JSON knows no 1.0: what is whole comes out as an integer, as it does from kubectl.
+    # JSON has no 1.0: a whole number becomes an integer, as it does in kubectl.
     return int(number) if number == int(number) and abs(number) < 2**53 else number
 
 
-def tagged(tag: str, text: str) -> Any:
+def tagged(tag: str, text: str) -> YamlValue:
     if tag in ("str", "timestamp"):
         return text
     if tag == "binary":
-        return _binary(text)
+        try:
+            return b64decode(text, validate=True).decode("utf-8", "replace")
+        except Base64Error as error:
+            raise ValueError("!!binary has invalid base64") from error
     if tag == "null":
         if text not in ("", "~", "null", "Null", "NULL"):
             raise ValueError("!!null cannot hold this")
@@ -80,10 +84,3 @@ def tagged(tag: str, text: str) -> Any:
     if not isinstance(value, fits) or (isinstance(value, bool) and tag != "bool"):
         raise ValueError(f"!!{tag} cannot hold this")
     return value
-
-
-def _binary(text: str) -> str:
-    try:
-        return b64decode(text, validate=True).decode("utf-8", "replace")
-    except Base64Error as error:
-        raise ValueError("!!binary holds invalid base64") from error
