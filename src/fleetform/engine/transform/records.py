@@ -59,9 +59,21 @@ class NewResource(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What is settled for one object; whiteouts names the plugins that leave it out, and then nothing is kept."""
+    """What is settled for one object; whiteouts names the plugins that leave it out, and then nothing is kept.
+
+    changes_identity names those that mean to change its kind, apiVersion, name or namespace.
+    """
 
     kept: tuple[Kept, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     whiteouts: tuple[str, ...] = ()
     new_resources: tuple[NewResource, ...] = ()
+    changes_identity: tuple[str, ...] = ()
+
+
+class TransformError(ValueError):
+    """Why nothing comes of an object's transformation, and what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint

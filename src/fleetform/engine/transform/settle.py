@@ -43,7 +43,8 @@ def settle(tree: Any, proposals: Sequence[Proposal]) -> Settled:
             work.take(plugin, in_question[plugin])
         kept |= work.kept()
         ignored = work.ignored()
-    return Settled(tuple([kept[position] for position in sorted(kept)]), ignored, (), new)
+    changers = tuple([each.plugin for each in proposals if each.response.changes_identity])
+    return Settled(tuple([kept[position] for position in sorted(kept)]), ignored, (), new, changers)
 
 
 def _rank(proposal: Proposal, number: int) -> tuple[bool, int, int]:
