@@ -6,16 +6,16 @@ has admitted (B21). Until then the rollout is all plugins that differ from what 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
 from fleetform.engine.plan.gates.unreachable import is_lost
-from fleetform.engine.plan.progress import Enrolment, Progress
+from fleetform.engine.plan.progress import Attempt, Enrolment, Progress
 from fleetform.engine.plan.records import Candidate
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.stages import Standing
+from fleetform.engine.plan.stages import StageRule, Standing
 from fleetform.engine.plan.view import View
 from fleetform.model.state import Deployed
 
@@ -63,7 +63,7 @@ def place(view: View, candidate: Candidate, progress: Progress, positions: dict[
         return Member(candidate, progress, "free", candidate.baseline, Standing.WAITING)
     if rollout.started is not None and rollout.change_id != view.change.change_id:
         return Member(candidate, progress, "queued", wanted, Standing.WAITING)
-    standing, soaked_at = stand(view, candidate, progress, wanted, timedelta(0))
+    standing, soaked_at = stand(view, candidate, progress, wanted, None)
     return Member(candidate, progress, "member", wanted, standing, position, soaked_at, rollout.started is not None)
 
 
@@ -89,33 +89,47 @@ def _enrolled(
     positions: dict[str, int],
 ) -> Member:
     position = positions.get(enrolment.stage, UNSTAGED)
-    soak = timedelta(0) if position < 0 or view.emergency else rollout.policy.stages[position].soak
+    rule = rollout.policy.stages[position] if position >= 0 else None
     target = enrolment.target
     if rollout.change_id == view.change.change_id and candidate.wanted.input_hash != target.input_hash:
         # The same change means something else here by now: a value that was read on the cluster is another (B16). What
         # is under way finishes first; a cluster that is done need not wait for the others' stages again.
-        standing, soaked_at = stand(view, candidate, progress, target, soak)
+        standing, soaked_at = stand(view, candidate, progress, target, rule)
         if standing in (Standing.APPLYING, Standing.RETRYING, Standing.SOAKING):
             return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
         target = candidate.wanted
-    standing, soaked_at = stand(view, candidate, progress, target, soak)
+    standing, soaked_at = stand(view, candidate, progress, target, rule)
     return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
 
 
 def stand(
-    view: View, candidate: Candidate, progress: Progress, target: Deployed, soak: timedelta
+    view: View, candidate: Candidate, progress: Progress, target: Deployed, rule: StageRule | None
 ) -> tuple[Standing, datetime | None]:
     """What a plugin has come to with a target, by its hash alone; and when it will have soaked."""
     attempt = progress.attempt
     if attempt is None or attempt.input_hash != target.input_hash:
         return _not_started(view, candidate, progress, target), None
     if attempt.phase == "Healthy":
+        soak = rule.soak if rule is not None and not view.emergency else None
         if not soak or attempt.since + soak <= view.now:
             return Standing.DONE, None
         return Standing.SOAKING, attempt.since + soak
     if attempt.phase == "Applying":
         return (Standing.RETRYING if attempt.failures else Standing.APPLYING), None
-    return (Standing.FAILED if attempt.phase == "Failed" else Standing.ABSENT), None
+    if attempt.phase == "SetAside":
+        return Standing.ABSENT, None
+    return _failed(view, attempt, rule), None
+
+
+def _failed(view: View, attempt: Attempt, rule: StageRule | None) -> Standing:
+    """Where failed clusters hold their slots, they do so until the deadline: then nobody waits for them (S2)."""
+    if rule is None or not rule.failed_holds_slot or rule.deadline is None:
+        return Standing.FAILED
+    until = attempt.since + rule.deadline
+    if until <= view.now:
+        return Standing.TIMED_OUT
+    view.look = until if view.look is None else min(view.look, until)
+    return Standing.FAILED
 
 
 def _not_started(view: View, candidate: Candidate, progress: Progress, target: Deployed) -> Standing:

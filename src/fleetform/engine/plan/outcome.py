@@ -31,7 +31,7 @@ def _by(step: Step, rollout: Rollout) -> bool:
 
 
 def _all_loose_done(view: View) -> bool:
-    return view.loose.members == view.loose.of(Standing.DONE, Standing.FAILED, Standing.ABSENT)
+    return view.loose.members == view.loose.of(Standing.DONE, Standing.FAILED, Standing.TIMED_OUT, Standing.ABSENT)
 
 
 def _times(view: View, stage: StageView, has_started: bool) -> StageTimes:

@@ -39,14 +39,14 @@ def plan_owner(
     limits = world.limits_of(change.owner.organization)
     emergency = in_force(change, limits, now)
     rollout, replaced = current_rollout(change, pairs, emergency, replace, now)
-    view = View(now, change, rollout, limits, emergency, states, busy, pending, almanac)
+    view = View(now, change, rollout, limits, emergency, states, busy, pending, almanac, look=look)
     members = _count_in(view, pairs)
     if rollout is not None and rollout.started is None and not view.members:
         # It was about plugins that are what is wanted by now.
         view.rollout, replaced = None, replaced or structs.replace(rollout, phase="Superseded", ended=now)
         rollout = None
     if rollout is not None and goes_back(view, members):
-        return _going_back(view, rollout, members, look)
+        return _going_back(view, rollout, members)
     before = dict(busy)
     steps = steps_of(view, members)
     if rollout is not None and _is_stuck(view, rollout, steps) and not replace:
@@ -57,7 +57,7 @@ def plan_owner(
     after = rollout_after(view, rollout, steps)
     if rollout is not None and after is not None and after.started is not None:
         steps = enrolled(rollout, members, steps)
-    return OwnerPlan(change, after, counted(view, after), tuple(steps), replaced, look, emergency)
+    return OwnerPlan(change, after, counted(view, after), tuple(steps), replaced, view.look, emergency)
 
 
 def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
@@ -74,7 +74,7 @@ def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
             continue
         standing = member.standing
         tally = tallies[member.position] if member.position >= 0 else view.loose
-        if standing is Standing.FAILED:
+        if standing is Standing.FAILED or standing is Standing.TIMED_OUT:
             attempt = member.progress.attempt
             tally.add(standing, None, attempt is not None and patience.retry_at(attempt) is None)
         else:
@@ -101,13 +101,13 @@ def _find_done(view: View, rollout: Rollout) -> None:
         before = stage.done
 
 
-def _going_back(view: View, rollout: Rollout, members: list[Member], look: datetime | None) -> OwnerPlan:
+def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPlan:
     steps = way_back(view, rollout, members)
     lost = {each.candidate.key for each in members if is_lost(view, each.candidate.cluster)}
     ended = view.now if is_back(steps, set(lost)) else None
     phase = "Halted" if ended is not None else "RollingBack"
     after = structs.replace(rollout, phase=phase, ended=ended, rejected=True)
-    return OwnerPlan(view.change, after, counted(view, after), tuple(steps), None, look, view.emergency)
+    return OwnerPlan(view.change, after, counted(view, after), tuple(steps), None, view.look, view.emergency)
 
 
 def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:

@@ -22,7 +22,8 @@ class Standing(IntEnum):
     SOAKING = 4  # healthy, for less than the stage asks
     DONE = 5
     FAILED = 6
-    ABSENT = 7  # unreachable, before it was started or after it was set aside: neither done nor failed
+    TIMED_OUT = 7  # failed, and no longer waited for: holds no slot whatever the spelling
+    ABSENT = 8  # unreachable, before it was started or after it was set aside: neither done nor failed
 
 
 class ApprovalRule(Struct, frozen=True):
@@ -99,7 +100,7 @@ class Tally:
     @property
     def failed(self) -> int:
         """Failed, also while it is tried again: a retry gives nothing back to the budget before it succeeds."""
-        return self.counts[Standing.FAILED] + self.counts[Standing.RETRYING]
+        return self.of(Standing.FAILED, Standing.RETRYING, Standing.TIMED_OUT)
 
     @property
     def in_flight(self) -> int:
@@ -119,4 +120,4 @@ class Tally:
         open_ = self.of(Standing.WAITING, Standing.BUSY, Standing.APPLYING, Standing.RETRYING, Standing.SOAKING)
         if open_ or (self.failed > budget and not forgives):
             return False
-        return self.members == 0 or self.of(Standing.DONE, Standing.FAILED) > 0
+        return self.members == 0 or self.of(Standing.DONE, Standing.FAILED, Standing.TIMED_OUT) > 0

@@ -72,7 +72,7 @@ def _step(view: View, member: Member, held: Held) -> Step:
         if member.is_changed:
             return _waiting(view, member, held.queued)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
-    if standing is Standing.FAILED:
+    if standing is Standing.FAILED or standing is Standing.TIMED_OUT:
         return _failed(view, member)
     if standing is Standing.ABSENT:
         return _waiting(view, member, held.of(view, member))
@@ -130,7 +130,7 @@ def _failed(view: View, member: Member) -> Step:
     held = tuple([reason for reason in member_reasons(view) if reason.gate == "suspended"])
     reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
     here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
-    if here is not None and not reasons and not here.rule.failed_holds_slot:
+    if here is not None and not reasons and not (member.standing is Standing.FAILED and here.rule.failed_holds_slot):
         full = concurrency(here)
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:

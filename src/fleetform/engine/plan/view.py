@@ -74,6 +74,7 @@ class View:
 
     busy says which plugin is in flight on each cluster, over all owners; pending which change each plugin that is not
     yet what is wanted waits for. Both count what this very plan has started. loose are members that are in no stage.
+    look is when something under way is due.
     shared keeps reasons that plugins have in common.
     """
 
@@ -88,6 +89,7 @@ class View:
     almanac: Almanac
     stages: list[StageView] = field(default_factory=list)
     loose: Tally = field(default_factory=Tally)
+    look: datetime | None = None
     shared: Shared = field(default_factory=lambda: Shared())
 
     @property
