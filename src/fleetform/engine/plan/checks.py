@@ -34,9 +34,10 @@ def _check_clusters(plan: Plan, starts: list[Step]) -> None:
     external = {c.key for o in plan.owners if o.change.policy.external for c in o.change.candidates}
     on_cluster = Counter(step.key[:2] for step in starts if step.key not in external)
     started = {step.key for step in starts}
-    for step in plan.steps:
-        if step.key not in started and step.progress.in_flight and on_cluster[step.key[:2]]:
-            raise PlanError(f"{step.key} is in flight, and something else starts there")
+    for owner in plan.owners:
+        for step in owner.steps:
+            if step.state == "InFlight" and step.key not in started and step.key[:2] in on_cluster:
+                raise PlanError(f"{step.key} is in flight, and something else starts there")
     twice = [cluster for cluster, count in on_cluster.items() if count > 1]
     if twice:
         raise PlanError(f"more than one start on {twice[0]}")

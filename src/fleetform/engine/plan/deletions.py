@@ -71,7 +71,8 @@ def _reasons(
         freeze(today, passes_soft=False),
     ]
     if removal.calendar.allow:
-        found.append(window(today, removal.calendar, f"{cluster.name}/{removal.change_id}", now))
+        starts = almanac.starts_at(today, f"{cluster.name}/{removal.change_id}", now)
+        found.append(window(today, removal.calendar, starts, now))
     return tuple(each for each in found if each is not None)
 
 

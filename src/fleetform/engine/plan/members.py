@@ -15,7 +15,19 @@ from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.progress import Attempt, Enrolment, Progress
 from fleetform.engine.plan.records import Candidate
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.stages import StageRule, Standing
+from fleetform.engine.plan.stages import (
+    ABSENT,
+    APPLYING,
+    BUSY,
+    DONE,
+    FAILED,
+    RETRYING,
+    SOAKING,
+    TIMED_OUT,
+    WAITING,
+    StageRule,
+    Standing,
+)
 from fleetform.engine.plan.view import View
 from fleetform.model.state import Deployed
 
@@ -55,16 +67,18 @@ def place(view: View, candidate: Candidate, progress: Progress, positions: dict[
         return _enrolled(view, rollout, candidate, progress, enrolment, positions)
     admitted = progress.admitted
     if admitted is not None and admitted.input_hash == wanted.input_hash:
-        return Member(candidate, progress, "settled", wanted, Standing.DONE)
+        return Member(candidate, progress, "settled", wanted, DONE)
     if rollout is None:
-        return Member(candidate, progress, "free", wanted, Standing.WAITING)
+        return Member(candidate, progress, "free", wanted, WAITING)
     position = _position(rollout, candidate, positions)
     if admitted is None and candidate.baseline is not None and not _has_reached(view, rollout, position):
-        return Member(candidate, progress, "free", candidate.baseline, Standing.WAITING)
+        return Member(candidate, progress, "free", candidate.baseline, WAITING)
     if rollout.started is not None and rollout.change_id != view.change.change_id:
-        return Member(candidate, progress, "queued", wanted, Standing.WAITING)
+        return Member(candidate, progress, "queued", wanted, WAITING)
     standing, soaked_at = stand(view, candidate, progress, wanted, None)
-    return Member(candidate, progress, "member", wanted, standing, position, soaked_at, rollout.started is not None)
+    joins = rollout.started is not None
+    view.joins = view.joins or joins
+    return Member(candidate, progress, "member", wanted, standing, position, soaked_at, joins)
 
 
 def _has_reached(view: View, rollout: Rollout, position: int) -> bool:
@@ -95,7 +109,7 @@ def _enrolled(
         # The same change means something else here by now: a value that was read on the cluster is another (B16). What
         # is under way finishes first; a cluster that is done need not wait for the others' stages again.
         standing, soaked_at = stand(view, candidate, progress, target, rule)
-        if standing in (Standing.APPLYING, Standing.RETRYING, Standing.SOAKING):
+        if standing in (APPLYING, RETRYING, SOAKING):
             return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
         target = candidate.wanted
     standing, soaked_at = stand(view, candidate, progress, target, rule)
@@ -112,33 +126,33 @@ def stand(
     if attempt.phase == "Healthy":
         soak = rule.soak if rule is not None and not view.emergency else None
         if not soak or attempt.since + soak <= view.now:
-            return Standing.DONE, None
-        return Standing.SOAKING, attempt.since + soak
+            return DONE, None
+        return SOAKING, attempt.since + soak
     if attempt.phase == "Applying":
-        return (Standing.RETRYING if attempt.failures else Standing.APPLYING), None
+        return (RETRYING if attempt.failures else APPLYING), None
     if attempt.phase == "SetAside":
-        return Standing.ABSENT, None
+        return ABSENT, None
     return _failed(view, attempt, rule), None
 
 
 def _failed(view: View, attempt: Attempt, rule: StageRule | None) -> Standing:
     """Where failed clusters hold their slots, they do so until the deadline: then nobody waits for them (S2)."""
     if rule is None or not rule.failed_holds_slot or rule.deadline is None:
-        return Standing.FAILED
+        return FAILED
     until = attempt.since + rule.deadline
     if until <= view.now:
-        return Standing.TIMED_OUT
+        return TIMED_OUT
     view.look = until if view.look is None else min(view.look, until)
-    return Standing.FAILED
+    return FAILED
 
 
 def _not_started(view: View, candidate: Candidate, progress: Progress, target: Deployed) -> Standing:
     attempt = progress.attempt
     if attempt is not None and attempt.phase == "Applying":
-        return Standing.BUSY
+        return BUSY
     if not differs(progress, target) and progress.is_healthy:
-        return Standing.DONE
+        return DONE
     if attempt is not None and attempt.phase == "Failed" and candidate.gates and view.rollout is not None:
         # What it got meanwhile, at the version that runs, is part of the same rollout and counts as such.
-        return Standing.FAILED if attempt.rollout == view.rollout.name else Standing.WAITING
-    return Standing.ABSENT if candidate.cluster.silent_since and is_lost(view, candidate.cluster) else Standing.WAITING
+        return FAILED if attempt.rollout == view.rollout.name else WAITING
+    return ABSENT if candidate.cluster.silent_since and is_lost(view, candidate.cluster) else WAITING

@@ -17,7 +17,7 @@ from fleetform.engine.plan.outcome import counted, enrolled, rollout_after
 from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Change, ClusterKey, OwnerPlan, Step, World
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.stages import Standing
+from fleetform.engine.plan.stages import APPLYING, BUSY, FAILED, RETRYING, SOAKING, TIMED_OUT
 from fleetform.engine.plan.starts import steps_of
 from fleetform.engine.plan.view import StageView, View
 from fleetform.engine.plan.windows.calendar import Almanac
@@ -55,7 +55,8 @@ def plan_owner(
         busy.update(before)
         return plan_owner(world, change, pairs, states, busy, pending, almanac, now, look, replace=True)
     after = rollout_after(view, rollout, steps)
-    if rollout is not None and after is not None and after.started is not None:
+    begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
+    if rollout is not None and (begins or view.joins):
         steps = enrolled(rollout, members, steps)
     return OwnerPlan(change, after, counted(view, after), tuple(steps), replaced, view.look, emergency)
 
@@ -74,11 +75,12 @@ def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
             continue
         standing = member.standing
         tally = tallies[member.position] if member.position >= 0 else view.loose
-        if standing is Standing.FAILED or standing is Standing.TIMED_OUT:
+        tally.counts[standing] += 1
+        if standing is FAILED or standing is TIMED_OUT:
             attempt = member.progress.attempt
-            tally.add(standing, None, attempt is not None and patience.retry_at(attempt) is None)
-        else:
-            tally.add(standing, member.soaked_at)
+            tally.final_failures += attempt is not None and patience.retry_at(attempt) is None
+        elif member.soaked_at is not None and (tally.soaked_at is None or member.soaked_at > tally.soaked_at):
+            tally.soaked_at = member.soaked_at
     for stage in view.stages:
         stage.measure()
     if rollout is not None:
@@ -121,7 +123,7 @@ def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
         if step.action == "start" or step.state == "InFlight":
             return False
     tallies = [*(stage.tally for stage in view.stages), view.loose]
-    if any(tally.of(Standing.BUSY, Standing.APPLYING, Standing.RETRYING, Standing.SOAKING) for tally in tallies):
+    if any(tally.of(BUSY, APPLYING, RETRYING, SOAKING) for tally in tallies):
         return False
     waiting = [step for step in steps if step.action in ("wait", "block") and not _only_queues(step)]
     current = next((stage.rule.name for stage in view.stages if stage.done is None), None)

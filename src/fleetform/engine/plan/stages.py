@@ -26,6 +26,12 @@ class Standing(IntEnum):
     ABSENT = 8  # unreachable, before it was started or after it was set aside: neither done nor failed
 
 
+# Bound once: looking a member up in its enumeration costs more than all that is done with it.
+WAITING, BUSY, APPLYING, RETRYING = Standing.WAITING, Standing.BUSY, Standing.APPLYING, Standing.RETRYING
+SOAKING, DONE, FAILED = Standing.SOAKING, Standing.DONE, Standing.FAILED
+TIMED_OUT, ABSENT = Standing.TIMED_OUT, Standing.ABSENT
+
+
 class ApprovalRule(Struct, frozen=True):
     """How many people must agree, who they may be (nobody named: anyone), and whether the author counts."""
 
@@ -84,11 +90,8 @@ class Tally:
         self.final_failures = 0
         self.soaked_at: datetime | None = None
 
-    def add(self, standing: Standing, soaked_at: datetime | None = None, final: bool = False) -> None:
+    def add(self, standing: Standing) -> None:
         self.counts[standing] += 1
-        self.final_failures += final
-        if soaked_at is not None and (self.soaked_at is None or soaked_at > self.soaked_at):
-            self.soaked_at = soaked_at
 
     def of(self, *standings: Standing) -> int:
         return sum([self.counts[each] for each in standings])

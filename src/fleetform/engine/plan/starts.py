@@ -20,7 +20,7 @@ from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member
 from fleetform.engine.plan.progress import Enrolment, started
 from fleetform.engine.plan.records import Action, Candidate, Reason, State, Step
-from fleetform.engine.plan.stages import Standing
+from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
 from fleetform.engine.plan.view import StageView, View
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.state import Deployed
@@ -66,15 +66,15 @@ def _step(view: View, member: Member, held: Held) -> Step:
     if member.role == "free":
         return _free(view, member, held)
     standing = member.standing
-    if standing is Standing.WAITING:
+    if standing is WAITING:
         return _try_to_start(view, member, held.of(view, member))
-    if standing is Standing.DONE or standing is Standing.SOAKING:
+    if standing is DONE or standing is SOAKING:
         if member.is_changed:
             return _waiting(view, member, held.queued)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
-    if standing is Standing.FAILED or standing is Standing.TIMED_OUT:
+    if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)
-    if standing is Standing.ABSENT:
+    if standing is ABSENT:
         return _waiting(view, member, held.of(view, member))
     return Step(member.candidate.key, "nothing", "InFlight", member.progress, (), _stage_name(view, member))
 
@@ -130,7 +130,7 @@ def _failed(view: View, member: Member) -> Step:
     held = tuple([reason for reason in member_reasons(view) if reason.gate == "suspended"])
     reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
     here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
-    if here is not None and not reasons and not (member.standing is Standing.FAILED and here.rule.failed_holds_slot):
+    if here is not None and not reasons and not (member.standing is FAILED and here.rule.failed_holds_slot):
         full = concurrency(here)
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:
@@ -170,7 +170,7 @@ def _start(view: View, member: Member, target: Deployed, here: StageView | None)
     candidate = member.candidate
     if here is not None:
         here.starts += 1
-    if member.position >= 0 and member.standing is Standing.WAITING:
+    if member.position >= 0 and member.standing is WAITING:
         view.stages[member.position].first_starts += 1
     view.busy[candidate.cluster.key] = candidate.key
     place = enrolment_of(view, member)
@@ -198,7 +198,7 @@ def _waiting(view: View, member: Member, reasons: Reasons) -> Step:
         return Step(candidate.key, "nothing", "InFlight", progress, (), _stage_name(view, member))
     own = plugin_reasons(view, candidate, progress, member.target.input_hash)
     step = _held(member, view.shared.join(reasons, own), _stage_name(view, member))
-    if member.standing is Standing.ABSENT or is_lost(view, candidate.cluster):
+    if member.standing is ABSENT or is_lost(view, candidate.cluster):
         return Step(step.key, step.action, "Unreachable", progress, step.reasons, step.stage)
     return step
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -52,8 +52,17 @@ class Shared:
 
     def __init__(self) -> None:
         self.by_calendar: dict[tuple[int, bool], tuple[Reason, ...]] = {}
+        self._spread: dict[tuple[int, datetime], tuple[Reason, ...]] = {}
         self._alone: dict[int, tuple[Reason, ...]] = {}
         self._joined: dict[tuple[int, int], tuple[tuple[Reason, ...], tuple[Reason, ...], tuple[Reason, ...]]] = {}
+
+    def spread(self, calendar: int, starts: datetime, make: Callable[[], tuple[Reason, ...]]) -> tuple[Reason, ...]:
+        """Reasons of plugins whose starts a window spreads to one time."""
+        key = calendar, starts
+        found = self._spread.get(key)
+        if found is None:
+            found = self._spread[key] = make()
+        return found
 
     def alone(self, reason: Reason) -> tuple[Reason, ...]:
         return self._alone.setdefault(id(reason), (reason,))
@@ -74,7 +83,7 @@ class View:
 
     busy says which plugin is in flight on each cluster, over all owners; pending which change each plugin that is not
     yet what is wanted waits for. Both count what this very plan has started. loose are members that are in no stage.
-    look is when something under way is due.
+    look is when something under way is due; joins: a cluster is new to the rollout.
     shared keeps reasons that plugins have in common.
     """
 
@@ -90,6 +99,7 @@ class View:
     stages: list[StageView] = field(default_factory=list)
     loose: Tally = field(default_factory=Tally)
     look: datetime | None = None
+    joins: bool = False
     shared: Shared = field(default_factory=lambda: Shared())
 
     @property

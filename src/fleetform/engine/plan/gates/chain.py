@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from fleetform.engine.plan.gates.approval import approval
 from fleetform.engine.plan.gates.budget import budget
 from fleetform.engine.plan.gates.dependency import dependency
@@ -21,6 +23,7 @@ from fleetform.engine.plan.gates.window import window
 from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.view import StageView, View
+from fleetform.engine.plan.windows.calendar import Calendar, Today
 from fleetform.model.reasons import VALIDITY_GATES
 
 MEMBER_GATES = (suspended, budget)
@@ -78,14 +81,20 @@ def calendar_reasons(view: View, candidate: Candidate, first_install: bool) -> t
     if known is not None:
         return known
     today = view.almanac.today(calendar, view.now)
-    found = [freeze(today, view.emergency)]
-    if calendar.allow and not first_install and not view.emergency:
-        seed = f"{candidate.key[1]}/{view.change.change_id}"
-        found.append(window(today, calendar, seed, view.now))
-    reasons = _all(found)
-    if not any(each.window.jitter for each in today.open):
-        view.shared.by_calendar[key] = reasons
+    passes_windows = not calendar.allow or first_install or view.emergency
+    if not passes_windows and today.is_open and view.now < today.spread_until:
+        # Starts are spread now: those that start at one time share their reasons.
+        starts = view.almanac.starts_at(today, f"{candidate.key[1]}/{view.change.change_id}", view.now)
+        return view.shared.spread(id(calendar), starts, lambda: _of_calendar(view, today, calendar, starts))
+    reasons = _of_calendar(view, today, calendar, None if passes_windows else view.now)
+    view.shared.by_calendar[key] = reasons
     return reasons
+
+
+def _of_calendar(view: View, today: Today, calendar: Calendar, starts: datetime | None) -> tuple[Reason, ...]:
+    """starts is when the plugin may start where windows count for it; None: they do not."""
+    shut = window(today, calendar, starts, view.now) if starts is not None else None
+    return _all([freeze(today, view.emergency), shut])
 
 
 def way_back_reasons(view: View, candidate: Candidate) -> tuple[Reason, ...]:

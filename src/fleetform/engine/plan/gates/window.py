@@ -8,13 +8,12 @@ from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.windows.calendar import Calendar, Today
 
 
-def window(today: Today, calendar: Calendar, seed: str, now: datetime) -> Reason | None:
-    """seed is cluster and change: the same change starts on the same cluster at the same time, asked again or not."""
+def window(today: Today, calendar: Calendar, starts: datetime, now: datetime) -> Reason | None:
+    """starts is when the plugin may, once a window is open: a function of its cluster and its change."""
     names = ", ".join(each.name for each in calendar.allow)
     if not today.is_open:
         do = "wait" if today.opens_at is not None else "choose a window that opens again"
         return Reason("window", f"outside of {names}", do, until=today.opens_at)
-    starts = today.starts_at(seed, now)
     if starts <= now:
         return None
     return Reason("window", f"{names} is open; starts are spread over its beginning", "wait", until=starts)

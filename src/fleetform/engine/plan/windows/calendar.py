@@ -7,7 +7,7 @@ Open is what some window allows, less what any freeze forbids; without a window 
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec import Struct
 from fleetform.engine.plan.windows.openings import Opening, Window
 
 SLOT = timedelta(minutes=5)
+_PAST = datetime.min.replace(tzinfo=UTC)
 
 
 class Calendar(Struct, frozen=True):
@@ -45,7 +46,8 @@ class OpenWindow(NamedTuple):
 class Today(NamedTuple):
     """A calendar at one instant. edge is when it will next look different.
 
-    open is empty where windows count and none is open; opens_at is then when the next one does.
+    open is empty where windows count and none is open; opens_at is then when the next one does. spread_until is when
+    the last start that an open window spreads is due.
     """
 
     is_open: bool
@@ -54,16 +56,18 @@ class Today(NamedTuple):
     soft: Freeze | None
     hard: Freeze | None
     edge: datetime | None
+    spread_until: datetime
 
-    def starts_at(self, seed: str, now: datetime) -> datetime:
-        """When something may start that is spread over the window by its own seed: whole slots, never past its end."""
-        times = [now]
+    def starts_at(self, number: int, now: datetime) -> datetime:
+        """When something may start that is spread by a number of its own: in whole slots, never past what is usable.
+
+        Of several windows that are open the one that lets it start first counts.
+        """
+        times = []
         for each in self.open:
             spread = min(each.window.jitter, each.usable.end - each.usable.begin - timedelta(microseconds=1))
-            slots = spread // SLOT + 1
-            times.append(each.usable.begin + SLOT * (_number(seed) % slots) if slots > 1 else now)
-        # The earliest window decides; without a window there is nothing to spread over.
-        return max(now, min(times[1:], default=now))
+            times.append(each.usable.begin + SLOT * (number % (spread // SLOT + 1)))
+        return max(now, min(times, default=now))
 
 
 class Almanac:
@@ -72,6 +76,7 @@ class Almanac:
     def __init__(self) -> None:
         self._known: dict[Calendar, tuple[datetime, Today]] = {}
         self._by_identity: dict[int, tuple[Calendar, datetime, Today]] = {}
+        self._numbers: dict[str, int] = {}
 
     def today(self, calendar: Calendar, now: datetime) -> Today:
         # Hashing a calendar costs more than all else that a plugin takes, and plugins share them.
@@ -84,6 +89,14 @@ class Almanac:
             self._known[calendar] = known
         self._by_identity[id(calendar)] = (calendar, *known)
         return known[1]
+
+    def starts_at(self, today: Today, seed: str, now: datetime) -> datetime:
+        """When something may start by its seed, cluster and change: always the same, whenever it is asked."""
+        number = self._numbers.get(seed)
+        if number is None:
+            number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
+            self._numbers[seed] = number
+        return today.starts_at(number, now)
 
     def edge(self, now: datetime) -> datetime | None:
         """When any of the calendars that were looked at will next look different."""
@@ -113,7 +126,8 @@ def today(calendar: Calendar, now: datetime) -> Today:
     if next_opening is not None:
         edges.append(next_opening)
     is_open = bool(open_) or not calendar.allow
-    return Today(is_open, tuple(open_), next_opening, soft, hard, min(edges, default=None))
+    spread_until = max([each.usable.begin + each.window.jitter for each in open_], default=_PAST)
+    return Today(is_open, tuple(open_), next_opening, soft, hard, min(edges, default=None), spread_until)
 
 
 def next_usable(window: Window, now: datetime) -> Opening | None:
@@ -139,7 +153,3 @@ def _freeze(windows: tuple[Window, ...], now: datetime, edges: list[datetime]) -
         if following is not None:
             edges.append(following.begin)
     return found
-
-
-def _number(seed: str) -> int:
-    return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
