@@ -1,0 +1,106 @@
+"""Current: which rollout an owner's change belongs to: the one that runs, a new one, or none.
+
+One at a time. A rollout that runs finishes on what it started with, and the newest change waits (B8); it is replaced if
+people or the policy say so, by an emergency, if it has halted, or if nothing of it has started yet.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import structs
+
+from fleetform.engine.plan.members import differs
+from fleetform.engine.plan.progress import Progress
+from fleetform.engine.plan.records import Candidate, Change
+from fleetform.engine.plan.rollouts import Rollout, StageTimes, rollout_name
+
+Pair = tuple[Candidate, Progress]
+
+
+class Current(NamedTuple):
+    """The rollout that runs (None: none), and the one that it replaces."""
+
+    rollout: Rollout | None
+    replaced: Rollout | None = None
+
+
+def current_rollout(change: Change, pairs: list[Pair], emergency: bool, replace: bool, now: datetime) -> Current:
+    """replace: the rollout that runs cannot go on, so what waits takes its place."""
+    last = change.rollout
+    if change.policy.external:
+        return Current(None, _superseded(last, now))
+    if last is None or not last.is_open:
+        return Current(_new(change, last, now) if _needs_one(change, last, pairs) else None)
+    if last.change_id == change.change_id:
+        # Nothing is fixed before the first start: members, targets and policy are those of now.
+        pending = structs.replace(last, policy=change.policy, stages=_stages(change)) if last.started is None else last
+        return Current(pending)
+    if last.started is None:
+        return Current(_new(change, last, now) if _needs_one(change, last, pairs) else None, _superseded(last, now))
+    if last.phase == "RollingBack" or change.change_id in change.rejected or not _is_newer(last, pairs):
+        return Current(last)
+    if replace or emergency or change.supersede or change.policy.replaces or last.phase == "Halted":
+        return Current(_new(change, last, now), _superseded(last, now))
+    if last.queued == change.change_id:
+        return Current(last)
+    skipped = (*last.skipped, last.queued) if last.queued is not None else last.skipped
+    return Current(structs.replace(last, queued=change.change_id, skipped=skipped))
+
+
+def _is_newer(last: Rollout, pairs: list[Pair]) -> bool:
+    """Whether anybody wants something else than what the rollout brings."""
+    for candidate, progress in pairs:
+        place = progress.enrolment
+        mine = place is not None and place.rollout == last.name
+        aimed_at = place.target if mine and place is not None else progress.admitted
+        if aimed_at is None or aimed_at.input_hash != candidate.wanted.input_hash:
+            return True
+    return False
+
+
+def _needs_one(change: Change, last: Rollout | None, pairs: list[Pair]) -> bool:
+    """Whether anything differs that is to be staged.
+
+    Not for a change that was rejected; nor for clusters that join a fleet which is where it should be, and clusters
+    that return to one: they get what their stage has admitted (B21, B25).
+    """
+    if change.change_id in change.rejected:
+        return False
+    if last is not None and last.rejected and last.change_id == change.change_id:
+        return False
+    installed = False
+    first_installs = False
+    for candidate, progress in pairs:
+        if progress.admitted is None:
+            first_installs = True
+        elif differs(progress, candidate.wanted) and not _is_late(last, candidate, progress):
+            return True
+        else:
+            installed = True
+    return first_installs and not installed
+
+
+def _is_late(last: Rollout | None, candidate: Candidate, progress: Progress) -> bool:
+    """Whether the rollout that succeeded left a plugin behind that could not be reached."""
+    place = progress.enrolment
+    if last is None or last.phase != "Succeeded" or place is None or place.rollout != last.name:
+        return False
+    return place.target.input_hash == candidate.wanted.input_hash
+
+
+def _new(change: Change, last: Rollout | None, now: datetime) -> Rollout:
+    used = change.used | {last.name} if last is not None else change.used
+    name = rollout_name(change.owner.name, change.change_id, used)
+    return Rollout(name, change.owner, change.change_id, change.policy, now, _stages(change))
+
+
+def _stages(change: Change) -> tuple[StageTimes, ...]:
+    return tuple(StageTimes(rule.name) for rule in change.policy.stages)
+
+
+def _superseded(last: Rollout | None, now: datetime) -> Rollout | None:
+    if last is None or not last.is_open:
+        return None
+    return structs.replace(last, phase="Superseded", ended=now)

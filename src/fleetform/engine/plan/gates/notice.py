@@ -1,0 +1,16 @@
+"""notice: a version is announced some time before it starts (R2-28); it concerns versions only (S46)."""
+
+from __future__ import annotations
+
+from fleetform.engine.plan.progress import Progress
+from fleetform.engine.plan.records import Candidate, Reason
+from fleetform.engine.plan.view import View
+
+
+def notice(view: View, candidate: Candidate, progress: Progress) -> Reason | None:
+    until = candidate.not_before
+    if until is None or view.now >= until or view.emergency:
+        return None
+    if progress.admitted is None or "version" not in candidate.kinds:
+        return None
+    return Reason("notice", f"{candidate.wanted.version} was announced and may not start yet", "wait", until=until)

@@ -1,0 +1,14 @@
+"""queue: another rollout of the same owner runs, and finishes on what it started with (B8)."""
+
+from __future__ import annotations
+
+from fleetform.engine.plan.records import Reason
+from fleetform.engine.plan.view import View
+
+
+def queue(view: View) -> Reason | None:
+    rollout = view.rollout
+    if rollout is None or rollout.change_id == view.change.change_id:
+        return None
+    do = "wait for it, or fleetform rollout start --supersede to replace it"
+    return Reason("queue", f"rollout {rollout.name} runs first", do, ref=view.change.owner)

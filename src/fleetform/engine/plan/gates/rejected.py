@@ -1,0 +1,26 @@
+"""rejected: this very change was rolled back or aborted, or failed as often as it may (B10, B34, S50)."""
+
+from __future__ import annotations
+
+from fleetform.engine.plan.progress import Progress
+from fleetform.engine.plan.records import Reason
+from fleetform.engine.plan.view import View
+
+
+def rejected(view: View) -> Reason | None:
+    change, last = view.change, view.change.rollout
+    by_rollout = last is not None and last.rejected and last.change_id == change.change_id
+    if not by_rollout and change.change_id not in change.rejected:
+        return None
+    what = "was aborted" if last is not None and last.phase == "Aborted" else "failed and was rolled back"
+    do = f"change it, or fleetform rollout retry {change.owner.name}"
+    return Reason("rejected", f"this change {what}; it does not start again by itself", do, ref=change.owner)
+
+
+def gave_up(view: View, progress: Progress) -> Reason:
+    attempt = progress.attempt
+    count = attempt.failures if attempt is not None else 0
+    took = " (it took too long)" if attempt is not None and attempt.timed_out else ""
+    times = "once" if count == 1 else f"{count} times"
+    do = f"fleetform rollout retry {view.change.owner.name}, or change the input"
+    return Reason("rejected", f"it failed {times}{took} with this input and is not tried again", do)

@@ -1,0 +1,158 @@
+"""Members: what each plugin is to its owner's rollout, and what it has come to there.
+
+Membership is fixed when a rollout starts: who leaves is no longer among the candidates, who joins gets what its stage
+has admitted (B21). Until then the rollout is all plugins that differ from what is wanted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleetform.engine.plan.gates.unreachable import is_lost
+from fleetform.engine.plan.progress import Attempt, Enrolment, Progress
+from fleetform.engine.plan.records import Candidate
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.plan.stages import (
+    ABSENT,
+    APPLYING,
+    BUSY,
+    DONE,
+    FAILED,
+    RETRYING,
+    SOAKING,
+    TIMED_OUT,
+    WAITING,
+    StageRule,
+    Standing,
+)
+from fleetform.engine.plan.view import View
+from fleetform.model.state import Deployed
+
+# member: of the rollout. free: starts beside it, by the gates of its own cluster. queued: behind a rollout that runs.
+# settled: is what is wanted.
+Role = Literal["member", "free", "queued", "settled"]
+NO_STAGE = -1  # no stage selects the cluster
+UNSTAGED = -2  # a kind of change that the policy does not stage
+
+
+class Member(Struct, gc=False):
+    """A plugin as the rollout sees it now. Its progress already holds what time alone did."""
+
+    candidate: Candidate
+    progress: Progress
+    role: Role
+    target: Deployed
+    standing: Standing
+    position: int = NO_STAGE
+    soaked_at: datetime | None = None
+    joined: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether what is admitted is not what the owner wants."""
+        return differs(self.progress, self.candidate.wanted)
+
+
+def differs(progress: Progress, wanted: Deployed) -> bool:
+    return progress.admitted is None or progress.admitted.input_hash != wanted.input_hash
+
+
+def place(view: View, candidate: Candidate, progress: Progress, positions: dict[str, int]) -> Member:
+    rollout, wanted = view.rollout, candidate.wanted
+    enrolment = progress.enrolment
+    if rollout is not None and enrolment is not None and enrolment.rollout == rollout.name:
+        return _enrolled(view, rollout, candidate, progress, enrolment, positions)
+    admitted = progress.admitted
+    if admitted is not None and admitted.input_hash == wanted.input_hash:
+        return Member(candidate, progress, "settled", wanted, DONE)
+    if rollout is None:
+        return Member(candidate, progress, "free", wanted, WAITING)
+    position = _position(rollout, candidate, positions)
+    if admitted is None and candidate.baseline is not None and not _has_reached(view, rollout, position):
+        return Member(candidate, progress, "free", candidate.baseline, WAITING)
+    if rollout.started is not None and rollout.change_id != view.change.change_id:
+        return Member(candidate, progress, "queued", wanted, WAITING)
+    standing, soaked_at = stand(view, candidate, progress, wanted, None)
+    joins = rollout.started is not None
+    view.joins = view.joins or joins
+    return Member(candidate, progress, "member", wanted, standing, position, soaked_at, joins)
+
+
+def _has_reached(view: View, rollout: Rollout, position: int) -> bool:
+    """Whether the rollout has come to a stage, with what is wanted now."""
+    if rollout.change_id != view.change.change_id or position < 0:
+        return False
+    return rollout.stages[position].started is not None or rollout.stages[position].done is not None
+
+
+def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int]) -> int:
+    if not candidate.kinds & rollout.policy.trigger:
+        return UNSTAGED
+    return positions.get(candidate.stage, NO_STAGE) if candidate.stage is not None else NO_STAGE
+
+
+def _enrolled(
+    view: View,
+    rollout: Rollout,
+    candidate: Candidate,
+    progress: Progress,
+    enrolment: Enrolment,
+    positions: dict[str, int],
+) -> Member:
+    position = positions.get(enrolment.stage, UNSTAGED)
+    rule = rollout.policy.stages[position] if position >= 0 else None
+    target = enrolment.target
+    if rollout.change_id == view.change.change_id and candidate.wanted.input_hash != target.input_hash:
+        # The same change means something else here by now: a value that was read on the cluster is another (B16). What
+        # is under way finishes first; a cluster that is done need not wait for the others' stages again.
+        standing, soaked_at = stand(view, candidate, progress, target, rule)
+        if standing in (APPLYING, RETRYING, SOAKING):
+            return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
+        target = candidate.wanted
+    standing, soaked_at = stand(view, candidate, progress, target, rule)
+    return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
+
+
+def stand(
+    view: View, candidate: Candidate, progress: Progress, target: Deployed, rule: StageRule | None
+) -> tuple[Standing, datetime | None]:
+    """What a plugin has come to with a target, by its hash alone; and when it will have soaked."""
+    attempt = progress.attempt
+    if attempt is None or attempt.input_hash != target.input_hash:
+        return _not_started(view, candidate, progress, target), None
+    if attempt.phase == "Healthy":
+        soak = rule.soak if rule is not None and not view.emergency else None
+        if not soak or attempt.since + soak <= view.now:
+            return DONE, None
+        return SOAKING, attempt.since + soak
+    if attempt.phase == "Applying":
+        return (RETRYING if attempt.failures else APPLYING), None
+    if attempt.phase == "SetAside":
+        return ABSENT, None
+    return _failed(view, attempt, rule), None
+
+
+def _failed(view: View, attempt: Attempt, rule: StageRule | None) -> Standing:
+    """Where failed clusters hold their slots, they do so until the deadline: then nobody waits for them (S2)."""
+    if rule is None or not rule.failed_holds_slot or rule.deadline is None:
+        return FAILED
+    until = attempt.since + rule.deadline
+    if until <= view.now:
+        return TIMED_OUT
+    view.look = until if view.look is None else min(view.look, until)
+    return FAILED
+
+
+def _not_started(view: View, candidate: Candidate, progress: Progress, target: Deployed) -> Standing:
+    attempt = progress.attempt
+    if attempt is not None and attempt.phase == "Applying":
+        return BUSY
+    if not differs(progress, target) and progress.is_healthy:
+        return DONE
+    if attempt is not None and attempt.phase == "Failed" and candidate.gates and view.rollout is not None:
+        # What it got meanwhile, at the version that runs, is part of the same rollout and counts as such.
+        return FAILED if attempt.rollout == view.rollout.name else WAITING
+    return ABSENT if candidate.cluster.silent_since and is_lost(view, candidate.cluster) else WAITING

@@ -1,0 +1,233 @@
+"""Records: what the planner takes and what it answers.
+
+A World is everything that one plan depends on but the time. It is put together by whoever knows objects and selectors;
+here stages, calendars and gates of validity are already those of the one plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleetform.engine.plan.progress import Patience, Progress
+from fleetform.engine.plan.rollouts import Policy, Rollout
+from fleetform.engine.plan.stages import ApprovalRule
+from fleetform.engine.plan.windows.calendar import ALWAYS, Calendar
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import Gate, PluginKey
+from fleetform.model.state import Deployed
+
+ClusterKey = tuple[str, str]
+
+
+class ClusterFacts(Struct, frozen=True, gc=False):
+    """What matters of a cluster: its veto, and since when it has not answered."""
+
+    organization: str
+    name: str
+    hold: str | None = None
+    silent_since: datetime | None = None
+
+    @property
+    def key(self) -> ClusterKey:
+        return self.organization, self.name
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """One plugin on one cluster, and what its owner wants of it now.
+
+    kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
+    the same cluster that come first. baseline is what it would get if nothing were under way: what a cluster that joins
+    a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
+    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster.
+    """
+
+    key: PluginKey
+    cluster: ClusterFacts
+    wanted: Deployed
+    stage: str | None
+    kinds: frozenset[str] = frozenset({"version"})
+    gates: tuple[Gate, ...] = ()
+    not_before: datetime | None = None
+    depends_on: tuple[str, ...] = ()
+    irreversible: bool = False
+    forced: bool = False
+    calendar: Calendar = ALWAYS
+    baseline: Deployed | None = None
+    meanwhile: Deployed | None = None
+
+
+class Approval(Struct, frozen=True, gc=False):
+    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26)."""
+
+    rollout: str
+    stage: str
+    change_id: str
+    policy: str
+    user: str
+    groups: frozenset[str] = frozenset()
+
+
+class Emergency(Struct, frozen=True, gc=False):
+    """An emergency that somebody declared: why, until when, and who agreed (B12)."""
+
+    reason: str
+    expires: datetime
+    approved_by: frozenset[str] = frozenset()
+
+
+class Change(Struct, frozen=True):
+    """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
+
+    rollout is the owner's last one, running or not, and used are the names of those before. author is None where nobody
+    knows who made the change; any approver counts then.
+    """
+
+    owner: Ref
+    change_id: str
+    candidates: tuple[Candidate, ...]
+    policy: Policy = Policy()
+    rollout: Rollout | None = None
+    used: frozenset[str] = frozenset()
+    approvals: tuple[Approval, ...] = ()
+    author: str | None = None
+    emergency: Emergency | None = None
+    supersede: bool = False
+    suspended: bool = False
+    rejected: frozenset[str] = frozenset()
+
+
+class Removal(Struct, frozen=True, gc=False):
+    """A plugin that nobody wants any more. dependents are plugins of its cluster that must go before it.
+
+    rollout is the name under which its removal is approved, policy the digest that approvals are bound to.
+    """
+
+    key: PluginKey
+    owner: Ref
+    change_id: str
+    cluster: ClusterFacts
+    retain: bool = False
+    dependents: tuple[str, ...] = ()
+    calendar: Calendar = ALWAYS
+    rollout: str = ""
+    policy: str = ""
+    approvals: tuple[Approval, ...] = ()
+    author: str | None = None
+
+
+class Limits(Struct, frozen=True):
+    """What an organization's lifecycle policy says about plans."""
+
+    patience: Patience = Patience()
+    max_unreachable: int | str = "10%"
+    max_deletes: int | str = "5%"
+    deletes_approval: ApprovalRule = ApprovalRule(1)
+    emergency_approvals: int = 1
+
+
+class World(Struct, frozen=True, eq=False):
+    """Everything that a plan depends on but the time. complete: all was loaded and rendered, so absence means gone."""
+
+    changes: tuple[Change, ...]
+    states: Mapping[PluginKey, Progress]
+    removals: tuple[Removal, ...] = ()
+    limits: Mapping[str, Limits] = {}
+    complete: bool = True
+
+    def limits_of(self, organization: str) -> Limits:
+        return self.limits.get(organization, STANDARD_LIMITS)
+
+
+STANDARD_LIMITS = Limits()
+
+
+class Reason(Struct, frozen=True, gc=False):
+    """Why a plugin does not start: a gate of the closed list, a sentence, until when if that is known, what to do."""
+
+    gate: str
+    message: str
+    do: str
+    until: datetime | None = None
+    ref: Ref | None = None
+
+
+Action = Literal["start", "wait", "block", "rollback", "delete", "nothing"]
+State = Literal["UpToDate", "Waiting", "Blocked", "InFlight", "Failed", "Unreachable", "Paused"]
+
+
+class Step(Struct, frozen=True, gc=False):
+    """What a plan says of one plugin. progress is what is stored once the step is taken."""
+
+    key: PluginKey
+    action: Action
+    state: State
+    progress: Progress
+    reasons: tuple[Reason, ...] = ()
+    stage: str | None = None
+    target: Deployed | None = None
+
+
+class StageCount(Struct, frozen=True):
+    """A stage in numbers, for people and for the plan's check of itself."""
+
+    name: str
+    total: int
+    waiting: int
+    in_flight: int
+    soaking: int
+    done: int
+    failed: int
+    absent: int
+    slots: int
+    budget: int
+    starts: int
+    approvals_needed: int
+    approvals_given: int
+    started: datetime | None
+    finished: datetime | None
+    soaked_at: datetime | None
+
+
+class OwnerPlan(Struct, frozen=True):
+    """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
+
+    replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
+    deadline, a cluster that is set aside.
+    """
+
+    change: Change
+    rollout: Rollout | None
+    stages: tuple[StageCount, ...]
+    steps: tuple[Step, ...]
+    replaced: Rollout | None = None
+    look: datetime | None = None
+    emergency: bool = False
+
+
+class Plan(Struct, frozen=True, eq=False):
+    """What starts now, what waits and for what; when to look again, and until when nothing of this can change.
+
+    is_idle: nothing is to be stored.
+    """
+
+    world: World
+    at: datetime
+    owners: tuple[OwnerPlan, ...]
+    removals: tuple[Step, ...]
+    next_look: datetime | None
+    fresh_until: datetime | None
+    is_idle: bool
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        for owner in self.owners:
+            yield from owner.steps
+        yield from self.removals
+
+    @property
+    def starts(self) -> list[Step]:
+        return [step for step in self.steps if step.action in ("start", "rollback", "delete")]

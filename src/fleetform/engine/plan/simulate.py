@@ -1,0 +1,289 @@
+"""Simulate: the very planner on a virtual clock, from event to event.
+
+Nothing is modelled twice: what starts is what plan() says, and what is stored is what carry_out stores. Only the world
+is made up: how long a start takes, what fails, who does not answer, when people approve.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from heapq import heapify, heappop, heappush
+
+from msgspec import structs
+
+from fleetform.engine.plan.carry_out import with_rollouts, writes
+from fleetform.engine.plan.plan import plan
+from fleetform.engine.plan.progress import NOTHING_STORED, Progress, observed
+from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, OwnerPlan, Plan, Step, World
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation, StageSpan
+from fleetform.engine.plan.stages import StageRule
+from fleetform.engine.plan.windows.calendar import Almanac
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+
+_HORIZON = timedelta(days=3 * 365)
+_MOVES = frozenset({"Applying", "SetAside"})
+
+
+def simulate(world: World, start: datetime, scenario: Scenario | None = None) -> Simulation:
+    """What would happen from a time on if a scenario came true."""
+    return _Run(world, start, scenario or Scenario()).play()
+
+
+class _Run:
+    """A simulation under way: the world as it is by now, and what is still to come."""
+
+    def __init__(self, world: World, start: datetime, scenario: Scenario) -> None:
+        self.scenario, self.start, self.now = scenario, start, start
+        self.until = scenario.until or start + _HORIZON
+        self.states: dict[PluginKey, Progress] = dict(world.states)
+        self.world = structs.replace(world, states=self.states, limits=_with_retries(world, scenario.retries))
+        self.almanac = Almanac()
+        self.events: list[Event] = []
+        self.rollouts: dict[str, Rollout] = {}
+        self.finishing: list[tuple[datetime, PluginKey, str]] = []
+        self.spells = [each for spell in scenario.unreachable for each in (spell.begin, spell.end) if each is not None]
+        heapify(self.spells)
+        self.approvals: list[tuple[datetime, str, str]] = []
+        self.asked: set[tuple[str, str]] = set()
+        self.waited: set[PluginKey] = set()
+        self.passes = 0
+        for key, progress in sorted(self.states.items()):
+            if progress.in_flight and progress.attempt is not None:
+                ends = max(start, progress.attempt.started + scenario.takes(key[1]))
+                heappush(self.finishing, (ends, key, progress.attempt.input_hash))
+        self._hear_silence()
+
+    def play(self) -> Simulation:
+        while True:
+            found = plan(self.world, self.now, almanac=self.almanac)
+            self.passes += 1
+            moved = self._carry_out(found)
+            self._ask_for_approvals(found)
+            if moved and not found.is_idle:
+                following: datetime | None = self.now
+            else:
+                following = self._next(found)
+            if following is None or following > self.until:
+                return self._result(found)
+            self._advance(following)
+
+    def _carry_out(self, found: Plan) -> bool:
+        """Stores what a plan asks for. Whether that may at once lead to more: a stage or a rollout that is done."""
+        starts = [step for step in found.starts if step.action != "delete"]
+        for step in found.steps:
+            stored = self.states.get(step.key, NOTHING_STORED)
+            if step.progress is not stored:
+                self._note(step, stored)
+            elif step.action in ("wait", "block") and step.key not in self.waited:
+                self.waited.add(step.key)
+                self._tell(step.key, "Waiting", step.reasons[0].gate if step.reasons else "")
+        for write in writes(found):
+            if write.key is not None and write.progress is not None:
+                self.states[write.key] = write.progress
+        for step in starts:
+            attempt = step.progress.attempt
+            if attempt is not None:
+                heappush(self.finishing, (self.now + self.scenario.takes(step.key[1]), step.key, attempt.input_hash))
+        return self._keep(found.owners)
+
+    def _keep(self, owners: tuple[OwnerPlan, ...]) -> bool:
+        before = {change.owner: change.rollout for change in self.world.changes}
+        rollouts: dict[Ref, Rollout] = {}
+        for owner in owners:
+            for rollout in (owner.replaced, owner.rollout):
+                if rollout is not None:
+                    self.rollouts[rollout.name] = rollout
+                    rollouts[rollout.owner] = rollout
+        changed = [ref for ref, rollout in rollouts.items() if before.get(ref) != rollout]
+        if changed:
+            self.world = structs.replace(self.world, changes=with_rollouts(self.world.changes, rollouts))
+        return any(_led_on(before.get(ref), rollouts[ref]) for ref in changed)
+
+    def _note(self, step: Step, stored: Progress) -> None:
+        attempt, last = step.progress.attempt, stored.attempt
+        if step.action in ("start", "rollback"):
+            if step.action == "start":
+                self._tell(step.key, "Started")
+        elif attempt is not None and last is not None and attempt.phase != last.phase:
+            if attempt.phase == "Failed":
+                self._tell(step.key, "TimedOut" if attempt.timed_out else "Failed")
+            elif attempt.phase == "SetAside":
+                self._tell(step.key, "SetAside", "unreachable")
+            elif attempt.phase == "Applying":
+                ends = self.now + self.scenario.takes(step.key[1])
+                heappush(self.finishing, (ends, step.key, attempt.input_hash))
+
+    def _tell(self, key: PluginKey, event: EventName, reason: str = "") -> None:
+        self.events.append(Event(self.now, key[1], key[2], event, reason))
+
+    def _ask_for_approvals(self, found: Plan) -> None:
+        """People approve a stage some time after all before it is done, or at the time that the scenario gives."""
+        for owner in found.owners:
+            rollout = owner.rollout
+            if rollout is None or not rollout.is_open:
+                continue
+            ready = True
+            for rule, count in zip(rollout.policy.stages, owner.stages, strict=True):
+                at = self._approved_at(rule.name, ready)
+                if rule.approvals is not None and at is not None and (rollout.name, rule.name) not in self.asked:
+                    self.asked.add((rollout.name, rule.name))
+                    heappush(self.approvals, (max(at, self.now), rollout.name, rule.name))
+                ready = ready and (count.finished is not None or count.total == 0)
+
+    def _approved_at(self, stage: str, ready: bool) -> datetime | None:
+        if stage in self.scenario.approvals:
+            return self.scenario.approvals[stage]
+        delay = self.scenario.approval_delay
+        return self.now + delay if ready and delay is not None else None
+
+    def _next(self, found: Plan) -> datetime | None:
+        """When anything can happen next: a start ends, people act, or time opens the last gate of somebody.
+
+        A plugin that also waits for others is looked at again when those move.
+        """
+        times: list[datetime] = []
+        if self.finishing:
+            times.append(max(self.finishing[0][0], self.now))
+        if self.approvals:
+            times.append(max(self.approvals[0][0], self.now))
+        if times and min(times) == self.now:
+            return self.now
+        times += self.spells[:1]
+        seen: set[int] = set()
+        for owner in found.owners:
+            times += [owner.look] if owner.look is not None else []
+            times += [stage.soaked_at for stage in owner.stages if stage.soaked_at is not None]
+            for step in owner.steps:
+                reasons = step.reasons
+                if not reasons or id(reasons) in seen:
+                    continue
+                seen.add(id(reasons))
+                untils = [reason.until for reason in reasons if reason.until is not None]
+                if len(untils) == len(reasons):
+                    times.append(max(untils))
+                times += [each.until for each in reasons if each.gate == "unreachable" and each.until is not None]
+        return min([each for each in times if each > self.now], default=None)
+
+    def _advance(self, to: datetime) -> None:
+        self.now = to
+        while self.spells and self.spells[0] <= to:
+            heappop(self.spells)
+        if self.scenario.unreachable:
+            self._hear_silence()
+        while self.finishing and self.finishing[0][0] <= to:
+            _, key, input_hash = heappop(self.finishing)
+            self._finish(key, input_hash)
+        while self.approvals and self.approvals[0][0] <= to:
+            _, rollout, stage = heappop(self.approvals)
+            self._approve(rollout, stage)
+
+    def _finish(self, key: PluginKey, input_hash: str) -> None:
+        progress = self.states[key]
+        attempt = progress.attempt
+        if (
+            attempt is None
+            or attempt.input_hash != input_hash
+            or attempt.phase not in _MOVES
+            or self._is_silent(key[1])
+        ):
+            return
+        if not attempt.back and self.scenario.fails(key[1], input_hash, attempt.started):
+            self._tell(key, "Failed")
+            self.states[key] = observed(progress, input_hash, "Failed", self.now)
+        else:
+            self._tell(key, "RolledBack" if attempt.back else "Succeeded")
+            self.states[key] = observed(progress, input_hash, "Healthy", self.now)
+
+    def _is_silent(self, cluster: str) -> bool:
+        return any(spell.cluster == cluster and spell.covers(self.now) for spell in self.scenario.unreachable)
+
+    def _hear_silence(self) -> None:
+        """Clusters that fall silent or answer again; what was under way there goes on when they do."""
+        named = {spell.cluster for spell in self.scenario.unreachable}
+        if not named:
+            return
+        silent = {cluster for cluster in named if self._is_silent(cluster)}
+        self.world = structs.replace(
+            self.world, changes=tuple(self._with_silence(change, named, silent) for change in self.world.changes)
+        )
+
+    def _with_silence(self, change: Change, named: set[str], silent: set[str]) -> Change:
+        return structs.replace(
+            change,
+            candidates=tuple(
+                self._candidate_with_silence(each, each.key[1] in silent) if each.key[1] in named else each
+                for each in change.candidates
+            ),
+        )
+
+    def _candidate_with_silence(self, candidate: Candidate, silent: bool) -> Candidate:
+        cluster = candidate.cluster
+        if silent == (cluster.silent_since is not None):
+            return candidate
+        progress = self.states.get(candidate.key, NOTHING_STORED)
+        if not silent and progress.in_flight and progress.attempt is not None:
+            ends = self.now + self.scenario.takes(cluster.name)
+            heappush(self.finishing, (ends, candidate.key, progress.attempt.input_hash))
+        since = self.now if silent else None
+        return structs.replace(candidate, cluster=structs.replace(cluster, silent_since=since))
+
+    def _approve(self, rollout: str, stage: str) -> None:
+        changes = []
+        for change in self.world.changes:
+            last = change.rollout
+            if last is not None and last.name == rollout:
+                rule = next(each for each in last.policy.stages if each.name == stage)
+                given = _consent(last, rule, change.author)
+                change = structs.replace(change, approvals=(*change.approvals, *given))
+            changes.append(change)
+        self.world = structs.replace(self.world, changes=tuple(changes))
+
+    def _result(self, found: Plan) -> Simulation:
+        events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
+        ended = max((each.at for each in events if each.event != "Waiting"), default=self.start)
+        dones = [stage.done for each in self.rollouts.values() for stage in each.stages if stage.done is not None]
+        stages = tuple(
+            StageSpan(rollout.name, stage.name, stage.started, stage.done)
+            for rollout in sorted(self.rollouts.values(), key=lambda each: (each.created, each.name))
+            for stage in rollout.stages
+        )
+        outcome = _outcome(found)
+        end = max([ended, *dones]) if outcome == "Completed" else max(ended, self.start)
+        return Simulation(self.start, end, outcome, tuple(events), stages, self.passes)
+
+
+def _with_retries(world: World, retries: int) -> dict[str, Limits]:
+    organizations = {change.owner.organization for change in world.changes} | set(world.limits)
+    found = {}
+    for organization in sorted(organizations):
+        limits = world.limits_of(organization)
+        found[organization] = structs.replace(limits, patience=structs.replace(limits.patience, retries=retries))
+    return found
+
+
+def _led_on(before: Rollout | None, now: Rollout) -> bool:
+    """Whether what was just stored may let more start at the same time: a rollout that ended."""
+    return now.ended is not None and (before is None or before.ended is None)
+
+
+def _consent(rollout: Rollout, rule: StageRule, author: str | None) -> list[Approval]:
+    """As many people as the stage asks for, none the author."""
+    asked = rule.approvals
+    if asked is None:
+        return []
+    named = [each for each in sorted(asked.users) if each != author]
+    people = [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
+    digest = rollout.policy.digest
+    return [Approval(rollout.name, rule.name, rollout.change_id, digest, each, asked.groups) for each in people]
+
+
+def _outcome(found: Plan) -> Outcome:
+    rollouts = [owner.rollout for owner in found.owners if owner.rollout is not None]
+    if any(rollout.rejected for rollout in rollouts):
+        return "RolledBack"
+    if any(rollout.phase == "Halted" for rollout in rollouts):
+        return "Halted"
+    unfinished = any(step.state not in ("UpToDate", "Failed") for step in found.steps)
+    return "Stuck" if unfinished or any(rollout.is_open for rollout in rollouts) else "Completed"

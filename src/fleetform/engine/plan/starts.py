@@ -1,0 +1,223 @@
+"""Starts: a step for each plugin: it starts, or all that holds it is told. Slots go to those that nothing holds."""
+
+from __future__ import annotations
+
+from fleetform.engine.plan.failure import is_left_behind, way_back
+from fleetform.engine.plan.gates.chain import (
+    BLOCKING,
+    free_reasons,
+    member_reasons,
+    plugin_reasons,
+    queued_reasons,
+    stage_reasons,
+)
+from fleetform.engine.plan.gates.concurrency import concurrency
+from fleetform.engine.plan.gates.rejected import gave_up
+from fleetform.engine.plan.gates.stage import no_stage
+from fleetform.engine.plan.gates.unreachable import is_lost
+from fleetform.engine.plan.gates.validity import validity
+from fleetform.engine.plan.gates.wait import retry_later
+from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member
+from fleetform.engine.plan.progress import Enrolment, started
+from fleetform.engine.plan.records import Action, Candidate, Reason, State, Step
+from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
+from fleetform.engine.plan.view import StageView, View
+from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.state import Deployed
+
+Reasons = tuple[Reason, ...]
+
+
+def steps_of(view: View, members: list[Member]) -> list[Step]:
+    """The steps of all plugins of an owner, in the order given, which is also the order in which slots are taken."""
+    held = Held(view)
+    return [_step(view, member, held) for member in members]
+
+
+class Held:
+    """What holds plugins together: judged once for each stage, before anything starts."""
+
+    def __init__(self, view: View) -> None:
+        self.members = member_reasons(view)
+        self.by_stage = [(*self.members, *stage_reasons(view, stage)) for stage in view.stages]
+        self.nowhere = (*self.members, no_stage(view))
+        self.free = free_reasons(view)
+        self.queued = queued_reasons(view)
+
+    def of(self, view: View, member: Member) -> Reasons:
+        """What holds a member beside its own cluster. One that joins a stage that has started waits for nobody."""
+        if member.position == UNSTAGED or (member.joined and _has_started(view, member)):
+            return self.members
+        return self.nowhere if member.position == NO_STAGE else self.by_stage[member.position]
+
+
+def _has_started(view: View, member: Member) -> bool:
+    if member.position < 0:
+        return False
+    times = view.stages[member.position].times
+    return times.started is not None or times.done is not None
+
+
+def _step(view: View, member: Member, held: Held) -> Step:
+    if member.role == "settled":
+        return _settled(view, member)
+    if member.role == "queued":
+        return _waiting(view, member, held.queued)
+    if member.role == "free":
+        return _free(view, member, held)
+    standing = member.standing
+    if standing is WAITING:
+        return _try_to_start(view, member, held.of(view, member))
+    if standing is DONE or standing is SOAKING:
+        if member.is_changed:
+            return _waiting(view, member, held.queued)
+        return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
+    if standing is FAILED or standing is TIMED_OUT:
+        return _failed(view, member)
+    if standing is ABSENT:
+        return _waiting(view, member, held.of(view, member))
+    return Step(member.candidate.key, "nothing", "InFlight", member.progress, (), _stage_name(view, member))
+
+
+def _settled(view: View, member: Member) -> Step:
+    """It is what is wanted; what was started last may still be under way, or have failed."""
+    candidate, progress = member.candidate, member.progress
+    attempt = progress.attempt
+    if attempt is None or attempt.phase == "Healthy":
+        return Step(candidate.key, "nothing", "UpToDate", progress)
+    if attempt.phase == "Failed":
+        if is_left_behind(view.change.rollout, progress) and view.change.rollout is not None:
+            return way_back(view, view.change.rollout, [member])[0]
+        return _failed(view, member)
+    if is_left_behind(view.change.rollout, progress) and view.change.rollout is not None:
+        return way_back(view, view.change.rollout, [member])[0]
+    state: State = "InFlight" if attempt.phase == "Applying" else "Unreachable"
+    return Step(candidate.key, "nothing", state, progress)
+
+
+def _free(view: View, member: Member, held: Held) -> Step:
+    """A plugin that no stage concerns: it joins a fleet that is where it should be, or returns to one."""
+    candidate, progress = member.candidate, member.progress
+    if progress.in_flight:
+        return Step(candidate.key, "nothing", "InFlight", progress)
+    if view.change.policy.external:
+        reasons = validity(candidate)
+    else:
+        # What its stage has admitted is no part of a change that was rejected.
+        over = (
+            held.free
+            if member.target is not candidate.baseline
+            else tuple([r for r in held.free if r.gate == "suspended"])
+        )
+        reasons = over + plugin_reasons(view, candidate, progress, member.target.input_hash)
+    if reasons:
+        return _held(member, reasons, None)
+    view.busy[candidate.cluster.key] = candidate.key
+    after = started(progress, member.target, None, "", view.now)
+    return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
+
+
+def _failed(view: View, member: Member) -> Step:
+    """Tried again after a while, by the gates of its own cluster and in a slot of its stage; in the end given up."""
+    candidate, progress = member.candidate, member.progress
+    attempt, patience, stage = progress.attempt, view.limits.patience, _stage_name(view, member)
+    until = patience.retry_at(attempt) if attempt is not None else None
+    if attempt is None or until is None:
+        return Step(candidate.key, "nothing", "Failed", progress, (gave_up(view, progress),), stage)
+    if until > view.now:
+        reason = retry_later(attempt.failures, patience.retries, until)
+        return Step(candidate.key, "wait", "Failed", progress, (reason,), stage)
+    held = tuple([reason for reason in member_reasons(view) if reason.gate == "suspended"])
+    reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
+    here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
+    if here is not None and not reasons and not (member.standing is FAILED and here.rule.failed_holds_slot):
+        full = concurrency(here)
+        reasons = (full,) if full is not None else ()
+    if reasons or progress.admitted is None:
+        return Step(candidate.key, "wait", "Failed", progress, reasons, stage)
+    return _start(view, member, progress.admitted, here)
+
+
+def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
+    candidate, target = member.candidate, member.target
+    own = plugin_reasons(view, candidate, member.progress, target.input_hash)
+    if own and candidate.meanwhile is not None:
+        target, own = _meanwhile(member, candidate.meanwhile, own)
+    here = view.stages[member.position] if member.position >= 0 and not _passes_slots(view, member) else None
+    if not own and not held:
+        full = concurrency(here) if here is not None else None
+        if full is None:
+            return _start(view, member, target, here)
+        held = view.shared.alone(full)
+    return _held(member, view.shared.join(held, own), _stage_name(view, member))
+
+
+def _passes_slots(view: View, member: Member) -> bool:
+    """A new cluster gets what its stage has admitted at once (S51)."""
+    return member.joined and member.progress.admitted is None and _has_started(view, member)
+
+
+def _meanwhile(member: Member, meanwhile: Deployed, own: Reasons) -> tuple[Deployed, Reasons]:
+    """Gates of validity keep a plugin from another version, not from what the one that runs should get."""
+    admitted = member.progress.admitted
+    if admitted is None or admitted.input_hash == meanwhile.input_hash:
+        return member.target, own
+    others = tuple([reason for reason in own if reason.gate not in VALIDITY_GATES])
+    return (meanwhile, others) if len(others) < len(own) else (member.target, own)
+
+
+def _start(view: View, member: Member, target: Deployed, here: StageView | None) -> Step:
+    candidate = member.candidate
+    if here is not None:
+        here.starts += 1
+    if member.position >= 0 and member.standing is WAITING:
+        view.stages[member.position].first_starts += 1
+    view.busy[candidate.cluster.key] = candidate.key
+    place = enrolment_of(view, member)
+    name = place.rollout if place is not None else ""
+    after = started(member.progress, target, place, name, view.now)
+    return Step(candidate.key, "start", "InFlight", after, (), place.stage if place is not None else None, target)
+
+
+def enrolment_of(view: View, member: Member) -> Enrolment | None:
+    """A member's place in the rollout, as it is or as it becomes by the first start."""
+    rollout = view.rollout
+    if rollout is None or member.role != "member":
+        return member.progress.enrolment
+    known = member.progress.enrolment
+    if known is not None and known.rollout == rollout.name:
+        return known
+    stage = rollout.policy.stages[member.position].name if member.position >= 0 else ""
+    return Enrolment(rollout.name, stage, member.target, None, member.candidate.irreversible, member.joined)
+
+
+def _waiting(view: View, member: Member, reasons: Reasons) -> Step:
+    """What somebody else holds, with what its own cluster would say."""
+    candidate, progress = member.candidate, member.progress
+    if progress.in_flight:
+        return Step(candidate.key, "nothing", "InFlight", progress, (), _stage_name(view, member))
+    own = plugin_reasons(view, candidate, progress, member.target.input_hash)
+    step = _held(member, view.shared.join(reasons, own), _stage_name(view, member))
+    if member.standing is ABSENT or is_lost(view, candidate.cluster):
+        return Step(step.key, step.action, "Unreachable", progress, step.reasons, step.stage)
+    return step
+
+
+def _held(member: Member, reasons: Reasons, stage: str | None) -> Step:
+    action, state = _kind_of(reasons, member.candidate)
+    return Step(member.candidate.key, action, state, member.progress, reasons, stage, member.target)
+
+
+def _kind_of(reasons: Reasons, candidate: Candidate) -> tuple[Action, State]:
+    """Blocked if somebody must deal with any of the gates; else it waits."""
+    blocked = paused = False
+    for reason in reasons:
+        blocked = blocked or reason.gate in BLOCKING
+        paused = paused or reason.gate == "suspended"
+    if blocked:
+        return "block", "Blocked"
+    return ("wait", "Paused") if paused else ("wait", "Waiting")
+
+
+def _stage_name(view: View, member: Member) -> str | None:
+    return view.stages[member.position].rule.name if member.position >= 0 else None

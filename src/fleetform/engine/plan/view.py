@@ -1,0 +1,125 @@
+"""View: one owner's rollout as it stands now, put together once; gates look at nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from fleetform.engine.plan.progress import Progress
+from fleetform.engine.plan.records import Change, ClusterKey, Limits, Reason
+from fleetform.engine.plan.rollouts import Rollout, StageTimes
+from fleetform.engine.plan.stages import StageRule, Tally, share
+from fleetform.engine.plan.windows.calendar import Almanac
+from fleetform.model.results.decisions import PluginKey
+
+
+@dataclass(slots=True)
+class StageView:
+    """A stage: what it asks for, what its members have come to, and how many start in this plan.
+
+    starts take a slot each; first_starts are those that had not been started before, with a slot or without.
+    """
+
+    rule: StageRule
+    times: StageTimes
+    tally: Tally = field(default_factory=Tally)
+    starts: int = 0
+    first_starts: int = 0
+    done: datetime | None = None
+    slots: int = 0
+    budget: int = 0
+    taken: int = 0
+    full: Reason | None = None
+
+    def measure(self) -> None:
+        """Once its members are counted: how many may be in flight and may fail, and how many slots are taken."""
+        self.slots, self.budget = self.rule.slots(self.total), self.rule.budget(self.total)
+        self.taken = self.tally.holding(self.rule)
+
+    @property
+    def total(self) -> int:
+        """The clusters it had when the rollout started; before that, those it has."""
+        return self.times.total or self.tally.members
+
+    @property
+    def free(self) -> int:
+        return self.slots - self.taken - self.starts
+
+
+class Shared:
+    """Reasons that many plugins have in common: by calendar, and joined to those of a stage. Made once, told often."""
+
+    def __init__(self) -> None:
+        self.by_calendar: dict[tuple[int, bool], tuple[Reason, ...]] = {}
+        self._spread: dict[tuple[int, datetime], tuple[Reason, ...]] = {}
+        self._alone: dict[int, tuple[Reason, ...]] = {}
+        self._joined: dict[tuple[int, int], tuple[tuple[Reason, ...], tuple[Reason, ...], tuple[Reason, ...]]] = {}
+
+    def spread(self, calendar: int, starts: datetime, make: Callable[[], tuple[Reason, ...]]) -> tuple[Reason, ...]:
+        """Reasons of plugins whose starts a window spreads to one time."""
+        key = calendar, starts
+        found = self._spread.get(key)
+        if found is None:
+            found = self._spread[key] = make()
+        return found
+
+    def alone(self, reason: Reason) -> tuple[Reason, ...]:
+        return self._alone.setdefault(id(reason), (reason,))
+
+    def join(self, held: tuple[Reason, ...], own: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        if not own or not held:
+            return own or held
+        # An entry keeps what it was made of, so that no other tuple can come to bear the same identity.
+        found = self._joined.get((id(held), id(own)))
+        if found is None:
+            found = self._joined[id(held), id(own)] = (held, own, held + own)
+        return found[2]
+
+
+@dataclass(slots=True)
+class View:
+    """One owner's rollout at one instant.
+
+    busy says which plugin is in flight on each cluster, over all owners; pending which change each plugin that is not
+    yet what is wanted waits for. Both count what this very plan has started. loose are members that are in no stage.
+    look is when something under way is due; joins: a cluster is new to the rollout.
+    shared keeps reasons that plugins have in common.
+    """
+
+    now: datetime
+    change: Change
+    rollout: Rollout | None
+    limits: Limits
+    emergency: bool
+    states: Mapping[PluginKey, Progress]
+    busy: dict[ClusterKey, PluginKey]
+    pending: Mapping[PluginKey, str]
+    almanac: Almanac
+    stages: list[StageView] = field(default_factory=list)
+    loose: Tally = field(default_factory=Tally)
+    look: datetime | None = None
+    joins: bool = False
+    shared: Shared = field(default_factory=lambda: Shared())
+
+    @property
+    def forgives(self) -> bool:
+        return self.rollout is not None and self.rollout.policy.on_failure == "Continue"
+
+    @property
+    def members(self) -> int:
+        return sum([stage.total for stage in self.stages]) + self.loose.members
+
+    def breached(self, final: bool = False) -> str | None:
+        """Whose budget is exceeded: a stage's or the rollout's own. final leaves out what will be tried again."""
+        if self.rollout is None or self.forgives:
+            return None
+        counts = [each.tally.final_failures if final else each.tally.failed for each in self.stages]
+        for stage, failed in zip(self.stages, counts, strict=True):
+            if failed > stage.budget:
+                return f"stage {stage.rule.name}: {failed} failed, {stage.budget} may"
+        most = self.rollout.policy.max_failures
+        failed = sum(counts) + (self.loose.final_failures if final else self.loose.failed)
+        if most is not None and failed > share(most, self.members, up=False):
+            return f"the rollout: {failed} failed, {share(most, self.members, up=False)} may"
+        return None
