@@ -15,8 +15,9 @@ from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
+from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
-from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Unresolved
@@ -99,8 +100,10 @@ class _Written(NamedTuple):
 class Inputs:
     """What the plugins of one pass are made of."""
 
-    def __init__(self, decisions: Decisions) -> None:
+    def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
+        """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
         self._index, self._binders = decisions.index, decisions.binders
+        self._transforms = transforms or {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
 
@@ -213,7 +216,7 @@ class Inputs:
         key = (plugin.target, plugin.configs)
         found = self._fixed_parts.get(key)
         if found is None:
-            found = self._fixed_parts[key] = _fixed(plugin, self.delivery(plugin))
+            found = self._fixed_parts[key] = _fixed(plugin, self.delivery(plugin), self._transforms)
         return found
 
     def delivery(self, plugin: PluginDecision) -> Delivery | None:
@@ -278,6 +281,7 @@ class Inputs:
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
         by_helm = renderer == "helm"
         variables = self.variables(plugin) if not by_helm else {}
+        declared = set() if by_helm else plugin.options.keys() | self.written_substitute(plugin).keys()
         return RenderInput(
             revision.object,
             renderer,
@@ -288,13 +292,10 @@ class Inputs:
             tuple((*each.identity, each.spec_hash) for each in plugin.configs.effective),
             substitution.strict,
             substitution.only == "Declared",
-            self._unset(plugin, variables) if not by_helm else (),
+            tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each))),
+            transforms_of(plugin.target),
+            patches_of(plugin.target),
         )
-
-    def _unset(self, plugin: PluginDecision, variables: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of variables that a definition or an owner declares, and that have no value here."""
-        declared = plugin.options.keys() | self.written_substitute(plugin).keys()
-        return tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each)))
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
@@ -302,8 +303,20 @@ class Inputs:
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
 
 
-def _fixed(plugin: PluginDecision, delivery: Delivery | None) -> _Fixed:
+def transforms_of(target: Target) -> tuple[Transform, ...]:
+    """The definition's own come first, and so does what they keep where priorities are equal."""
+    own = target.revision.object.spec.transforms if target.revision is not None else None
+    return (*(own or ()), *(target.owner.spec.transforms or ()))
+
+
+def patches_of(target: Target) -> tuple[Patch, ...]:
+    own = target.revision.object.spec.patches if target.revision is not None else None
+    return (*(own or ()), *(target.owner.spec.patches or ()))
+
+
+def _fixed(plugin: PluginDecision, delivery: Delivery | None, identities: Mapping[str, str]) -> _Fixed:
     target = plugin.target
+    transforms = transforms_of(target)
     parts: dict[str, Any] = {"releaseName": target.release_name, "releaseNamespace": target.release_namespace}
     if target.revision is not None:
         parts["revision"] = {"definition": target.definition, "version": target.revision.version}
@@ -311,7 +324,14 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None) -> _Fixed:
     parts["configs"] = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
     parts["delivery"] = _tree(delivery)
     parts["substitution"] = _tree(getattr(target.owner.spec, "substitution", None)) or None
-    unknown = target.revision is None or any(each.spec_hash == UNKNOWN_HASH for each in plugin.configs.effective)
+    parts["transforms"] = hashed_transforms(transforms, identities) or None
+    parts["patches"] = [_tree(each) for each in patches_of(target)] or None
+    unknown = (
+        target.revision is None
+        or any(each.spec_hash == UNKNOWN_HASH for each in plugin.configs.effective)
+        # What an executable does is known by its bytes alone.
+        or any(each.plugin not in identities and each.digest is None for each in transforms)
+    )
     return _Fixed(parts, HashHead(parts), unknown)
 
 

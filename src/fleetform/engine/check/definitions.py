@@ -10,6 +10,7 @@ from msgspec import UNSET
 from fleetform.engine.bindings.cycles import in_order
 from fleetform.engine.check.catalogs import holds_login
 from fleetform.engine.check.report import Report, exactly_one
+from fleetform.engine.check.transforms import lint_patches
 from fleetform.engine.check.variable_references import lint_option_defaults
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -46,6 +47,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     _lint_options(report, spec.options or [])
     lint_option_defaults(report, spec)
     _lint_outputs_and_configs(report, spec)
+    lint_patches(report, spec.patches)
     fields = {"rename": "rename", "remove": "remove", "retype": "retype", "require": "require"}
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)

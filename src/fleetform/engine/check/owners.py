@@ -13,6 +13,7 @@ from fleetform.engine.check.policies import lint_rollout, lint_time
 from fleetform.engine.check.references import lint_cluster_name, lint_reference
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.check.transforms import lint_flux_renders, lint_patches
 from fleetform.engine.check.values import (
     LocatedValue,
     lint_rules,
@@ -231,4 +232,7 @@ def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None
         lint_time(report, upgrades.emergency.expires, "spec", "upgrades", "emergency", "expires")
     for index, wait in enumerate(spec.wait_for or []):
         exactly_one(report, wait, {"plugin": "plugin", "preset": "preset"}, "spec", "waitFor", index)
+    lint_patches(report, spec.patches)
+    if owner in known.owners:
+        lint_flux_renders(report, known.owners[owner], spec.delivery, known)
     lint_bindings(report, owner)

@@ -29,7 +29,7 @@ def hashed_transforms(transforms: Sequence[Transform], identities: Mapping[str, 
     for each in transforms:
         parts = {
             "name": each.plugin,
-            "digest": identities.get(each.plugin),
+            "digest": each.digest or identities.get(each.plugin),
             "options": each.options,
             "priority": each.priority,
             "selector": msgspec.to_builtins(each.selector) if each.selector is not None else None,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.objects import Object
 
 RendererName = Literal["helm", "kustomize", "manifests"]
@@ -17,7 +17,8 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
 
     Every secret stands in values and variables as a placeholder (S5). variables are those of ${…}; strict says that
     an unknown one is an error, and declared_only that names which nobody declares are left as they are. unset are names
-    that are declared and have no value.
+    that are declared and have no value. transforms and then patches change what was rendered: the definition's own
+    first, then the owner's (B5).
     """
 
     definition: Object[PluginDefinitionSpec]
@@ -30,6 +31,42 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
     strict: bool = True
     declared_only: bool = True
     unset: tuple[str, ...] = ()
+    transforms: tuple[Transform, ...] = ()
+    patches: tuple[Patch, ...] = ()
+
+
+class KeptChange(NamedTuple):
+    """A change to a rendered object, and the transform or the patch (`patches[0]`) that made it."""
+
+    object: str
+    by: str
+    op: str
+    pointer: str
+
+
+class IgnoredChange(NamedTuple):
+    """An operation of a transform that another one won over, and why."""
+
+    object: str
+    plugin: str
+    operation: dict[str, Any]
+    reason: str
+    winner: str
+
+
+class Transformation(Struct, frozen=True, eq=False, gc=False):
+    """What transforms and patches did to the objects of one render; objects are named as `Kind/name`.
+
+    unmatched are patches, by their number, whose target is none of the objects, with the nearest one.
+    """
+
+    kept: tuple[KeptChange, ...] = ()
+    ignored: tuple[IgnoredChange, ...] = ()
+    whiteouts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unmatched: tuple[tuple[int, str | None], ...] = ()
+
+
+NO_TRANSFORMATION = Transformation()
 
 
 class Rendered(Struct, frozen=True, eq=False, gc=False):
@@ -38,6 +75,7 @@ class Rendered(Struct, frozen=True, eq=False, gc=False):
     key: str
     objects: tuple[dict[str, Any], ...]
     unsteady: bool = False
+    transformation: Transformation = NO_TRANSFORMATION
 
 
 class RenderFailure(Struct, frozen=True, eq=False, gc=False):
