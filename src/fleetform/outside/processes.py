@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from threading import Lock
 from typing import IO, Any, NamedTuple
@@ -27,6 +27,7 @@ _OUT_OF_MEMORY = re.compile(
 )
 _CHUNK = 1 << 16
 _PATIENCE = 5.0
+_GLANCE = 0.1
 
 
 class Limits(NamedTuple):
@@ -87,20 +88,22 @@ class Programs:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         offline: bool = False,
+        scratch: str | None = None,
     ) -> Finished:
         """What a program answers; it and all that it starts are gone afterwards.
 
         environment is laid over the few names that every program gets. offline takes the network away where this
-        system can do that; where it cannot, nothing is said.
+        system can do that; where it cannot, nothing is said. scratch is the folder that it runs in, which stays;
+        without one each run has its own.
         """
         name = os.path.basename(command[0])
         program = shutil.which(command[0])
         if program is None:
             raise NotFoundError(f"there is no program {command[0]}", "check the path, and that it may be executed")
-        with tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True) as scratch:
-            around = {**_environment(scratch), **(environment or {})}
+        with _folder(scratch) as folder:
+            around = {**_environment(folder), **(environment or {})}
             whole = [*(cut_off() if offline else ()), os.path.abspath(program), *command[1:]]
-            with self._started(whole, scratch, around) as process:
+            with self._started(whole, folder, around) as process:
                 code, stdout, stderr = _Talk(name, process, stdin, self._limits).finish()
         if self._stopped:
             raise StoppedError(f"{name} was stopped", "run it again")
@@ -108,6 +111,10 @@ class Programs:
             amount = f"{self._limits.memory / 1_000_000:,.0f} MB"
             raise OutOfMemoryError(f"{name} ran out of memory ({amount})", "let it do less at once")
         return Finished(code, stdout, stderr)
+
+    def opened(self, command: Sequence[str], scratch: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        """A program that goes on running, in a folder; it and all that it starts are gone when the context ends."""
+        return self._started([os.path.abspath(command[0]), *command[1:]], scratch, _environment(scratch))
 
     def stop(self) -> None:
         """End everything that runs; nothing is started any more."""
@@ -146,6 +153,12 @@ class Programs:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
+
+
+def _folder(scratch: str | None) -> AbstractContextManager[str]:
+    if scratch is not None:
+        return nullcontext(scratch)
+    return tempfile.TemporaryDirectory(prefix="fleetform-", ignore_cleanup_errors=True)
 
 
 @cache
@@ -207,7 +220,10 @@ class _Talk:
             for output in self._read:
                 selector.register(output, selectors.EVENT_READ)
             while selector.get_map():
-                ready = selector.select(self._time_left())
+                ready = selector.select(min(self._time_left(), _GLANCE))
+                if not ready and self._process.poll() is not None:
+                    # It ended, and something that it started holds its outputs open.
+                    break
                 if not ready and not self._time_left():
                     raise self._too_slow()
                 for key, _ in ready:
