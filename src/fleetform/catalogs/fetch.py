@@ -1,4 +1,4 @@
-"""Fetching: a source is read, and its state brought up to date. A failure leaves the last good state."""
+"""Fetching: a source is read, and its state is updated. A failure leaves the last good state."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Mirror:
         raise GitError(f"{self._shown} has no branch main or master", "name one with ref: {branch: …}")
 
     def commit(self, name: str) -> Commit:
-        """The commit that a full name (refs/heads/…, refs/tags/…, a hash) stands for."""
+        """The commit that a full name (refs/heads/…, refs/tags/…, a hash) refers to."""
         failing = f"{self._shown} has no {name.removeprefix('refs/heads/').removeprefix('refs/tags/')}"
         try:
             out = self._git("log", "-1", "--format=%H %ct", "--end-of-options", f"{name}^{{commit}}", failing=failing)
