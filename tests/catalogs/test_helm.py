@@ -220,7 +220,7 @@ def test_credentials_open_the_repository() -> None:
         assert files(read(server, credentials=Credentials("someone", CANARY))) == ["web-1.0.0"]
         with pytest.raises(OutsideError) as caught:
             read(server, credentials=Credentials("someone", f"{CANARY}!"))
-    assert caught.value.message == f"{server.repository}/index.yaml does not let us in (401)"
+    assert caught.value.message == f"{server.repository}/index.yaml refuses access (401)"
     assert CANARY not in repr(caught.value)
 
 

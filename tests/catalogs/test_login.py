@@ -201,7 +201,7 @@ def test_a_wrong_password_is_an_error_without_it(run: FleetCommand, helm: HelmSe
         secret=secret({"username": USER, "password": f"{CANARY}2"}),
     )
     run.fetch(code=4)
-    assert "does not let us in (401)" in run.source()["error"]
+    assert "refuses access (401)" in run.source()["error"]
     assert_hidden(run, f"{CANARY}2")
 
 

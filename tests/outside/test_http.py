@@ -190,8 +190,8 @@ def test_waits_as_asked_but_not_for_long(asked: str, slept: list[float]) -> None
 @pytest.mark.parametrize(
     ("status", "message", "hint"),
     [
-        (401, "does not let us in (401)", "check the credentials in secretRef"),
-        (403, "does not let us in (403)", "check the credentials in secretRef"),
+        (401, "refuses access (401)", "check the credentials in secretRef"),
+        (403, "refuses access (403)", "check the credentials in secretRef"),
         (404, "does not exist (404)", "check the address"),
         (418, "answers 418 (I'm a Teapot)", "check the address"),
         (304, "answers 304 (Not Modified)", "check the address"),
@@ -231,7 +231,7 @@ def test_a_server_that_does_not_speak_tls() -> None:
         slept: list[float] = []
         error = failure_of(f"https://{server.host}/", Web(LOGIN, sleep=slept.append))
     assert error.message.startswith(f"https://{server.host}/: no TLS connection (")
-    assert error.hint == "check that the server speaks https on this port"
+    assert error.hint == "check that the server uses https on this port"
     assert slept == []
 
 
@@ -256,7 +256,7 @@ def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         with Web(sleep=lambda _: None) as web:
             _answer_once(server, b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
             error = failure_of("https://charts.example.org/", web)
-    assert error.message == "https://charts.example.org/: the proxy does not let us through"
+    assert error.message == "https://charts.example.org/: the proxy refuses the connection"
 
 
 def _answer_once(server: socket.socket, answer: bytes) -> None:
@@ -300,7 +300,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 @pytest.mark.parametrize("token", [f"{CANARY}\r\nX: y", f"{CANARY} x", f"{CANARY}é", " \n"])
 def test_a_token_that_no_header_may_hold_is_not_shown(token: str) -> None:
     error = failure_of("https://charts.example.org/", Web(Credentials(token=token)))
-    assert error.message == "the token holds characters that no token has"
+    assert error.message == "the token contains characters that no token has"
 
 
 def test_credentials_never_show() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from fleetform.outside.processes import (
     Limits,
-    NotFoundError,
     OutOfMemoryError,
+    ProgramNotFoundError,
     Programs,
     StoppedError,
     TooMuchOutputError,
@@ -142,7 +142,7 @@ def test_a_program_that_speaks_of_memory_and_fails_is_no_such_thing() -> None:
 
 @pytest.mark.parametrize("name", ["no-such-program", "/no/such/program", "/etc/passwd"])
 def test_a_program_that_is_not_there(name: str) -> None:
-    with pytest.raises(NotFoundError, match=f"there is no program {name}"):
+    with pytest.raises(ProgramNotFoundError, match=f"there is no program {name}"):
         Programs(SMALL).run([name])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.syntax.yaml_places import marks_of, nearest
+from fleetform.syntax.yaml_places import marks_of, nearest_mark
 
 TEXT = """\
 # about
@@ -46,15 +46,15 @@ def test_a_key_or_list_item_has_its_place(path: tuple[str | int, ...], mark: tup
 def test_where_nothing_stands_the_closest_parent_has_the_place(
     path: tuple[str | int, ...], mark: tuple[int, int]
 ) -> None:
-    assert nearest(marks_of(TEXT), path) == mark
+    assert nearest_mark(marks_of(TEXT), path) == mark
 
 
 def test_inside_an_alias_the_place_is_that_of_the_alias() -> None:
-    assert nearest(marks_of(TEXT), ("f", "e")) == (9, 1)
+    assert nearest_mark(marks_of(TEXT), ("f", "e")) == (9, 1)
 
 
 def test_without_any_mark_the_place_is_the_beginning() -> None:
-    assert nearest({}, ("a",)) == (1, 1)
+    assert nearest_mark({}, ("a",)) == (1, 1)
 
 
 def test_of_a_key_that_stands_twice_the_first_counts() -> None:

@@ -178,19 +178,21 @@ def version_of_tag(tag: str) -> str:
     return tag.replace("_", "+")
 
 
+def tag_age(tag: str) -> tuple[bool, semver.Version | str, str]:
+    """Sorts versions, the oldest first, before tags that move, such as latest."""
+    try:
+        return False, parse_version(version_of_tag(tag)), tag
+    except VersionError:
+        return True, tag, tag
+
+
 def newest_tag(tags: Iterable[str]) -> str:
     """The newest of the tags that are stable versions."""
-    stable: list[tuple[semver.Version, str]] = []
-    for tag in tags:
-        try:
-            order = parse_version(version_of_tag(tag))
-        except VersionError:
-            continue
-        if not order.prerelease:
-            stable.append((order, tag))
+    ages = [tag_age(tag) for tag in tags]
+    stable = [age for age in ages if isinstance(age[1], semver.Version) and not age[1].prerelease]
     if not stable:
         raise ChartError("it has no stable version")
-    return max(stable)[1]
+    return max(stable)[2]
 
 
 # ---- Either

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -123,7 +122,11 @@ class Artifacts:
         folder = os.path.normpath((git.path or "").lstrip("/"))
         with self._store.locked(key):
             commit = self._commit(mirror, git.ref)
-            files = collect(partial(_read_commit, mirror, commit), "" if folder == "." else folder)
+
+            def read(place: str) -> FolderContents | None:
+                return read_tree(mirror.tree(commit, place), place)
+
+            files = collect(read, "" if folder == "." else folder)
         where = f"{shown(address)} at {commit.name[:12]}"
         return _checked(files, f"{where}, {git.path}" if git.path else where, is_kustomization=True)
 
@@ -169,10 +172,6 @@ def _git_address(definition: Definition, git: GitSource) -> str:
         raise _inside_catalog(definition, git.url, "source.kustomize.git.url the address of a repository")
     place = git_folder(definition.origin.file)
     return git_address(git.url, os.path.dirname(place[1] if place is not None else definition.origin.file))
-
-
-def _read_commit(mirror: Mirror, commit: Commit, folder: str) -> FolderContents | None:
-    return read_tree(mirror.tree(commit, folder), folder)
 
 
 # ---- Folders

@@ -1,4 +1,4 @@
-"""Fetching: a source is read, and its state brought up to date. A failure leaves the last good state."""
+"""Fetching: a source is read, and its state is updated. A failure leaves the last good state."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from msgspec import structs
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.git import read_git
 from fleetform.catalogs.helm import read_helm
-from fleetform.catalogs.listing import SourceListing
 from fleetform.catalogs.login import SecretOf, credentials_of
 from fleetform.catalogs.merge import merge
 from fleetform.catalogs.oci import read_oci
-from fleetform.catalogs.records import SourceState
 from fleetform.model.kinds.definition import CatalogSource
-from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.mirrors import Mirror, git_address
@@ -28,7 +25,18 @@ def fetch(
         before = cache.state(key, title)
         try:
             credentials = credentials_of(source, secret_of)
-            listing = _read(cache, key, source, folder, credentials, before)
+            if source.git is not None:
+                mirror = Mirror(cache.mirror(key), git_address(source.git.url, folder))
+                mirror.update(credentials)
+                listing = read_git(mirror, source.git, source.include, before.marks)
+            else:
+                with Web(credentials) as web:
+                    if source.helm is not None:
+                        listing = read_helm(source.helm.repository, source.include, before.marks, web)
+                    else:
+                        assert source.oci is not None
+                        registry = Registry(source.oci.repository, web, credentials)
+                        listing = read_oci(registry, source.include, before.marks)
         except OutsideError as error:
             failed = before.failed or now
             state = structs.replace(before, tried=now, failed=failed, error=error.message, hint=error.hint)
@@ -36,23 +44,3 @@ def fetch(
             return
         state, texts = merge(before, listing, now)
         cache.keep(key, state, texts)
-
-
-def _read(
-    cache: CatalogCache,
-    key: str,
-    source: CatalogSource,
-    folder: str,
-    credentials: Credentials | None,
-    before: SourceState,
-) -> SourceListing:
-    if source.git is not None:
-        mirror = Mirror(cache.mirror(key), git_address(source.git.url, folder))
-        mirror.update(credentials)
-        return read_git(mirror, source.git, source.include, before.marks)
-    with Web(credentials) as web:
-        if source.helm is not None:
-            return read_helm(source.helm.repository, source.include, before.marks, web)
-        assert source.oci is not None
-        registry = Registry(source.oci.repository, web, credentials)
-        return read_oci(registry, source.include, before.marks)

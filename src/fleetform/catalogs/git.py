@@ -21,7 +21,13 @@ def read_git(
 ) -> SourceListing:
     """The definitions in a copy of a repository. known has the marks of the last reading, which are not read again."""
     if source.versions == "Tags":
-        return _read_tags(mirror, source, include, known)
+        tags = mirror.tags()
+        found: list[ListedDefinition] = []
+        for tag, commit in tags:
+            if known.get(tag) != commit.name:
+                files = mirror.files(commit, _folder(source))
+                found += _listed(mirror, files, source, include, tag, revision=f"{tag}:{_short(commit)}")
+        return SourceListing(f"{len(tags)} tags", found, marks={tag: commit.name for tag, commit in tags})
     tip = mirror.commit(ref_name(mirror, source.ref))
     now = list(_listed(mirror, mirror.files(tip, _folder(source)), source, include, _LINE))
     if source.versions == "Head":
@@ -32,19 +38,6 @@ def read_git(
     past = list(_listed(mirror, changes, source, include, _LINE, past=True))
     # After a rewrite of history the old line does not lead here: all is read again, and what is not in it is gone.
     return SourceListing(tip.name, [*past, *now], marks={_LINE: tip.name}, whole=since is None, is_line=True)
-
-
-def _read_tags(
-    mirror: Mirror, source: CatalogGit, include: Sequence[str] | None, known: Mapping[str, str]
-) -> SourceListing:
-    tags = mirror.tags()
-    found: list[ListedDefinition] = []
-    for tag, commit in tags:
-        if known.get(tag) != commit.name:
-            files = mirror.files(commit, _folder(source))
-            found += _listed(mirror, files, source, include, tag, revision=f"{tag}:{_short(commit)}")
-    marks = {tag: commit.name for tag, commit in tags}
-    return SourceListing(f"{len(tags)} tags", found, marks=marks)
 
 
 def _listed(

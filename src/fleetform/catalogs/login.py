@@ -25,24 +25,20 @@ def credentials_of(source: CatalogSource, secret_of: SecretOf) -> Credentials | 
         raise OutsideError(f"there is no Secret {ref.name} in the input", "add the Secret, or drop secretRef")
     if ref.key is not None:
         found = Credentials(token=secret[ref.key].strip()) if ref.key in secret else Credentials()
+    elif source.oci is not None and ".dockerconfigjson" in secret:
+        found = _of_docker(secret[".dockerconfigjson"], urlsplit(source.oci.repository).netloc)
     else:
-        found = _of_secret(secret, source)
+        found = Credentials(
+            secret.get("username"),
+            secret.get("password"),
+            secret.get("token") or secret.get("bearerToken"),
+            secret.get("ssh-privatekey") or secret.get("identity"),
+            secret.get("known_hosts"),
+        )
     if found == Credentials():
         keys = "username and password, token, ssh-privatekey or .dockerconfigjson"
         raise OutsideError(f"the Secret {ref.name} has no credentials in it", f"give it {keys}")
     return found
-
-
-def _of_secret(secret: dict[str, str], source: CatalogSource) -> Credentials:
-    if source.oci is not None and ".dockerconfigjson" in secret:
-        return _of_docker(secret[".dockerconfigjson"], urlsplit(source.oci.repository).netloc)
-    return Credentials(
-        secret.get("username"),
-        secret.get("password"),
-        secret.get("token") or secret.get("bearerToken"),
-        secret.get("ssh-privatekey") or secret.get("identity"),
-        secret.get("known_hosts"),
-    )
 
 
 def _of_docker(text: str, host: str) -> Credentials:

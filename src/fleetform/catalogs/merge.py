@@ -40,7 +40,13 @@ def merge(before: SourceState, listing: SourceListing, now: str) -> Merged:
     if all(each.gone for each in kept) and not any(merging.problems.values()):
         merging.problems.setdefault("", []).append("it has no definition; check path and include")
     if listing.is_line:
-        merging.problems.setdefault("", []).extend(_went_down(merging.newest, kept))
+        for name, now_offered in sorted(merging.newest.items()):
+            highest = max((each for each in kept if each.name == name and not each.gone), key=_order)
+            if _order(highest) > _order(now_offered):
+                merging.problems.setdefault("", []).append(
+                    f"{name} went down from {highest.version} to {now_offered.version}; both are offered: "
+                    f"yank {highest.version} in a LifecyclePolicy if it is not to be used"
+                )
     state = SourceState(
         before.title,
         read=now,
@@ -78,13 +84,23 @@ class _Merging:
         for version in _versions(listed, self.problems.setdefault(mark, [])):
             key = (version.name, version.version)
             self._seen.setdefault(key, set()).add(listed.mark)
-            if key in self._known:
-                self._known[key] = _kept(self._known[key], version, self.changed)
-            else:
-                self._known[key] = version
-                self.texts[version.text] = listed.text
             if not listed.past:
                 self.newest[version.name] = version
+            first = self._known.get(key)
+            if first is None:
+                self._known[key] = version
+                self.texts[version.text] = listed.text
+                continue
+            # The version stays as it was first seen; a difference is reported once, and the new digest is kept.
+            others = first.others
+            if version.content not in (first.content, *others):
+                others = (*others, version.content)
+                now, before = _place(version.file, version.revision), _place(first.file, first.revision)
+                name = f"{first.name} {first.version}"
+                self.changed.append(f"{name} changed under one version at {now}; what it was at {before} stays")
+            found = version.digest if version.digest is not None else first.found
+            digest = first.digest or version.digest
+            self._known[key] = structs.replace(first, found=found, digest=digest, others=others)
 
     def versions(self) -> tuple[KnownDefinition, ...]:
         """Every version that was ever listed; gone is one that no part of the source lists any more."""
@@ -97,29 +113,8 @@ class _Merging:
         return tuple(found)
 
 
-def _kept(old: KnownDefinition, new: KnownDefinition, changed: list[str]) -> KnownDefinition:
-    """A known version stays as it was first seen; a difference is reported once, and its new digest is kept."""
-    others = old.others
-    if new.content not in (old.content, *others):
-        others = (*others, new.content)
-        now, first = _place(new.file, new.revision), _place(old.file, old.revision)
-        changed.append(f"{old.name} {old.version} changed under one version at {now}; what it was at {first} stays")
-    found = new.digest if new.digest is not None else old.found
-    return structs.replace(old, found=found, digest=old.digest or new.digest, others=others)
-
-
 def _place(file: str, revision: str) -> str:
     return file if revision == file else f"{file}@{revision}"
-
-
-def _went_down(newest: dict[str, KnownDefinition], known: tuple[KnownDefinition, ...]) -> Iterator[str]:
-    for name, now in sorted(newest.items()):
-        highest = max((each for each in known if each.name == name and not each.gone), key=_order)
-        if _order(highest) > _order(now):
-            yield (
-                f"{name} went down from {highest.version} to {now.version}; both are offered: "
-                f"yank {highest.version} in a LifecyclePolicy if it is not to be used"
-            )
 
 
 def _order(version: KnownDefinition) -> semver.Version:

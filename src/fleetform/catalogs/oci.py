@@ -8,10 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
-import semver
-
 from fleetform.artifacts.archives import ArchiveError, read_archive, safe_path
-from fleetform.artifacts.chart_repositories import chart_layer, manifest_layers, version_of_tag
+from fleetform.artifacts.chart_repositories import chart_layer, manifest_layers, tag_age, version_of_tag
 from fleetform.artifacts.charts import ChartError, read_chart
 from fleetform.catalogs.chart_definitions import definition_of_chart
 from fleetform.catalogs.listing import ListedDefinition, SourceListing, published_time, with_hint
@@ -42,7 +40,7 @@ class _ReadTag(NamedTuple):
 
 
 class _TaggedArtifact(NamedTuple):
-    """The artifact of a tag, and which of its files are wanted."""
+    """The artifact of a tag, to read definitions from; include matches files, or the chart's name."""
 
     registry: Registry
     tag: str
@@ -56,6 +54,50 @@ class _TaggedArtifact(NamedTuple):
     def wants(self, path: str) -> bool:
         return path.endswith(ENDINGS) if self.include is None else matches_any(path, self.include)
 
+    def chart(self, problems: list[str]) -> list[ListedDefinition]:
+        """The definition of the chart in it."""
+        parent, _, name = self.registry.address.rpartition("/")
+        if self.include is not None and not matches_any(name, self.include):
+            return []
+        version = version_of_tag(self.tag)
+        try:
+            parse_version(version)
+        except VersionError as error:
+            raise ChartError(str(error)) from error
+        archive = self.registry.blob(chart_layer(self.manifest))
+        chart = read_chart(archive)
+        if chart.version != version:
+            raise ChartError(f"the chart in it is version {chart.version}")
+        manifest, notes = definition_of_chart(chart, parent, name)
+        problems += notes
+        text, digest = write_yaml(manifest), digest_of(archive)
+        return [ListedDefinition(f"{name}-{version}", version, text, self.published, digest, self.tag)]
+
+    def files(self, problems: list[str]) -> list[ListedDefinition]:
+        """The definitions in packed folders and in single files."""
+        files: dict[str, bytes] = {}
+        for layer in manifest_layers(self.manifest):
+            kind, digest = str(layer.get("mediaType")), str(layer.get("digest"))
+            if kind.endswith("tar+gzip"):
+                files |= read_archive(self.registry.blob(digest), self.wants)
+            elif kind.endswith("yaml"):
+                default = self.registry.address.rpartition("/")[2] + ".yaml"
+                title = as_map(layer.get("annotations")).get(TITLE, default)
+                path = safe_path(str(title))
+                if path is None:
+                    raise ArchiveError(f"it has a file that leads out of it, {title!r}")
+                if self.wants(path):
+                    files[path] = self.registry.blob(digest)
+        found = []
+        for path, content in files.items():
+            try:
+                text = content.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                problems.append(f"{path} is not UTF-8")
+                continue
+            found.append(ListedDefinition(path, self.tag, text, self.published, mark=self.tag))
+        return found
+
 
 def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[str, str]) -> SourceListing:
     """The definitions of every tag, versions first and in order; include matches files, or the chart's name.
@@ -63,7 +105,7 @@ def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[s
     known has the marks of the last reading: digests of manifests by tag. A tag that it knows and that did not change is
     not fetched again, and stays. OutsideError if the tags cannot be listed at all.
     """
-    tags = sorted({tag for tag in registry.tags() if not _SIGNATURE.match(tag)}, key=_age)
+    tags = sorted({tag for tag in registry.tags() if not _SIGNATURE.match(tag)}, key=tag_age)
     with ThreadPoolExecutor(WORKERS) as pool:
         read = list(pool.map(partial(_read_tag, registry, include, known), tags))
     # A known tag that cannot be read now is not gone; with its old digest it is fetched again next time.
@@ -80,14 +122,6 @@ def read_oci(registry: Registry, include: Sequence[str] | None, known: Mapping[s
     )
 
 
-def _age(tag: str) -> tuple[bool, semver.Version | str, str]:
-    """Versions in order; tags that move, such as latest, after them."""
-    try:
-        return False, parse_version(version_of_tag(tag)), tag
-    except VersionError:
-        return True, tag, tag
-
-
 def _read_tag(registry: Registry, include: Sequence[str] | None, known: Mapping[str, str], tag: str) -> _ReadTag:
     if not is_reference(tag):
         return _ReadTag(tag, None, [], ["it is not a tag"])
@@ -98,51 +132,7 @@ def _read_tag(registry: Registry, include: Sequence[str] | None, known: Mapping[
         problems: list[str] = []
         artifact = _TaggedArtifact(registry, tag, manifest, include)
         is_chart = as_map(manifest.get("config")).get("mediaType") == CHART_CONFIG
-        found = _read_chart(artifact, problems) if is_chart else _read_files(artifact, problems)
+        found = artifact.chart(problems) if is_chart else artifact.files(problems)
     except (OutsideError, ChartError, ArchiveError) as error:
         return _ReadTag(tag, None, [], [with_hint(error)])
     return _ReadTag(tag, digest, found, problems)
-
-
-def _read_chart(artifact: _TaggedArtifact, problems: list[str]) -> list[ListedDefinition]:
-    parent, _, name = artifact.registry.address.rpartition("/")
-    if artifact.include is not None and not matches_any(name, artifact.include):
-        return []
-    version = version_of_tag(artifact.tag)
-    try:
-        parse_version(version)
-    except VersionError as error:
-        raise ChartError(str(error)) from error
-    archive = artifact.registry.blob(chart_layer(artifact.manifest))
-    chart = read_chart(archive)
-    if chart.version != version:
-        raise ChartError(f"the chart in it is version {chart.version}")
-    manifest, notes = definition_of_chart(chart, parent, name)
-    problems += notes
-    text, digest = write_yaml(manifest), digest_of(archive)
-    return [ListedDefinition(f"{name}-{version}", version, text, artifact.published, digest, artifact.tag)]
-
-
-def _read_files(artifact: _TaggedArtifact, problems: list[str]) -> list[ListedDefinition]:
-    files: dict[str, bytes] = {}
-    for layer in manifest_layers(artifact.manifest):
-        kind = str(layer.get("mediaType"))
-        if kind.endswith("tar+gzip"):
-            files |= read_archive(artifact.registry.blob(str(layer.get("digest"))), artifact.wants)
-        elif kind.endswith("yaml"):
-            files |= _single_file(artifact, layer)
-    tag, published, found = artifact.tag, artifact.published, []
-    for path, content in files.items():
-        try:
-            found.append(ListedDefinition(path, tag, content.decode("utf-8-sig"), published, mark=tag))
-        except UnicodeDecodeError:
-            problems.append(f"{path} is not UTF-8")
-    return found
-
-
-def _single_file(artifact: _TaggedArtifact, layer: YamlMap) -> dict[str, bytes]:
-    title = as_map(layer.get("annotations")).get(TITLE, artifact.registry.address.rpartition("/")[2] + ".yaml")
-    path = safe_path(str(title))
-    if path is None:
-        raise ArchiveError(f"it has a file that leads out of it, {title!r}")
-    return {path: artifact.registry.blob(str(layer.get("digest")))} if artifact.wants(path) else {}

@@ -8,20 +8,16 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-import msgspec
-
 from fleetform.artifacts.digests import ArtifactDigests
-from fleetform.artifacts.store import cache_key
 from fleetform.catalogs.cache import CatalogCache
+from fleetform.catalogs.identity import source_key, source_name, source_title
 from fleetform.catalogs.login import SecretOf
 from fleetform.catalogs.records import KnownDefinition, SourceState
 from fleetform.catalogs.schedule import next_look
-from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
 from fleetform.outside.errors import OutsideError
 from fleetform.ports import CatalogEntry, Digests, Document, SourceReading
-from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import time_text
 
 # Which sources are fetched before they are read: none, all, or those that are due.
@@ -61,58 +57,45 @@ class Catalogs:
             return _read_directory(source.directory, folder, source)
         if source.git is None and source.helm is None and source.oci is None:
             # Reported as a finding of the catalog.
-            return SourceReading("a source of no kind", read="now", ours=True)
-        title, key = _title(source), _key(catalog, source, folder)
+            return SourceReading(source_title(source), read="now", ours=True)
+        title, key = source_title(source), source_key(catalog, source, folder)
         state = self._cache.state(key, title)
-        named = self._only is None or catalog.ref.name in self._only
-        if named and self._is_wanted(key, state, source):
+        due = next_look(key, state.tried, source.interval)
+        is_due = self._fetching == "all" or (self._fetching == "due" and (due is None or due <= self._now()))
+        if is_due and (self._only is None or catalog.ref.name in self._only):
             # Imported here: most commands fetch nothing, and start-up time counts.
             from fleetform.catalogs.fetch import fetch
 
             fetch(self._cache, key, title, source, folder, secret_of, time_text(self._now()))
             state = self._cache.state(key, title)
-        look = next_look(key, state.tried, source.interval)
+            due = next_look(key, state.tried, source.interval)
+        name = source_name(catalog, source)
+        entries = [
+            CatalogEntry(
+                Document(each.tree, _origin(f"catalog:{name}/{each.file}@{each.revision}", each)),
+                partial(self._cache.text, each.text),
+                each.digest,
+                each.found,
+                each.published,
+                each.gone,
+            )
+            for each in state.versions
+        ]
         return SourceReading(
             title,
-            [self._entry(_name(catalog, source), version) for version in state.versions],
+            entries,
             state.revision,
             state.read,
             state.failed,
             state.error,
             state.hint,
-            time_text(look) if look is not None else None,
+            time_text(due) if due is not None else None,
             state.all_problems,
             state.changed,
         )
 
     def _now(self) -> datetime:
         return self._clock().replace(microsecond=0)
-
-    def _is_wanted(self, key: str, state: SourceState, source: CatalogSource) -> bool:
-        if self._fetching != "due":
-            return self._fetching == "all"
-        look = next_look(key, state.tried, source.interval)
-        return look is None or look <= self._now()
-
-    def _entry(self, name: str, version: KnownDefinition) -> CatalogEntry:
-        file = f"catalog:{name}/{version.file}@{version.revision}"
-        return CatalogEntry(
-            Document(version.tree, _origin(file, version)),
-            lambda: self._cache.text(version.text),
-            version.digest,
-            version.found,
-            version.published,
-            version.gone,
-        )
-
-
-def _name(catalog: Object[CatalogSpec], source: CatalogSource) -> str:
-    """A source's name in the places of messages: its catalog, with organization and number if there are others."""
-    name = catalog.ref.name
-    if catalog.ref.organization != PLATFORM_NAMESPACE:
-        name = f"{catalog.ref.organization}/{name}"
-    sources = catalog.spec.sources
-    return f"{name}#{sources.index(source) + 1}" if len(sources) > 1 else name
 
 
 def _origin(file: str, version: KnownDefinition) -> Origin:
@@ -123,7 +106,7 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
     from fleetform.catalogs.directory import read_directory
     from fleetform.catalogs.merge import merge
 
-    title = f"the folder {directory}"
+    title = source_title(source)
     try:
         listing = read_directory(directory, folder, source.include)
     except OutsideError as error:
@@ -134,23 +117,3 @@ def _read_directory(directory: str, folder: str, source: CatalogSource) -> Sourc
         for each in state.versions
     ]
     return SourceReading(title, entries, read="now", problems=state.all_problems, changed=state.changed, ours=True)
-
-
-def _title(source: CatalogSource) -> str:
-    if source.git is not None:
-        return f"git {shown(source.git.url)}"
-    if source.helm is not None:
-        return f"helm {shown(source.helm.repository)}"
-    return shown(source.oci.repository) if source.oci is not None else "a source of no kind"
-
-
-def _key(catalog: Object[CatalogSpec], source: CatalogSource, folder: str) -> str:
-    """A source's key in the cache: an organization sees what it read with its own credentials, and nobody else's."""
-    from fleetform.outside.mirrors import git_address
-
-    where = msgspec.to_builtins(source)
-    for field in ("interval", "rename"):
-        where.pop(field, None)
-    if source.git is not None:
-        where["git"]["url"] = git_address(source.git.url, folder)
-    return cache_key(catalog.ref.organization, where)

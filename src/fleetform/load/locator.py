@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Place
-from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest
+from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest_mark
 
 
 class FileLocator:
@@ -32,7 +32,7 @@ class FileLocator:
         key = (origin.file, origin.first_line)
         if key not in self._marks:
             self._marks[key] = marks_of("\n".join(self.lines(origin.file, origin.first_line, origin.last_line)))
-        line, column = nearest(self._marks[key], at.path)
+        line, column = nearest_mark(self._marks[key], at.path)
         return Place(origin.file, origin.first_line + line - 1, column)
 
     def lines(self, file: str, first: int, last: int) -> Sequence[str]:

@@ -87,24 +87,20 @@ def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Di
         yield Diagnostic("bad-yaml", message, "save the file as UTF-8", at=Place(source.name, line))
         return
     locator.add(source.name, text)
-    documents = _read_json(source.name, text) if source.name.endswith(".json") else _read_yaml(source.name, text)
-    for document in documents:
-        if isinstance(document, Diagnostic):
-            yield document
-        else:
-            yield from _objects_of(document)
-
-
-def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
+    if source.name.endswith(".json"):
+        for document in _read_json(source.name, text):
+            yield from (document,) if isinstance(document, Diagnostic) else _objects_of(document)
+        return
     for found in read_stream(text):
         if isinstance(found, YamlError):
-            yield Diagnostic(found.code, found.message, found.hint, at=Place(name, found.line, found.column))
+            at = Place(source.name, found.line, found.column)
+            yield Diagnostic(found.code, found.message, found.hint, at=at)
             continue
         for remark in found.remarks:
-            place = Place(name, remark.line, remark.column)
-            yield Diagnostic("odd-key", remark.message, remark.hint, "warning", at=place)
+            at = Place(source.name, remark.line, remark.column)
+            yield Diagnostic("odd-key", remark.message, remark.hint, "warning", at=at)
         if found.tree is not None:
-            yield Document(found.tree, Origin(name, found.first_line, found.last_line))
+            yield from _objects_of(Document(found.tree, Origin(source.name, found.first_line, found.last_line)))
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:

@@ -1,1 +1,4 @@
-"""Thin clients of the outside world, shared by adapters: git, files."""
+"""Thin clients of what is outside this process: git, HTTP, OCI registries, files, programs.
+
+Not here: what is done with the bytes (load, artifacts, catalogs, renderers).
+"""

@@ -1,4 +1,4 @@
-"""What lets us in somewhere. Never printed."""
+"""Credentials for servers. Never printed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Credentials(NamedTuple):
-    """A user name and password, a token of the other side's, or a private key and whose host keys to trust."""
+    """A user name and password, a token, or a private key with the host keys to trust."""
 
     username: str | None = None
     password: str | None = None

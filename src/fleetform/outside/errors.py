@@ -1,10 +1,10 @@
-"""How the outside world says no."""
+"""Errors of everything outside this process."""
 
 from __future__ import annotations
 
 
 class OutsideError(Exception):
-    """What could not be had, why, and what to do. The message never holds a credential."""
+    """What failed, why, and what to do. The message never contains a credential."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 
-# Lies in a folder that rendered objects were written to, so that nobody reads them as a fleet.
+# A file in a folder of rendered objects, so that they are not read as a fleet.
 OUTPUT_MARK = ".fleetform-output"
 
 
@@ -22,13 +22,13 @@ class LocalFiles:
 
 
 class LocalTree:
-    """What stands where on this machine, by absolute paths; ignored are places that count as not there."""
+    """The files of this machine, by absolute paths; ignored ones count as missing."""
 
     def __init__(self, ignored: Collection[str] = ()) -> None:
         self._ignored = ignored
 
     def real(self, place: str) -> str | None:
-        """Where a place is when all links are followed; None where that is nowhere."""
+        """The path with all links followed; None if it does not exist."""
         try:
             found = os.path.realpath(place, strict=True)
         except OSError:
@@ -36,18 +36,18 @@ class LocalTree:
         return None if found in self._ignored else found
 
     def link(self, place: str) -> str | None:
-        """What the link at a place says; None where there is none."""
+        """The target of a link as it is written; None if the path is not a link."""
         return os.readlink(place) if os.path.islink(place) else None
 
     def is_file(self, place: str) -> bool:
         return os.path.isfile(place)
 
     def is_submodule(self, place: str) -> bool:
-        """Those of others that were brought here are folders as any."""
+        """A checked-out submodule is a folder like any other."""
         return False
 
     def names(self, place: str) -> list[str]:
-        """The names in a folder; none where it is no folder."""
+        """The names in a folder; none if it is not a folder."""
         if not os.path.isdir(place):
             return []
         return sorted(name for name in os.listdir(place) if os.path.join(place, name) not in self._ignored)
@@ -59,7 +59,7 @@ class LocalTree:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write a text; a file that exists keeps its permissions, and a link goes on leading to it."""
+    """Write a text; an existing file keeps its permissions, and a link to it stays a link."""
     path = os.path.realpath(path)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -67,7 +67,7 @@ def write_file(path: str, text: str) -> None:
 
 
 def write_private(path: str, content: bytes) -> None:
-    """Write bytes that are for this user's eyes alone."""
+    """Write bytes that only this user may read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     _replace(path, content, 0o600)
 
@@ -83,6 +83,6 @@ def _replace(path: str, content: bytes, mode: int) -> None:
     except BaseException as error:
         os.unlink(temporary)
         if isinstance(error, OSError):
-            # Whoever reads this knows the target, and nothing of what stood beside it.
+            # The reader of the message knows the target, and not the temporary file.
             error.filename, error.filename2 = path, None
         raise

@@ -14,7 +14,7 @@ _MOST_LINKS = 40
 
 
 class GitError(OutsideError):
-    """What git said, and what to do."""
+    """Git's error message, and what to do."""
 
 
 class NoFolderError(GitError):
@@ -22,14 +22,14 @@ class NoFolderError(GitError):
 
 
 class SubmoduleError(GitError):
-    """What is asked for lies in another repository, of which this one only knows a commit."""
+    """A path is in another repository, of which this one only has the commit's name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is a submodule, which is not fetched", "commit its files to the repository itself")
 
 
-class Entry(NamedTuple):
-    """What stands at a path of a commit, by git's mode: a file, a link or a submodule; and the name of its object."""
+class TreeEntry(NamedTuple):
+    """An entry of a commit's tree, by git's mode a file, a link or a submodule; and the name of its object."""
 
     path: str
     mode: str
@@ -62,7 +62,7 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def tree_at(ref: str, where: str) -> GitTree:
-    """The tree of a commit of the repository that we stand in, as far as a folder of it needs."""
+    """The tree of a commit in the repository of the working directory, as far as a folder of it needs."""
     commit = _commit_of(ref)
     return GitTree(lambda folder: _entries_at(commit, folder, f"{ref} has no {folder}"), read_blobs, where)
 
@@ -76,26 +76,26 @@ def _commit_of(ref: str) -> str:
     return run_git(*asked, failing=f"there is no git revision {ref}").decode().strip()
 
 
-def _entries_at(commit: str, where: str, failing: str) -> list[Entry]:
+def _entries_at(commit: str, where: str, failing: str) -> list[TreeEntry]:
     # Folders are names, not patterns.
     asked = ("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", where] if where else []))
     return entries_of(run_git(*asked, failing=failing))
 
 
-def entries_of(listed: bytes) -> list[Entry]:
+def entries_of(listed: bytes) -> list[TreeEntry]:
     """What `git ls-tree -z` lists."""
     lines = [each.split("\t", 1) for each in listed.decode("utf-8", "surrogateescape").split("\0") if each]
-    return [Entry(path, meta.split()[0], meta.split()[2]) for meta, path in lines]
+    return [TreeEntry(path, meta.split()[0], meta.split()[2]) for meta, path in lines]
 
 
 class GitTree:
-    """What stands where in a commit, by paths from the root of its repository; the root is "".
+    """The files of a commit, by paths from the root of its repository; the root is "".
 
-    Listed is the folder that is asked for, and all of the commit where links may lead on.
+    Only the folder that is asked for is listed, unless links in it may lead to the rest of the commit.
     """
 
     def __init__(
-        self, listed: Callable[[str], list[Entry]], read: Callable[[list[str]], Iterator[bytes]], folder: str
+        self, listed: Callable[[str], list[TreeEntry]], read: Callable[[list[str]], Iterator[bytes]], folder: str
     ) -> None:
         entries = listed(folder)
         if folder and (any(each.is_link for each in entries) or not any(each.path != folder for each in entries)):
@@ -107,25 +107,25 @@ class GitTree:
         self._links = {each.path: os.fsdecode(text) for each, text in zip(links, texts, strict=True)}
         self._names: dict[str, dict[str, None]] = {"": {}}
         for path in self._entries:
-            self._add(path)
-
-    def _add(self, path: str) -> None:
-        while path:
-            folder, _, name = path.rpartition("/")
-            known = folder in self._names
-            self._names.setdefault(folder, {})[name] = None
-            if known:
-                return
-            path = folder
+            # Up to the first folder that is known: all above it are, too.
+            while path:
+                folder, _, name = path.rpartition("/")
+                known = folder in self._names
+                self._names.setdefault(folder, {})[name] = None
+                path = "" if known else folder
 
     def real(self, place: str) -> str | None:
-        """Where a place is when all links are followed; None where that is nowhere, or not in this repository."""
+        """The path with all links followed; None if it does not exist, or is not in this repository."""
         todo, found, followed = place.split("/")[::-1], "", 0
         while todo:
             step = todo.pop()
             if step == ".." and not found:
                 return None
-            above, found = found, _stepped(found, step)
+            above = found
+            if step == "..":
+                found = found.rpartition("/")[0]
+            elif step not in ("", "."):
+                found = f"{found}/{step}" if found else step
             target = self.link(found)
             if target is not None:
                 followed += 1
@@ -138,7 +138,7 @@ class GitTree:
         return found if found in self._entries or found in self._names else None
 
     def link(self, place: str) -> str | None:
-        """What the link at a place says; None where there is none."""
+        """The target of a link as it is written; None if the path is not a link."""
         return self._links.get(place)
 
     def is_file(self, place: str) -> bool:
@@ -148,24 +148,18 @@ class GitTree:
         return place in self._entries and self._entries[place].is_submodule
 
     def names(self, place: str) -> list[str]:
-        """The names in a folder; none where it is no folder."""
+        """The names in a folder; none if it is not a folder."""
         return sorted(self._names.get(place, ()))
 
     def read(self, places: Sequence[str]) -> Iterator[bytes]:
-        """The bytes of files; many links to one file are one reading."""
+        """The bytes of files; a file with many links to it is read once."""
         wanted = list(dict.fromkeys(self._entries[place].object for place in places))
         found = dict(zip(wanted, self._read(wanted), strict=True))
         yield from (found[self._entries[place].object] for place in places)
 
 
-def _stepped(place: str, step: str) -> str:
-    if step in ("", "."):
-        return place
-    return place.rpartition("/")[0] if step == ".." else f"{place}/{step}" if place else step
-
-
 def ignored_below(folder: str) -> set[str]:
-    """The files below a folder that git is told to ignore; none where it is in no repository."""
+    """The files below a folder that git ignores; none if the folder is in no repository."""
     try:
         out = run_git("-C", folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", failing="")
     except GitError:
@@ -174,7 +168,7 @@ def ignored_below(folder: str) -> set[str]:
 
 
 def is_revision(ref: str) -> bool:
-    """Whether the repository that we stand in has a revision."""
+    """Whether the repository of the working directory has a revision."""
     try:
         run_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", failing=ref)
     except GitError:
@@ -183,7 +177,7 @@ def is_revision(ref: str) -> bool:
 
 
 def folder_in_repository(folder: str) -> str:
-    """The folder's path from the repository's root; the one we stand in counts, as it does for git itself."""
+    """The folder's path from the repository's root; it is relative to the working directory, as for git itself."""
     prefix = run_git("rev-parse", "--show-prefix", failing="this is not a git repository").decode().strip()
     steps = [step for step in f"{prefix}{folder}".split("/") if step not in ("", ".")]
     path: list[str] = []
@@ -223,7 +217,7 @@ def run_git(
     environment: dict[str, str] | None = None,
     timeout: float | None = None,
 ) -> bytes:
-    """What git prints; where it fails, what it says. folder is a bare repository; else it is the one we stand in."""
+    """The output of git; GitError if it fails. folder is a bare repository, instead of the working directory's."""
     where = [f"--git-dir={folder}"] if folder is not None else []
     command = ["git", *where, *arguments]
     try:
@@ -231,11 +225,13 @@ def run_git(
     except FileNotFoundError as error:
         raise GitError("git is not installed", "install git, or give a folder") from error
     except ValueError as error:
-        # A name with a NUL in it is none that git could know.
+        # A name with a NUL in it cannot exist.
         raise GitError(failing, "check the name") from error
     except subprocess.TimeoutExpired as error:
         raise GitError(f"{failing}: it took longer than {timeout:g} s", "try again later") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise GitError(f"{failing}: {said}" if said else failing, "run it inside the repository, and check the name")
+        reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise GitError(
+            f"{failing}: {reason}" if reason else failing, "run it inside the repository, and check the name"
+        )
     return done.stdout

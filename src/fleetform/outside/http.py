@@ -1,4 +1,4 @@
-"""HTTP, read only and bounded: in size, in time and in redirects. No failure tells a secret."""
+"""HTTP, read only and limited: in size, in time and in redirects. No error message contains a secret."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import ssl
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import cache
 from http import HTTPStatus
@@ -35,7 +35,7 @@ _FILE_CHUNK = 1 << 20
 
 
 class Answer(NamedTuple):
-    """What a server said; names of headers are in lower case."""
+    """A server's response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -43,18 +43,18 @@ class Answer(NamedTuple):
 
 
 class UnavailableError(OutsideError):
-    """The network or a server is at fault, and not what was asked for."""
+    """The network or a server is at fault, and not the request."""
 
 
 class UnreachableError(UnavailableError):
-    """Nobody answered; the next try may find somebody."""
+    """No server answered; the next try may succeed."""
 
 
 class Web:
-    """Reads addresses, and lets itself in with the credentials; a server is tried three times before it counts as gone.
+    """Reads addresses, with credentials; a server is tried three times before it counts as unreachable.
 
-    timeout is the longest silence, patience the longest time for one address with everything; patience is looked at
-    between the parts of an answer.
+    timeout is the longest silence, patience the longest time for one address in all; patience is checked between the
+    parts of an answer.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Web:
         self.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         if self._made is not None:
             self._made.close()
             self._made = None
@@ -93,7 +93,7 @@ class Web:
         return answer
 
     def ask(self, url: str, accept: str = "*/*", authorization: str | None = None, limit: int | None = None) -> Answer:
-        """What the server says, refusals among it, to a request with this authorization and no other."""
+        """The server's answer, also a refusal, to a request with this authorization and no other."""
         bound = self._limit if limit is None else min(limit, self._limit)
         if _scheme(url) == "file":
             return Answer(HTTPStatus.OK, {}, _read_file(url, bound))
@@ -122,26 +122,23 @@ class Web:
             for _ in range(MAX_REDIRECTS + 1):
                 self._check_time(url, deadline)
                 with closing(client.send(request, stream=True)) as response:
-                    if response.next_request is None:
-                        return self._read(url, response, deadline, limit)
-                    request = _onward(url, response.next_request)
+                    if response.next_request is not None:
+                        request = _onward(url, response.next_request)
+                        continue
+                    content = bytearray()
+                    # Raw: archives that a server calls encoded are archives all the same, and digests are of what is
+                    # stored.
+                    for part in response.iter_raw():
+                        self._check_time(url, deadline)
+                        _add_part(content, part, url, limit)
+                    headers_read = {name.lower(): value for name, value in response.headers.items()}
+                    return Answer(response.status_code, headers_read, bytes(content))
         except httpx.InvalidURL:
             # Its message quotes the address, password and all.
             raise bad_address(url) from None
         except httpx.TransportError as error:
             raise self._failure(url, error) from error
         raise OutsideError(f"{shown(url)} redirects more than {MAX_REDIRECTS} times", "check the address")
-
-    def _read(self, url: str, response: httpx.Response, deadline: float, limit: int) -> Answer:
-        # Raw: archives that a server calls encoded are archives all the same, and digests are of what is stored.
-        content = _joined(url, self._in_time(url, response.iter_raw(), deadline), limit)
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status_code, headers, content)
-
-    def _in_time(self, url: str, parts: Iterator[bytes], deadline: float) -> Iterator[bytes]:
-        for part in parts:
-            self._check_time(url, deadline)
-            yield part
 
     def _check_time(self, url: str, deadline: float) -> None:
         if self._clock() > deadline:
@@ -151,20 +148,21 @@ class Web:
     def _failure(self, url: str, error: httpx.TransportError) -> OutsideError:
         import httpx
 
-        causes = list(_causes(error))
         address, host = shown(url), urlsplit(url).hostname or "it"
-        for cause in causes:
+        cause: BaseException | None = error
+        while cause is not None:
             if isinstance(cause, ssl.SSLError):
                 return _tls_failure(address, cause)
             if isinstance(cause, gaierror):
                 return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
             if isinstance(cause, ConnectionRefusedError):
                 return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
+            cause = cause.__cause__ or cause.__context__
         if isinstance(error, httpx.TimeoutException):
             message = f"{address} did not answer within {self._timeout:g} s"
             return UnavailableError(message, "check the address and the network, or try again later")
         if isinstance(error, httpx.ProxyError):
-            return UnavailableError(f"{address}: the proxy does not let us through", "check HTTPS_PROXY and HTTP_PROXY")
+            return UnavailableError(f"{address}: the proxy refuses the connection", "check HTTPS_PROXY and HTTP_PROXY")
         return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
 
     def _client(self) -> httpx.Client:
@@ -176,7 +174,7 @@ class Web:
 
 
 def authorization_of(credentials: Credentials | None) -> str | None:
-    """The header that lets us in."""
+    """The header with the credentials."""
     if credentials is None:
         return None
     if credentials.token:
@@ -188,30 +186,31 @@ def authorization_of(credentials: Credentials | None) -> str | None:
 
 
 def bearer(token: str) -> str:
-    """The header for a token."""
+    """The header with a token."""
     token = token.strip()
     if not _HEADER_VALUE.match(token):
-        raise OutsideError("the token holds characters that no token has", "check the credentials in secretRef")
+        raise OutsideError("the token contains characters that no token has", "check the credentials in secretRef")
     return f"Bearer {token}"
 
 
 def refusal(url: str, status: int) -> OutsideError:
-    """What an answer that is none means."""
+    """The error for a status that is not OK."""
     address = shown(url)
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return OutsideError(f"{address} does not let us in ({status})", "check the credentials in secretRef")
+        return OutsideError(f"{address} refuses access ({status})", "check the credentials in secretRef")
     if status == HTTPStatus.NOT_FOUND:
         return OutsideError(f"{address} does not exist (404)", "check the address")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return UnavailableError(f"{address} has had too many requests (429)", "try again later, or read it less often")
-    message = f"{address} answers {status}{_phrase(status)}"
+    phrase = next((f" ({each.phrase})" for each in HTTPStatus if each == status), "")
+    message = f"{address} answers {status}{phrase}"
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return UnavailableError(message, "try again later")
     return OutsideError(message, "check the address")
 
 
 def bad_address(url: str) -> OutsideError:
-    """What is written where an address should be."""
+    """The error for a text that is not an address."""
     return OutsideError(f"{shown(url)} is not an address that can be read", "write https://host/path")
 
 
@@ -253,7 +252,7 @@ def _new_client(timeout: float) -> httpx.Client:
 
 @cache
 def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Whom we trust, as the environment says; it takes longer to load than most answers to come."""
+    """The trusted certificates, by the environment; loading them takes longer than most requests."""
     import httpx
 
     return httpx.create_ssl_context()
@@ -269,7 +268,7 @@ def _onward(url: str, request: httpx.Request) -> httpx.Request:
 
 
 def _wait_before_next(answer: Answer, pause: float) -> float | None:
-    """How long to wait before asking again, or None where asking again is of no use."""
+    """How long to wait before the next try, or None if a next try is of no use."""
     if answer.status not in _PASSING:
         return None
     asked = answer.headers.get("retry-after", "")
@@ -283,25 +282,7 @@ def _tls_failure(address: str, error: ssl.SSLError) -> OutsideError:
         message = f"{address}: the server's certificate is not trusted ({error.verify_message})"
         return OutsideError(message, "check the address; name the certificates of your own authority in SSL_CERT_FILE")
     reason = (error.reason or "it failed").replace("_", " ").lower()
-    return OutsideError(f"{address}: no TLS connection ({reason})", "check that the server speaks https on this port")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
-
-
-def _too_large(url: str, limit: int) -> OutsideError:
-    return OutsideError(f"{shown(url)} is larger than {limit:,} bytes", "read a smaller source")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return ""
+    return OutsideError(f"{address}: no TLS connection ({reason})", "check that the server uses https on this port")
 
 
 def _read_file(url: str, limit: int) -> bytes:
@@ -310,16 +291,16 @@ def _read_file(url: str, limit: int) -> bytes:
         raise OutsideError(f"{shown(url)} is a file of another machine", "write file:///path")
     try:
         with open(unquote(parts.path), "rb") as file:
-            return _joined(url, iter(lambda: file.read(_FILE_CHUNK), b""), limit)
+            content = bytearray()
+            for part in iter(lambda: file.read(_FILE_CHUNK), b""):
+                _add_part(content, part, url, limit)
+            return bytes(content)
     except (OSError, ValueError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is no path"
         raise OutsideError(f"{shown(url)} cannot be read: {reason.lower()}", "check the path") from error
 
 
-def _joined(url: str, parts: Iterable[bytes], limit: int) -> bytes:
-    content = bytearray()
-    for part in parts:
-        content += part
-        if len(content) > limit:
-            raise _too_large(url, limit)
-    return bytes(content)
+def _add_part(content: bytearray, part: bytes, url: str, limit: int) -> None:
+    content += part
+    if len(content) > limit:
+        raise OutsideError(f"{shown(url)} is larger than {limit:,} bytes", "read a smaller source")

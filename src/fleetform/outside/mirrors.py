@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 from fleetform.model.kinds.definition import GitRevision
 from fleetform.outside.credentials import Credentials
-from fleetform.outside.git import Entry, GitError, GitTree, entries_of, read_blobs, run_git
+from fleetform.outside.git import GitError, GitTree, TreeEntry, entries_of, read_blobs, run_git
 from fleetform.syntax.addresses import shown, without_logins
 
 _PATIENCE = 600.0
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _LIKE_SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)")
-_LEADING_ELSEWHERE = (
+_OTHER_REPOSITORY = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR"),
 )
@@ -51,17 +51,21 @@ class Mirror:
         self._shown = shown(url)
 
     def update(self, credentials: Credentials | None) -> None:
-        """Bring the copy up to date: branches and tags as they are there, moved ones too."""
+        """Bring the copy up to date: branches and tags as they are now, also moved ones."""
         check_address(self._url)
         failing = f"git cannot fetch {self._shown}"
         parts = [os.path.join(self._folder, name) for name in ("HEAD", "objects", "refs")]
         if not all(os.path.exists(each) for each in parts):
-            # Never made, or damaged: what is there can be had again.
+            # Never made, or damaged: all of it can be fetched again.
             shutil.rmtree(self._folder, ignore_errors=True)
             os.makedirs(self._folder)
             run_git("init", "--quiet", "--bare", failing=failing, folder=self._folder, environment=_plain())
-        self._unlock()
-        with _let_in(self._url, credentials) as environment:
+        # A git that was killed leaves locks behind. Nobody else is at work: whoever updates a copy holds our lock.
+        for folder in (self._folder, *(path for path, _, _ in os.walk(os.path.join(self._folder, "refs")))):
+            for name in os.listdir(folder):
+                if name.endswith(".lock"):
+                    os.unlink(os.path.join(folder, name))
+        with _with_credentials(self._url, credentials) as environment:
             try:
                 run_git(
                     *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow"),
@@ -72,16 +76,9 @@ class Mirror:
                     timeout=_PATIENCE,
                 )
             except GitError as error:
-                # The first line says it; the others guess.
+                # The first line is the reason; the others are guesses.
                 message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
                 raise GitError(message, "check the address, the network and secretRef") from None
-
-    def _unlock(self) -> None:
-        """Remove what a git that was killed left behind: whoever updates a copy holds a lock of ours."""
-        for folder in (self._folder, *(path for path, _, _ in os.walk(os.path.join(self._folder, "refs")))):
-            for name in os.listdir(folder):
-                if name.endswith(".lock"):
-                    os.unlink(os.path.join(folder, name))
 
     def default_branch(self) -> str:
         """The branch that a clone would check out, as far as names tell."""
@@ -94,7 +91,7 @@ class Mirror:
         raise GitError(f"{self._shown} has no branch main or master", "name one with ref: {branch: …}")
 
     def commit(self, name: str) -> Commit:
-        """The commit that a full name (refs/heads/…, refs/tags/…, a hash) stands for."""
+        """The commit that a full name (refs/heads/…, refs/tags/…, a hash) refers to."""
         failing = f"{self._shown} has no {name.removeprefix('refs/heads/').removeprefix('refs/tags/')}"
         try:
             out = self._git("log", "-1", "--format=%H %ct", "--end-of-options", f"{name}^{{commit}}", failing=failing)
@@ -153,7 +150,7 @@ class Mirror:
     def tree(self, commit: Commit, folder: str) -> GitTree:
         """The tree of a commit, as far as a folder of it needs."""
 
-        def listed(folder: str) -> list[Entry]:
+        def listed(folder: str) -> list[TreeEntry]:
             return entries_of(self._listed(commit, folder))
 
         return GitTree(listed, self.contents, folder)
@@ -207,8 +204,8 @@ def _commit(name: str, seconds: str) -> Commit:
 
 
 def _plain() -> dict[str, str]:
-    """The environment without what would lead git elsewhere, as hooks leave it."""
-    return {name: value for name, value in os.environ.items() if name not in _LEADING_ELSEWHERE}
+    """The environment without variables that make git use another repository, as hooks set them."""
+    return {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
 
 
 def check_address(url: str) -> None:
@@ -216,7 +213,7 @@ def check_address(url: str) -> None:
     scheme, colons, _ = url.partition("://")
     helper = "::" in url.split("/", 1)[0]
     if url.startswith("-") or helper or (colons and scheme.lower() not in _SCHEMES):
-        raise GitError(f"{shown(url)} is no git address", f"write one of {', '.join(_SCHEMES)}, or a path")
+        raise GitError(f"{shown(url)} is not a git address", f"write one of {', '.join(_SCHEMES)}, or a path")
 
 
 def is_path(url: str) -> bool:
@@ -230,8 +227,8 @@ def git_address(url: str, folder: str) -> str:
 
 
 @contextmanager
-def _let_in(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
-    """An environment in which git asks nobody, and has the credentials for this one host."""
+def _with_credentials(url: str, credentials: Credentials | None) -> Iterator[dict[str, str]]:
+    """An environment in which git never prompts, and has the credentials for this one host."""
     environment = {
         **_plain(),
         "GIT_TERMINAL_PROMPT": "0",

@@ -1,11 +1,10 @@
-"""OCI registries, read only: tags, manifests and blobs of one repository, each held to its digest."""
+"""OCI registries, read only: tags, manifests and blobs of one repository, each checked against its digest."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import msgspec
@@ -14,13 +13,14 @@ from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import LIMIT, Answer, Web, authorization_of, bearer, refusal, same_origin
 from fleetform.syntax.addresses import shown
+from fleetform.syntax.trees import YamlMap
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"
 MAX_PAGES = 1_000
-# What registries themselves take at most.
+# The limit of registries themselves.
 MAX_MANIFEST = 4 * 1024 * 1024
 
 _STEP = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -63,7 +63,7 @@ class Registry:
         self._web, self._credentials = web, credentials
         self._local = urlsplit(self.address).hostname in _LOCAL
         self._root = f"{'http' if self._local else 'https'}://{_SERVED_BY.get(host, host)}/v2/{self.name}"
-        # Names and passwords wait until the registry asks for them, since it says whom to show them to.
+        # Names and passwords are sent only when the registry asks for them, to the address that it gives.
         self._authorization = bearer(credentials.token) if credentials and credentials.token else None
 
     def tags(self) -> list[str]:
@@ -81,14 +81,15 @@ class Registry:
                 raise OutsideError(f"{self.address} goes on at another server", "check the address")
         raise OutsideError(f"{self.address} has too many tags", "read a smaller repository")
 
-    def manifest(self, reference: str) -> tuple[str, dict[str, Any]]:
+    def manifest(self, reference: str) -> tuple[str, YamlMap]:
         """The digest and the tree of a tag's manifest, or of a digest's; an index of several is refused."""
-        self._check_reference(reference)
+        if not is_reference(reference):
+            raise OutsideError(f"{self.address}: {reference!r} is neither a tag nor a digest", "check the tag")
         url = f"{self._root}/manifests/{reference}"
         answer = self._get(url, ", ".join((MANIFEST, DOCKER_MANIFEST, INDEX, DOCKER_INDEX)), MAX_MANIFEST)
         digest = digest_of(answer.content)
-        for said in (reference, answer.headers.get("docker-content-digest", "")):
-            if _DIGEST.match(said) and said != digest:
+        for expected in (reference, answer.headers.get("docker-content-digest", "")):
+            if _DIGEST.match(expected) and expected != digest:
                 raise self._altered(f"the manifest of {reference}")
         tree = _json_map(url, answer.content)
         if "manifests" in tree or tree.get("mediaType") in (INDEX, DOCKER_INDEX):
@@ -106,31 +107,27 @@ class Registry:
             raise self._altered(f"the blob {digest}")
         return content
 
-    def _check_reference(self, reference: str) -> None:
-        if not is_reference(reference):
-            raise OutsideError(f"{self.address}: {reference!r} is neither a tag nor a digest", "check the tag")
-
     def _altered(self, what: str) -> OutsideError:
         hint = "somebody changed it on the way or in the registry: push it again, and find out who"
-        return OutsideError(f"{self.address}: {what} has other bytes than its digest says", hint)
+        return OutsideError(f"{self.address}: {what} does not match its digest", hint)
 
     def _get(self, url: str, accept: str, limit: int) -> Answer:
         answer = self._web.ask(url, accept, self._authorization, limit)
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            # Asked for even if we hold a token: tokens of registries end after minutes.
-            self._authorization = self._let_in(url, answer.headers.get("www-authenticate", ""))
+            # Also with a token: tokens of registries expire after minutes.
+            self._authorization = self._authorize(url, answer.headers.get("www-authenticate", ""))
             answer = self._web.ask(url, accept, self._authorization, limit)
         if answer.status != HTTPStatus.OK:
             raise refusal(url, answer.status)
         return answer
 
-    def _let_in(self, url: str, challenge: str) -> str:
+    def _authorize(self, url: str, challenge: str) -> str:
         """The authorization that a challenge asks for."""
         if self._credentials and self._credentials.token:
             raise refusal(url, HTTPStatus.UNAUTHORIZED)
         wanted = _BEARER.search(challenge)
         if wanted is not None:
-            # Reversed: what a second challenge in the same header says does not count.
+            # Reversed: the parameters of a second challenge in the same header do not count.
             return self._token(dict(reversed(_PARAMETER.findall(challenge[wanted.end() :]))))
         authorization = authorization_of(self._credentials)
         if authorization is None or not _BASIC.search(challenge):
@@ -138,7 +135,12 @@ class Registry:
         return authorization
 
     def _token(self, challenge: dict[str, str]) -> str:
-        realm = urlsplit(self._trusted(challenge.get("realm", "")))
+        address = challenge.get("realm", "")
+        # Credentials are sent to this address, so nobody may be able to listen.
+        if not address.startswith("https://") and not (self._local and address.startswith("http://")):
+            message = f"{self.address} asks for credentials at {shown(address)}, which is not https"
+            raise OutsideError(message, "check the address of the registry")
+        realm = urlsplit(address)
         asked = {"service": challenge.get("service"), "scope": challenge.get("scope", f"repository:{self.name}:pull")}
         query = urlencode([*parse_qsl(realm.query), *((key, value) for key, value in asked.items() if value)])
         url = realm._replace(query=query, fragment="").geturl()
@@ -151,15 +153,8 @@ class Registry:
             raise OutsideError(f"{shown(url)} gives no token", "check the address of the registry")
         return bearer(token)
 
-    def _trusted(self, realm: str) -> str:
-        """Where tokens are given; credentials go there, so it must not be open to be listened to."""
-        if realm.startswith("https://") or (self._local and realm.startswith("http://")):
-            return realm
-        message = f"{self.address} asks for credentials at {shown(realm)}, which is not https"
-        raise OutsideError(message, "check the address of the registry")
 
-
-def _json_map(url: str, content: bytes) -> dict[str, Any]:
+def _json_map(url: str, content: bytes) -> YamlMap:
     try:
         tree = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Programs of other people, run within bounds: of time, memory and output, in an environment without secrets (B20)."""
+"""Other programs, run within limits of time, memory and output, and in an environment without secrets (B20)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from threading import Lock
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from fleetform.outside.errors import OutsideError
 
-# The shell sets the bound and then becomes the program: a limit set between fork and exec by Python itself is not
-# safe among threads. The bound is on memory that can be written to; Go reserves far more addresses than it uses.
-_BOUNDED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+# The shell sets the limit and then becomes the program: a limit set between fork and exec by Python itself is not
+# safe among threads. The limit is on memory that can be written to; Go reserves far more addresses than it uses.
+_LIMITED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
 _OUT_OF_MEMORY = re.compile(
     rb"^(fatal error: .*(out of memory|cannot allocate|failed to reserve)|runtime: out of memory|MemoryError\b)",
     re.MULTILINE,
@@ -50,10 +50,10 @@ class Finished(NamedTuple):
 
 
 class ProcessError(OutsideError):
-    """A program did not come to its own end."""
+    """A program did not end by itself."""
 
 
-class NotFoundError(ProcessError):
+class ProgramNotFoundError(ProcessError):
     """There is no such program."""
 
 
@@ -70,7 +70,7 @@ class OutOfMemoryError(ProcessError):
 
 
 class StoppedError(ProcessError):
-    """We were told to stop."""
+    """It was stopped from outside."""
 
 
 class Programs:
@@ -92,22 +92,24 @@ class Programs:
     ) -> Finished:
         """What a program answers; it and all that it starts are gone afterwards.
 
-        environment is laid over the few names that every program gets. offline takes the network away where this
-        system can do that; where it cannot, nothing is said. scratch is the folder that it runs in, which stays;
-        without one each run has its own.
+        environment is added to the few variables that every program gets. offline takes the network away, if this
+        system can do that. scratch is the folder that it runs in, which stays; without one each run has its own.
         """
         name = os.path.basename(command[0])
         program = shutil.which(command[0])
         if program is None:
-            raise NotFoundError(f"there is no program {command[0]}", "check the path, and that it may be executed")
+            hint = "check the path, and that it may be executed"
+            raise ProgramNotFoundError(f"there is no program {command[0]}", hint)
         with _folder(scratch) as folder:
             around = {**_environment(folder), **(environment or {})}
             whole = [*(cut_off() if offline else ()), os.path.abspath(program), *command[1:]]
             with self._started(whole, folder, around) as process:
-                code, stdout, stderr = _Talk(name, process, stdin, self._limits).finish()
+                code, stdout, stderr = _PipeExchange(name, process, stdin, self._limits).finish()
         if self._stopped:
             raise StoppedError(f"{name} was stopped", "run it again")
-        if code and _ran_out_of_memory(code, stderr):
+        # If it was killed, and not by us, the kernel killed it because the machine itself had no memory left.
+        killed = code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+        if code and (killed or _OUT_OF_MEMORY.search(stderr) is not None):
             amount = f"{self._limits.memory / 1_000_000:,.0f} MB"
             raise OutOfMemoryError(f"{name} ran out of memory ({amount})", "let it do less at once")
         return Finished(code, stdout, stderr)
@@ -127,12 +129,12 @@ class Programs:
     def _started(
         self, command: list[str], scratch: str, environment: dict[str, str]
     ) -> Iterator[subprocess.Popen[bytes]]:
-        bounded = ["/bin/sh", "-c", _BOUNDED, "sh", str(self._limits.memory // 1024), *command]
+        limited = ["/bin/sh", "-c", _LIMITED, "sh", str(self._limits.memory // 1024), *command]
         with self._lock:
             if self._stopped:
-                raise StoppedError("we were told to stop", "run it again")
+                raise StoppedError("rendering was stopped", "run it again")
             process = subprocess.Popen(
-                bounded,
+                limited,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -155,6 +157,12 @@ class Programs:
                     pipe.close()
 
 
+def _environment(folder: str) -> dict[str, str]:
+    """Nothing of ours but the path: no kubeconfig, no token, no proxy, no settings of the tool's own."""
+    homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR")
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **dict.fromkeys(homes, folder)}
+
+
 def _folder(scratch: str | None) -> AbstractContextManager[str]:
     if scratch is not None:
         return nullcontext(scratch)
@@ -163,7 +171,7 @@ def _folder(scratch: str | None) -> AbstractContextManager[str]:
 
 @cache
 def cut_off() -> tuple[str, ...]:
-    """The command that runs another one without network, not even this machine's own; empty where none does."""
+    """The command that runs another one without network, not even this machine's own; empty if there is none."""
     program, nothing = shutil.which("unshare"), shutil.which("true")
     if program is None or nothing is None:
         return ()
@@ -175,24 +183,13 @@ def cut_off() -> tuple[str, ...]:
     return command if tried.returncode == 0 else ()
 
 
-def _environment(scratch: str) -> dict[str, str]:
-    """Nothing of ours but the path: no kubeconfig, no token, no proxy, no settings of the tool's own."""
-    homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR")
-    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **dict.fromkeys(homes, scratch)}
-
-
 def _kill(group: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
 
-def _ran_out_of_memory(code: int, stderr: bytes) -> bool:
-    # Whoever was killed, and not by us, was killed by the kernel when the machine itself had no memory left.
-    return code in (-signal.SIGKILL, 128 + signal.SIGKILL) or _OUT_OF_MEMORY.search(stderr) is not None
-
-
-class _Talk:
-    """Gives a program its input and takes what it prints, all at once, so that neither side waits for the other."""
+class _PipeExchange:
+    """Writes a program's input and reads its outputs at the same time, so that neither side waits for the other."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> None:
         self._name, self._process, self._limits = name, process, limits
@@ -227,10 +224,10 @@ class _Talk:
                 if not ready and not self._time_left():
                     raise self._too_slow()
                 for key, _ in ready:
-                    pipe: Any = key.fileobj
-                    # Forgotten before it is closed: what is closed has no number to be forgotten by.
+                    pipe = cast(IO[bytes], key.fileobj)
+                    # Unregistered before it is closed: a closed pipe has no number to be unregistered by.
                     selector.unregister(pipe)
-                    if self._give() if pipe is self._stdin else self._take(pipe):
+                    if self._write() if pipe is self._stdin else self._read_part(pipe):
                         selector.register(pipe, key.events)
 
     def _time_left(self) -> float:
@@ -239,12 +236,12 @@ class _Talk:
     def _too_slow(self) -> TooSlowError:
         return TooSlowError(f"{self._name} took longer than {self._limits.seconds:g} s", "let it do less at once")
 
-    def _give(self) -> bool:
-        """Whether there is more to give."""
+    def _write(self) -> bool:
+        """Write a part of the input; whether there is more."""
         try:
             written = self._stdin.write(self._left[:_CHUNK]) if self._left else 0
         except BrokenPipeError:
-            # It wants no more of it.
+            # The program reads no more.
             self._left = memoryview(b"")
             written = 0
         self._left = self._left[written or 0 :]
@@ -253,8 +250,8 @@ class _Talk:
                 self._stdin.close()
         return bool(self._left)
 
-    def _take(self, pipe: IO[bytes]) -> bool:
-        """Whether there may be more to take."""
+    def _read_part(self, pipe: IO[bytes]) -> bool:
+        """Read a part of an output; whether there may be more."""
         part = pipe.read(_CHUNK)
         read = self._read[pipe]
         read += part

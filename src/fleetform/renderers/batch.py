@@ -86,20 +86,16 @@ class Renderers:
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         """One answer for each input, in their order. Equal inputs share one answer, which must not be changed."""
         try:
-            answers = self._answers(inputs)
+            self._obtain([each.definition for each in inputs])
+            jobs = [self._job(each) for each in inputs]
+            distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
+            with Scratch() as scratch:
+                found = self._objects(distinct.values(), scratch)
+                rendered = [job for job in distinct.values() if isinstance(found[job.key], tuple)]
+                unsteady = self._unsteady(rendered, found, scratch)
         finally:
             self._files_by_digest.clear()
         self._cache.tidy()
-        return answers
-
-    def _answers(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
-        self._obtain([each.definition for each in inputs])
-        jobs = [self._job(each) for each in inputs]
-        distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
-        with Scratch() as scratch:
-            found = self._objects(distinct.values(), scratch)
-            rendered = [job for job in distinct.values() if isinstance(found[job.key], tuple)]
-            unsteady = self._unsteady(rendered, found, scratch)
         answers: dict[str, Rendered | RenderFailure] = {}
         for key, job in distinct.items():
             made = found[key]
@@ -150,7 +146,22 @@ class Renderers:
                 tool = self._tools.helm()
             elif input_.renderer == "kustomize":
                 tool = self._tools.kustomize()
-            return _Job(_key(input_, artifact, tool), input_, artifact, tool)
+            key = render_key(
+                {
+                    "source": artifact.digest,
+                    "renderer": input_.renderer,
+                    "tool": tool.version if tool is not None else None,
+                    "values": input_.values,
+                    "variables": input_.variables,
+                    "unset": list(input_.unset),
+                    "strict": input_.strict,
+                    "declaredOnly": input_.declared_only,
+                    "configs": [list(each) for each in input_.configs],
+                    "releaseName": input_.release_name,
+                    "releaseNamespace": input_.release_namespace,
+                }
+            )
+            return _Job(key, input_, artifact, tool)
         except _AT_FAULT as error:
             return failure_of(error)
 
@@ -227,21 +238,3 @@ class Renderers:
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _key(input_: RenderInput, artifact: Artifact, tool: Tool | None) -> str:
-    return render_key(
-        {
-            "source": artifact.digest,
-            "renderer": input_.renderer,
-            "tool": tool.version if tool is not None else None,
-            "values": input_.values,
-            "variables": input_.variables,
-            "unset": list(input_.unset),
-            "strict": input_.strict,
-            "declaredOnly": input_.declared_only,
-            "configs": [list(each) for each in input_.configs],
-            "releaseName": input_.release_name,
-            "releaseNamespace": input_.release_namespace,
-        }
-    )

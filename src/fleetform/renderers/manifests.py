@@ -19,15 +19,12 @@ def read_manifests(files: Mapping[str, bytes], folder: str) -> list[YamlMap]:
         name = os.path.join(folder, path)
         if path in NAMES:
             raise RenderError(f"{name}: the folder is a kustomization", "use source.kustomize for it")
-        if path.endswith(ENDINGS):
-            objects += _read_file(name, files[path])
+        if not path.endswith(ENDINGS):
+            continue
+        try:
+            objects += objects_in(files[path].decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise RenderError(f"{name} is not UTF-8", "save it as UTF-8") from error
+        except DocumentError as error:
+            raise RenderError(f"{name}:{error.line}: {error.message}", error.hint or "check the file") from error
     return objects
-
-
-def _read_file(path: str, content: bytes) -> list[YamlMap]:
-    try:
-        return list(objects_in(content.decode("utf-8-sig")))
-    except UnicodeDecodeError as error:
-        raise RenderError(f"{path} is not UTF-8", "save it as UTF-8") from error
-    except DocumentError as error:
-        raise RenderError(f"{path}:{error.line}: {error.message}", error.hint or "check the file") from error

@@ -27,7 +27,11 @@ def objects_in(text: str) -> Iterator[YamlMap]:
         for tree in _unfolded(document.tree):
             problem = problem_of(tree)
             if problem is not None:
-                raise DocumentError(problem, _first_content(text, document.first_line), "every object needs these")
+                lines = text.split("\n")
+                first = document.first_line
+                content = [lines[line - 1].partition("#")[0].strip() for line in range(first, len(lines) + 1)]
+                line = next((first + index for index, each in enumerate(content) if each and each != "---"), first)
+                raise DocumentError(problem, line, "every object needs these")
             yield tree
 
 
@@ -72,13 +76,3 @@ def _unfolded(tree: YamlValue) -> Iterator[YamlValue]:
     shared = {} if kind == "List" else {"apiVersion": tree.get("apiVersion"), "kind": kind.removesuffix("List")}
     for item in items or []:
         yield from _unfolded({**shared, **item} if isinstance(item, dict) else item)
-
-
-def _first_content(text: str, line: int) -> int:
-    """The first line from a line on that has content."""
-    lines = text.split("\n")
-    for number in range(line, len(lines) + 1):
-        content = lines[number - 1].partition("#")[0].strip()
-        if content and content != "---":
-            return number
-    return line

@@ -40,17 +40,14 @@ class Scratch:
         with self._lock:
             if artifact.digest not in self._exported:
                 root = os.path.join(self._whole.name, str(len(self._exported)))
-                self._exported[artifact.digest] = _write(files(), root)
+                contents = files()
+                # Deep enough that paths which lead upwards stay below the root.
+                upwards = max((name.split("/").count("..") for name in contents), default=0)
+                folder = os.path.join(root, *([_STEP] * upwards))
+                for name, content in contents.items():
+                    path = os.path.normpath(os.path.join(folder, name))
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "wb") as file:
+                        file.write(content)
+                self._exported[artifact.digest] = Exported(root, folder)
             return self._exported[artifact.digest]
-
-
-def _write(files: Mapping[str, bytes], root: str) -> Exported:
-    """Write files below a root, deep enough that paths which lead upwards stay below it."""
-    upwards = max((name.split("/").count("..") for name in files), default=0)
-    folder = os.path.join(root, *([_STEP] * upwards))
-    for name, content in files.items():
-        path = os.path.normpath(os.path.join(folder, name))
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(content)
-    return Exported(root, folder)

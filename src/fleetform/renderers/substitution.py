@@ -24,22 +24,18 @@ def substitute_objects(
     """Objects with their variables filled in; unset are names that are declared and have no value."""
     # Empty, so that a default is taken, as in Flux.
     texts = {**dict.fromkeys(unset, ""), **{name: text_for(value) for name, value in variables.items()}}
+    # Two dollars in a row are one; a default may follow the name.
+    unset_reference = rf"(?<!\$)(?:\$\$)*\$\{{({'|'.join(map(re.escape, unset))})(?!:?[-=]|\w)"
     found = []
     for tree in objects:
         if strict and unset and not is_opted_out(tree):
-            _refuse_unset(tree, unset)
+            # A name that is declared and has no value must not be left as it is.
+            reference = re.search(unset_reference, write_unfolded(tree))
+            if reference is not None:
+                hint = "give it a value, or a default: ${" + reference[1] + ":-…}"
+                raise RenderError(f"{name_of(tree)}: the variable {reference[1]} is not set", hint)
         found.append(_substituted(tree, texts, strict, declared_only))
     return found
-
-
-def _refuse_unset(tree: YamlMap, unset: Sequence[str]) -> None:
-    """A name that is declared and has no value must not be left as it is."""
-    names = "|".join(map(re.escape, unset))
-    # Two dollars in a row are one; a default may follow the name.
-    found = re.search(rf"(?<!\$)(?:\$\$)*\$\{{({names})(?!:?[-=]|\w)", write_unfolded(tree))
-    if found is not None:
-        hint = "give it a value, or a default: ${" + found[1] + ":-…}"
-        raise RenderError(f"{name_of(tree)}: the variable {found[1]} is not set", hint)
 
 
 def text_for(value: YamlValue) -> str:

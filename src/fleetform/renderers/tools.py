@@ -71,8 +71,16 @@ class Tools:
         if program is None:
             raise RenderError("neither kustomize nor kubectl is on the PATH", _GET_KUSTOMIZE, unavailable=True)
         if os.path.basename(program).startswith("kubectl"):
+
+            def inner_version(stdout: bytes) -> str:
+                # Of the kustomize inside kubectl, which is what renders.
+                try:
+                    return str(msgspec.json.decode(stdout)["kustomizeVersion"])
+                except (msgspec.DecodeError, KeyError, TypeError):
+                    return ""
+
             asked = ("version", "--client", "--output", "json")
-            version = self._version(program, asked, _of_kubectl, _GET_KUSTOMIZE)
+            version = self._version(program, asked, inner_version, _GET_KUSTOMIZE)
             return Tool("kubectl kustomize", (program, "kustomize"), version)
         version = self._version(program, ("version",), _first_word, _GET_KUSTOMIZE)
         return Tool("kustomize", (program, "build"), version)
@@ -125,11 +133,3 @@ def _identity(program: str) -> str | None:
 def _first_word(stdout: bytes) -> str:
     words = stdout.decode("utf-8", "replace").split()
     return words[0] if words else ""
-
-
-def _of_kubectl(stdout: bytes) -> str:
-    """The version of the kustomize inside it, which is what renders."""
-    try:
-        return str(msgspec.json.decode(stdout)["kustomizeVersion"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return ""

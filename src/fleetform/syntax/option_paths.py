@@ -69,8 +69,16 @@ def _parse_dotted(text: str) -> Steps:
             raise PathError(f"an empty step in {text!r}", position + 1)
         steps.append(key)
         while position < len(text) and text[position] == "[":
-            index, position = _bracket(text, position)
-            steps.append(index)
+            end = text.find("]", position)
+            if end < 0:
+                raise PathError(f"the [ in {text!r} is not closed", position + 1)
+            number = text[position + 1 : end]
+            if not (number.isascii() and number.lstrip("+").isdigit() and number.count("+") <= 1):
+                raise PathError(f"{number!r} in {text!r} is not an index", position + 2)
+            if int(number) > MAX_INDEX:
+                raise PathError(f"index {int(number)} is greater than {MAX_INDEX}", position + 2)
+            steps.append(int(number))
+            position = end + 1
         if position == len(text):
             return tuple(steps)
         if text[position] != ".":
@@ -90,18 +98,6 @@ def _key(text: str, position: int) -> tuple[str, int]:
         key += text[position]
         position += 1
     return key, position
-
-
-def _bracket(text: str, position: int) -> tuple[int, int]:
-    end = text.find("]", position)
-    if end < 0:
-        raise PathError(f"the [ in {text!r} is not closed", position + 1)
-    number = text[position + 1 : end]
-    if not (number.isascii() and number.lstrip("+").isdigit() and number.count("+") <= 1):
-        raise PathError(f"{number!r} in {text!r} is not an index", position + 2)
-    if int(number) > MAX_INDEX:
-        raise PathError(f"index {int(number)} is greater than {MAX_INDEX}", position + 2)
-    return int(number), end + 1
 
 
 def get_in(tree: YamlValue, steps: Steps) -> YamlValue:

@@ -34,7 +34,7 @@ def marks_of(text: str) -> dict[Path, Mark]:
     return marks
 
 
-def nearest(marks: dict[Path, Mark], path: Path) -> Mark:
+def nearest_mark(marks: dict[Path, Mark], path: Path) -> Mark:
     """The mark of the path or, if it has none, of its closest parent that does."""
     for length in range(len(path), -1, -1):
         mark = marks.get(path[:length])

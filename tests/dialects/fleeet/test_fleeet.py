@@ -11,7 +11,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.dialects.envelope import Reading
 from fleetform.dialects.fleeet.kinds import GitVersion
 from fleetform.dialects.fleeet.read import read_fleeet
-from fleetform.dialects.fleeet.sync import version_of
+from fleetform.dialects.fleeet.sync import version_of_git
 from fleetform.dialects.native.read import read_native
 from fleetform.model.kinds.base import ClusterSelector, Delivery, FluxDelivery, LabelRequirement
 from fleetform.model.kinds.definition import (
@@ -228,7 +228,7 @@ def _fleet(text: str, *clusters: str) -> Fleet:
     ],
 )
 def test_a_tag_or_revision_is_a_version(given: GitVersion, version: str) -> None:
-    assert version_of(given) == version
+    assert version_of_git(given) == version
     assert str(parse_version(version)) == version
 
 
@@ -250,7 +250,7 @@ def test_the_version_that_a_module_pins_is_found(version: str) -> None:
           sync: {{source: {{git: {{url: https://example.com/apps, version: {{tag: {version}}}}}}}}}
         """, "eu")  # fmt: skip
     [plugin] = fleet.decisions.plugins.values()
-    assert plugin.version == version_of(GitVersion(version))
+    assert plugin.version == version_of_git(GitVersion(version))
 
 
 # ---- What is missing or unknown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleetform.dialects.fleeet.kinds import ModuleSpec
-from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, SyncContent, sync_content
+from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, sync_content
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
 from fleetform.model.kinds.base import ClusterSelector, Delivery, FluxDelivery
@@ -49,23 +49,20 @@ def _read(manifest: Manifest, flux: FluxDelivery) -> list[Object[object]]:
         substitution=content.substitution,
         delivery=Delivery(flux=flux),
     )
-    return [
-        manifest.object(content.definition, *content.moved),
-        manifest.object(preset, *_moved(content), kind="PluginPreset"),
-    ]
-
-
-def _moved(content: SyncContent) -> tuple[Pair, ...]:
-    definition: Path = ("spec", "plugin", "pluginDefinition")
-    return (
+    native: Path = ("spec", "plugin", "pluginDefinition")
+    moved: tuple[Pair, ...] = (
         (("spec", "clusterSelector"), ("spec", "selector")),
         (("spec", "controlPlaneBindings"), ("spec", "controlPlaneBindings")),
         (("spec", "bindings"), (*_SYNC, "bindings")),
         (("spec", "substitute"), _SUBSTITUTE),
         (("spec", "substitution"), _SUBSTITUTE),
-        ((*definition, "version"), content.version_at),
-        ((*definition, "name"), _NAME),
-        (definition, _NAME),
+        ((*native, "version"), content.version_at),
+        ((*native, "name"), _NAME),
+        (native, _NAME),
         (("spec", "plugin"), _SYNC),
         (("spec", "delivery"), ("kind",)),
     )
+    return [
+        manifest.object(content.definition, *content.moved),
+        manifest.object(preset, *moved, kind="PluginPreset"),
+    ]

@@ -54,7 +54,7 @@ def sync_content(sync: Sync | NamedSync, manifest: Manifest, path: Path) -> Sync
     kustomize = sync.package.kustomize if sync.package is not None else Kustomize()
     ref = GitRevision(tag=given.tag) if given.tag else GitRevision(commit=given.revision)
     source = GitSource(git.url, ref, kustomize.path or _WHOLE_REPOSITORY)
-    definition = PluginDefinitionSpec(version_of(given), source=Source(kustomize=KustomizeSource(git=source)))
+    definition = PluginDefinitionSpec(version_of_git(given), source=Source(kustomize=KustomizeSource(git=source)))
     native: Path = ("spec", "source", "kustomize", "git")
     theirs: Path = (*path, "source", "git")
     version: Path = (*at, "tag" if given.tag else "revision")
@@ -71,7 +71,7 @@ def sync_content(sync: Sync | NamedSync, manifest: Manifest, path: Path) -> Sync
     return SyncContent(definition, moved, kustomize)
 
 
-def version_of(given: GitVersion) -> str:
+def version_of_git(given: GitVersion) -> str:
     """The version of a point of a git history: always the same, and a different one for each point.
 
     A tag that is a semantic version is that version, be it v1.2 or 1.2.0; versions that differ behind a + only are

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fleetform.dialects.flux.parts import FluxError, git_address, manifest
+from fleetform.dialects.flux.parts import FluxError, flux_git_address, manifest
 from fleetform.dialects.flux.values import variable_text
 from fleetform.model.kinds.definition import GitSource
 from fleetform.model.kinds.preset import Binding
@@ -71,5 +71,5 @@ def sync_tree(sync: AssemblageSync) -> YamlMap:
         version = {"revision": ref.commit}
     else:
         raise FluxError(f"the sync {sync.name} has neither tag nor revision", "write source.git.version")
-    git = {"url": git_address(sync.git), "version": version}
+    git = {"url": flux_git_address(sync.git), "version": version}
     return {**written, "source": {"git": git}, "package": {"kustomize": kustomize}}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from posixpath import normpath
 from typing import NamedTuple
 
-from fleetform.dialects.flux.parts import FluxError, git_address, manifest, refuse_login
+from fleetform.dialects.flux.parts import FluxError, flux_git_address, manifest, refuse_login
 from fleetform.dialects.flux.values import KeysOf, helm_values, post_build, unknown_keys
 from fleetform.model.kinds.definition import GitSource, HelmSource, Source
 from fleetform.syntax.names import LONGEST, cut_name
@@ -150,7 +150,7 @@ def _kustomize(
     if ref is None:
         message = f"{git.url} has no ref: Flux would take a branch named master"
         raise FluxError(message, "write ref.tag, ref.commit or ref.branch")
-    repository = _source("GitRepository", {"url": git_address(git), "ref": ref}, target)
+    repository = _source("GitRepository", {"url": flux_git_address(git), "ref": ref}, target)
     spec: YamlMap = {
         **_installing(target),
         "retryInterval": _RETRY,

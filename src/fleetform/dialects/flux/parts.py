@@ -41,7 +41,7 @@ def manifest(
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def git_address(git: GitSource) -> str:
+def flux_git_address(git: GitSource) -> str:
     """The address of a repository; FluxError if Flux does not accept it."""
     refuse_login(git.url)
     if git.url.startswith(_GIT_SCHEMES):

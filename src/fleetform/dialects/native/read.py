@@ -28,8 +28,14 @@ def is_native(tree: YamlMap) -> bool:
 
 def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     kind = KINDS.get(str(tree.get("kind")))
+    if kind is None and tree.get("kind") is None:
+        at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
+        hint = f"one of {', '.join(KINDS)}"
+        return Reading(None, (Diagnostic("missing-field", "the object has no kind", hint, at=at),))
     if kind is None:
-        return Reading(None, (_unknown_kind(tree, origin),))
+        message = f"there is no kind {tree['kind']} in {API_VERSION}"
+        hint = did_you_mean(str(tree["kind"]), KINDS, f"there are {', '.join(KINDS)}")
+        return Reading(None, (Diagnostic("unknown-kind", message, hint, at=At(origin, (*origin.base, "kind"))),))
     metadata_tree = as_map(tree.get("metadata"))
     name = metadata_tree.get("name")
     if name is None and kind.name == "PluginOverride":
@@ -46,15 +52,6 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     if spec is None or metadata is None or not name:
         return Reading(None, tuple(diagnostics))
     return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
-
-
-def _unknown_kind(tree: YamlMap, origin: Origin) -> Diagnostic:
-    kind = tree.get("kind")
-    at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
-    if kind is None:
-        return Diagnostic("missing-field", "the object has no kind", f"one of {', '.join(KINDS)}", at=at)
-    hint = did_you_mean(str(kind), KINDS, f"there are {', '.join(KINDS)}")
-    return Diagnostic("unknown-kind", f"there is no kind {kind} in {API_VERSION}", hint, at=at)
 
 
 def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:

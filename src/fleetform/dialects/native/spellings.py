@@ -30,7 +30,7 @@ def written_at(path: Path, pairs: Iterable[Pair]) -> Path:
 
 
 class Spelling:
-    """A tree that is brought to one spelling. The tree that was read is not changed: tree becomes a copy."""
+    """A tree that is converted to one spelling. The tree that was read is not changed: tree becomes a copy."""
 
     def __init__(self, tree: YamlValue) -> None:
         self.tree = tree

@@ -16,7 +16,6 @@ from fleetform.dialects.ocm.kinds import (
     InstallStrategy,
     ManagedClusterAddOnSpec,
     ManagedClusterAddOnSpecV1Alpha1,
-    PlacementStrategy,
     RolloutAll,
 )
 from fleetform.model.kinds.base import NameRef
@@ -105,33 +104,26 @@ def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[object]:
         (("spec", "plugin"), ("spec",)),
         (("spec", "groups"), _PLACEMENTS),
     ]
+    groups: list[PresetGroup] = []
     for index, placement in enumerate(placements):
         native: Path = ("spec", "groups", index)
         theirs: Path = (*_PLACEMENTS, index)
+        name = named = f"{placement.namespace}/{placement.name}"
+        times = sum(each.placement == NameRef(name) for each in groups) + 1
+        if times > 1:
+            # Listed again, with a name of its own.
+            named = f"{name}#{times}"
+            message = f"the placement {name} is listed again; the last counts"
+            manifest.warn("duplicate-object", message, "keep one", *theirs)
+        groups.append(PresetGroup(named, placement=NameRef(name), configs=_config_refs(placement.configs)))
         moved += [((*native, "placement"), theirs), ((*native, "rollout"), (*theirs, "rolloutStrategy"))]
         rollout = placement.rollout_strategy
         if rollout is not None and (rollout.type != "All" or rollout.all not in (None, RolloutAll())):
             message = "rollout strategies have no effect in this release"
             manifest.note(message, "", *theirs, "rolloutStrategy", code="not-yet")
     template = PluginTemplate(DefinitionRef(manifest.name), release_namespace=_AGENT_NAMESPACE)
-    spec = PluginPresetSpec(plugin=template, groups=_groups(placements, manifest) or None)
+    spec = PluginPresetSpec(plugin=template, groups=groups or None)
     return manifest.object(spec, *moved, kind="PluginPreset")
-
-
-def _groups(placements: Sequence[PlacementStrategy], manifest: Manifest) -> list[PresetGroup]:
-    """A group for each placement, in order; one that is listed again gets a name of its own."""
-    groups = []
-    times: dict[str, int] = {}
-    for index, each in enumerate(placements):
-        placement = f"{each.namespace}/{each.name}"
-        times[placement] = times.get(placement, 0) + 1
-        name = placement
-        if times[placement] > 1:
-            name = f"{placement}#{times[placement]}"
-            message = f"the placement {placement} is listed again; the last counts"
-            manifest.warn("duplicate-object", message, "keep one", *_PLACEMENTS, index)
-        groups.append(PresetGroup(name, placement=NameRef(placement), configs=_config_refs(each.configs)))
-    return groups
 
 
 def _config_refs(configs: Sequence[AddOnConfig] | None) -> list[ConfigRef] | None:

@@ -43,7 +43,7 @@ _FACTS_MOVED: tuple[Pair, ...] = (
 )
 
 
-def read_cluster(manifest: Manifest) -> list[Object[object]]:
+def read_managed_cluster(manifest: Manifest) -> list[Object[object]]:
     spec, status = manifest.spec(ManagedClusterSpec), manifest.status(ManagedClusterStatus)
     if spec is None or status is None:
         return []

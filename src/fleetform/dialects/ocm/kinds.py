@@ -71,7 +71,7 @@ class ManagedClusterSetBindingSpec(Record, frozen=True):
 # ---- Placements and scores
 
 
-class Prioritizer(Record, frozen=True):
+class OcmPrioritizer(Record, frozen=True):
     score_coordinate: ScoreCoordinate | None = None
     # The older spelling of scoreCoordinate.builtIn.
     name: Text | None = None
@@ -80,7 +80,7 @@ class Prioritizer(Record, frozen=True):
 
 class PrioritizerPolicy(Record, frozen=True):
     mode: Literal["Additive", "Exact"] | None = None
-    configurations: list[Prioritizer] | None = None
+    configurations: list[OcmPrioritizer] | None = None
 
 
 class SpreadTerm(Record, frozen=True):
@@ -90,7 +90,7 @@ class SpreadTerm(Record, frozen=True):
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"] = "ScheduleAnyway"
 
 
-class Spread(Record, frozen=True):
+class OcmSpread(Record, frozen=True):
     spread_constraints: list[SpreadTerm] | None = None
 
 
@@ -119,7 +119,7 @@ class OcmPlacementSpec(Record, frozen=True):
     predicates: list[Predicate] | None = None
     tolerations: list[Toleration] | None = None
     prioritizer_policy: PrioritizerPolicy | None = None
-    spread_policy: Spread | None = None
+    spread_policy: OcmSpread | None = None
     decision_strategy: DecisionStrategy | None = None
     sort_by: Literal["ClusterName", "Score"] | None = None
     score_rate_limit: Annotated[str, Meta(pattern=r"^[0-9]+[hms]\Z")] | None = None

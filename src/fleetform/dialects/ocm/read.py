@@ -14,9 +14,9 @@ from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.manifest import Manifest, check_envelope, metadata_text
 from fleetform.dialects.ocm.addons import read_add_on, read_add_on_of_cluster
 from fleetform.dialects.ocm.clusters import (
-    read_cluster,
     read_cluster_set,
     read_cluster_set_binding,
+    read_managed_cluster,
     read_placement,
     read_score,
 )
@@ -138,7 +138,7 @@ def _by_namespace_and_name(name: str, namespace: str) -> str:
 _SET_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
 _PLACEMENT_VERSIONS = ("v1beta1", "v1alpha1")
 _KINDS: dict[str, _OcmKind] = {
-    "ManagedCluster": _OcmKind(CLUSTER_GROUP, ("v1",), "Cluster", _by_name, read_cluster),
+    "ManagedCluster": _OcmKind(CLUSTER_GROUP, ("v1",), "Cluster", _by_name, read_managed_cluster),
     "ManagedClusterSet": _OcmKind(CLUSTER_GROUP, _SET_VERSIONS, "ManagedClusterSet", _by_name, read_cluster_set),
     "ManagedClusterSetBinding": _OcmKind(
         CLUSTER_GROUP, _SET_VERSIONS, "ManagedClusterSetBinding", _by_namespace_and_name, read_cluster_set_binding
