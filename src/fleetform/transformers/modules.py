@@ -49,8 +49,9 @@ def defines_run(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             tree = ast.parse(file.read())
-    except (SyntaxError, ValueError):
-        return False
+    except SyntaxError as error:
+        message = f"it is not valid Python: {printable(error.msg)} (line {error.lineno})"
+        raise LoadError(message, f"try it by hand: python {path}") from error
     return any(isinstance(each, ast.FunctionDef) and each.name == "run" for each in tree.body)
 
 
