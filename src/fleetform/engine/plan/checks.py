@@ -73,7 +73,7 @@ def _is_new(owner: OwnerPlan, step: Step) -> bool:
     return place.rollout == attempt.rollout == owner.rollout.name and not place.joined and not attempt.failures
 
 
-def _stage(step: Step) -> str:
+def _stage(step: Step) -> str | None:
     return step.progress.enrolment.stage if step.progress.enrolment is not None else ""
 
 

@@ -46,9 +46,9 @@ def _is_irreversible(progress: Progress) -> bool:
     return progress.enrolment is not None and progress.enrolment.irreversible
 
 
-def is_left_behind(rollout: Rollout | None, progress: Progress) -> bool:
+def is_left_behind(rollout: Rollout, progress: Progress) -> bool:
     """Whether a plugin still has what a rollout brought that was rolled back while its cluster could not be reached."""
-    return rollout is not None and rollout.rejected and rollout.phase == "Halted" and _was_started(rollout, progress)
+    return rollout.rejected and rollout.phase == "Halted" and _was_started(rollout, progress)
 
 
 def way_back(view: View, rollout: Rollout, members: list[Member]) -> list[Step]:
@@ -63,7 +63,7 @@ def way_back(view: View, rollout: Rollout, members: list[Member]) -> list[Step]:
     return [_step_back(view, rollout, member, slots) for member in members]
 
 
-def _tally(slots: dict[str, StageView], stage: str) -> Tally:
+def _tally(slots: dict[str, StageView], stage: str | None) -> Tally:
     return slots[stage].tally if stage in slots else Tally()
 
 
@@ -81,7 +81,7 @@ def _step_back(view: View, rollout: Rollout, member: Member, slots: dict[str, St
         reason = Reason("rejected", message, "mend it, or take it out of the preset")
         return Step(candidate.key, "nothing", "Failed", progress, (reason,), place.stage)
     reasons = way_back_reasons(view, candidate)
-    here = slots.get(place.stage)
+    here = slots.get(place.stage or "")
     full = concurrency(here) if here is not None and not reasons else None
     if reasons or full is not None:
         held = reasons or ((full,) if full is not None else ())

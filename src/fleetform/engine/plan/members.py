@@ -66,7 +66,12 @@ def place(view: View, candidate: Candidate, progress: Progress, positions: dict[
     if rollout is not None and enrolment is not None and enrolment.rollout == rollout.name:
         return _enrolled(view, rollout, candidate, progress, enrolment, positions)
     admitted = progress.admitted
-    if admitted is not None and admitted.input_hash == wanted.input_hash:
+    if (
+        admitted is not None
+        and admitted.input_hash == wanted.input_hash
+        and (rollout is None or not progress.in_flight)
+    ):
+        # What is still in flight takes part, so that it holds its slot whoever started it.
         return Member(candidate, progress, "settled", wanted, DONE)
     if rollout is None:
         return Member(candidate, progress, "free", wanted, WAITING)
@@ -79,6 +84,13 @@ def place(view: View, candidate: Candidate, progress: Progress, positions: dict[
     joins = rollout.started is not None
     view.joins = view.joins or joins
     return Member(candidate, progress, "member", wanted, standing, position, soaked_at, joins)
+
+
+def stage_name(rollout: Rollout, position: int) -> str | None:
+    """A position as it is stored."""
+    if position >= 0:
+        return rollout.policy.stages[position].name
+    return "" if position == UNSTAGED else None
 
 
 def _has_reached(view: View, rollout: Rollout, position: int) -> bool:
@@ -102,7 +114,8 @@ def _enrolled(
     enrolment: Enrolment,
     positions: dict[str, int],
 ) -> Member:
-    position = positions.get(enrolment.stage, UNSTAGED)
+    stage = enrolment.stage
+    position = UNSTAGED if stage == "" else positions.get(stage, NO_STAGE) if stage is not None else NO_STAGE
     rule = rollout.policy.stages[position] if position >= 0 else None
     target = enrolment.target
     if rollout.change_id == view.change.change_id and candidate.wanted.input_hash != target.input_hash:
@@ -142,7 +155,7 @@ def _failed(view: View, attempt: Attempt, rule: StageRule | None) -> Standing:
     until = attempt.since + rule.deadline
     if until <= view.now:
         return TIMED_OUT
-    view.look = until if view.look is None else min(view.look, until)
+    view.look_at(until)
     return FAILED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fleetform.engine.plan.gates.approval import approvers
-from fleetform.engine.plan.members import Member
+from fleetform.engine.plan.members import Member, stage_name
 from fleetform.engine.plan.progress import Enrolment
 from fleetform.engine.plan.records import StageCount, Step
 from fleetform.engine.plan.rollouts import Rollout, RolloutPhase, StageTimes
@@ -60,12 +60,11 @@ def _phase(view: View, rollout: Rollout, has_started: bool) -> RolloutPhase:
 
 def enrolled(rollout: Rollout, members: list[Member], steps: list[Step]) -> list[Step]:
     """Every member's place, written with the first start; after that those of clusters that join."""
-    names = [rule.name for rule in rollout.policy.stages]
     result = []
     for member, step in zip(members, steps, strict=True):
         known = step.progress.enrolment
         if member.role == "member" and (known is None or known.rollout != rollout.name):
-            stage = names[member.position] if member.position >= 0 else ""
+            stage = stage_name(rollout, member.position)
             irreversible = member.candidate.irreversible
             place = Enrolment(rollout.name, stage, member.target, None, irreversible, member.joined)
             step = structs.replace(step, progress=structs.replace(step.progress, enrolment=place))

@@ -38,11 +38,12 @@ class Enrolment(Struct, frozen=True, gc=False):
     """A plugin's place in a rollout, fixed when the rollout starts (B21).
 
     target is what the rollout brings it to: a newer wish does not disturb a rollout that runs (B8). before is what was
-    healthy when it was started, to which a rollback returns. joined marks a cluster that came later.
+    healthy when it was started, to which a rollback returns. joined marks a cluster that came later. stage is "" for a
+    kind of change that is not staged, and None where no stage selects the cluster.
     """
 
     rollout: str
-    stage: str
+    stage: str | None
     target: Deployed
     before: Deployed | None = None
     irreversible: bool = False

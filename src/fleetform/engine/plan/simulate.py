@@ -76,7 +76,7 @@ class _Run:
             stored = self.states.get(step.key, NOTHING_STORED)
             if step.progress is not stored:
                 self._note(step, stored)
-            elif step.action in ("wait", "block") and step.key not in self.waited:
+            if step.action in ("wait", "block") and step.key not in self.waited:
                 self.waited.add(step.key)
                 self._tell(step.key, "Waiting", step.reasons[0].gate if step.reasons else "")
         for write in writes(found):

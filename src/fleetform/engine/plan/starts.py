@@ -17,7 +17,7 @@ from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.validity import validity
 from fleetform.engine.plan.gates.wait import retry_later
-from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member
+from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
 from fleetform.engine.plan.progress import Enrolment, started
 from fleetform.engine.plan.records import Action, Candidate, Reason, State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
@@ -81,16 +81,14 @@ def _step(view: View, member: Member, held: Held) -> Step:
 
 def _settled(view: View, member: Member) -> Step:
     """It is what is wanted; what was started last may still be under way, or have failed."""
-    candidate, progress = member.candidate, member.progress
+    candidate, progress, last = member.candidate, member.progress, view.change.rollout
     attempt = progress.attempt
+    if last is not None and last.rejected and is_left_behind(last, progress):
+        return way_back(view, last, [member])[0]
     if attempt is None or attempt.phase == "Healthy":
         return Step(candidate.key, "nothing", "UpToDate", progress)
     if attempt.phase == "Failed":
-        if is_left_behind(view.change.rollout, progress) and view.change.rollout is not None:
-            return way_back(view, view.change.rollout, [member])[0]
         return _failed(view, member)
-    if is_left_behind(view.change.rollout, progress) and view.change.rollout is not None:
-        return way_back(view, view.change.rollout, [member])[0]
     state: State = "InFlight" if attempt.phase == "Applying" else "Unreachable"
     return Step(candidate.key, "nothing", state, progress)
 
@@ -170,8 +168,11 @@ def _start(view: View, member: Member, target: Deployed, here: StageView | None)
     candidate = member.candidate
     if here is not None:
         here.starts += 1
-    if member.position >= 0 and member.standing is WAITING:
-        view.stages[member.position].first_starts += 1
+    if member.position >= 0:
+        stage = view.stages[member.position]
+        stage.first_starts += member.standing is WAITING
+        if stage.rule.deadline is not None:
+            view.look_at(view.now + stage.rule.deadline)
     view.busy[candidate.cluster.key] = candidate.key
     place = enrolment_of(view, member)
     name = place.rollout if place is not None else ""
@@ -187,7 +188,7 @@ def enrolment_of(view: View, member: Member) -> Enrolment | None:
     known = member.progress.enrolment
     if known is not None and known.rollout == rollout.name:
         return known
-    stage = rollout.policy.stages[member.position].name if member.position >= 0 else ""
+    stage = stage_name(rollout, member.position)
     return Enrolment(rollout.name, stage, member.target, None, member.candidate.irreversible, member.joined)
 
 

@@ -34,7 +34,9 @@ class StageView:
 
     def measure(self) -> None:
         """Once its members are counted: how many may be in flight and may fail, and how many slots are taken."""
-        self.slots, self.budget = self.rule.slots(self.total), self.rule.budget(self.total)
+        unlimited = self.rule.max_concurrency is None
+        self.slots = self.rule.slots(max(self.total, self.tally.members) if unlimited else self.total)
+        self.budget = self.rule.budget(self.total)
         self.taken = self.tally.holding(self.rule)
 
     @property
@@ -109,6 +111,9 @@ class View:
     @property
     def members(self) -> int:
         return sum([stage.total for stage in self.stages]) + self.loose.members
+
+    def look_at(self, time: datetime) -> None:
+        self.look = time if self.look is None else min(self.look, time)
 
     def breached(self, final: bool = False) -> str | None:
         """Whose budget is exceeded: a stage's or the rollout's own. final leaves out what will be tried again."""

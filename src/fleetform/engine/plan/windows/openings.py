@@ -26,6 +26,8 @@ _MACROS = {
 }
 _EVER = datetime.min.replace(tzinfo=UTC)
 _FAR = datetime.max.replace(tzinfo=UTC, microsecond=0)
+# No clock is set back by more.
+_REPEATED = timedelta(hours=3)
 # Openings that touch are one; where they touch for ever, the window is open as far as anyone plans.
 _MOST_JOINED = 400
 
@@ -86,11 +88,16 @@ class Window(Struct, frozen=True):
         return opening.end if opening.end == _FAR else opening.end - self.no_start_in_last
 
     def _starts(self, after: datetime, backwards: bool = False) -> Iterator[datetime]:
+        """Times at which the schedule fires, strictly after a time; or before it, going back."""
+        local = after.astimezone(ZoneInfo(self.zone))
+        if local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset():
+            # The library reads a repeated hour as its first time, so it is asked from outside of it.
+            local = (after + (_REPEATED if backwards else -_REPEATED)).astimezone(ZoneInfo(self.zone))
         try:
-            for local in CronSim(
-                cron_text(self.schedule or ""), after.astimezone(ZoneInfo(self.zone)), reverse=backwards
-            ):
-                yield local.astimezone(UTC)
+            for fires in CronSim(cron_text(self.schedule or ""), local, reverse=backwards):
+                found = fires.astimezone(UTC)
+                if found < after if backwards else found > after:
+                    yield found
         except OverflowError:
             return
 

@@ -1,0 +1,143 @@
+"""Approvals: bound to change, stage and policy; enough distinct people, none the author."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetform.engine.plan.decide_by import decide_by, end_if_approved
+from fleetform.engine.plan.rollouts import Policy
+from fleetform.engine.plan.scenario import Scenario
+from fleetform.engine.plan.stages import ApprovalRule
+from support.plans import DAY, HOUR, MINUTE, NEWER, NIGHTS, NOON, Hand, candidate, play, stages
+
+SRE = frozenset({"sre"})
+
+
+def asking(rule: ApprovalRule | None = None, **fields: object) -> Hand:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": rule or ApprovalRule(2, groups=SRE)}))
+    return play([candidate("q", "qa"), candidate("p", "prod")], policy, author="ann", **fields)
+
+
+def ready(hand: Hand) -> Hand:
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    return hand
+
+
+@pytest.mark.rule("R2-32")
+def test_a_stage_needs_so_many_distinct_people_none_the_author() -> None:
+    hand = ready(asking())
+    hand.approve("prod", "bob", groups=SRE)
+    hand.approve("prod", "bob", groups=SRE)
+    hand.approve("prod", "ann", groups=SRE)
+    assert hand.go() == []
+    message = hand.step("p").reasons[0].message
+    assert message.startswith("1 of 2 people")
+    assert "ann made the change" in message
+    hand.approve("prod", "eve", groups=SRE)
+    assert hand.go() == ["p"]
+
+
+@pytest.mark.rule("R2-32")
+def test_only_those_who_may_approve_count() -> None:
+    hand = ready(asking(ApprovalRule(1, frozenset({"bob"}), SRE)))
+    hand.approve("prod", "mallory", groups=frozenset({"sales"}))
+    assert hand.go() == []
+    hand.approve("prod", "bob")
+    assert hand.go() == ["p"]
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_the_author_counts_where_the_stage_says_so_or_nobody_knows_the_author() -> None:
+    hand = ready(asking(ApprovalRule(1, not_author=False)))
+    hand.approve("prod", "ann")
+    assert hand.go() == ["p"]
+    unknown = ready(asking(ApprovalRule(1)))
+    unknown.change(author=None)
+    unknown.approve("prod", "ann")
+    assert unknown.go() == ["p"]
+
+
+@pytest.mark.rule("R2-32")
+def test_production_can_be_approved_before_any_stage() -> None:
+    hand = asking(ApprovalRule(1))
+    hand.edit("q", hold="wait a moment")
+    hand.go()
+    hand.approve("prod", "bob")
+    hand.edit("q", hold=None)
+    assert hand.go() == ["q"]
+    hand.healthy("q")
+    assert hand.go() == ["p"]
+
+
+@pytest.mark.rule("B26", "R2-33")
+@pytest.mark.parametrize("field", ["change_id", "policy", "rollout"])
+def test_an_approval_of_anything_else_is_void(field: str) -> None:
+    hand = ready(asking(ApprovalRule(1)))
+    hand.approve("prod", "bob", bound={field: "another"})
+    assert hand.go() == []
+    hand.approve("qa", "bob")
+    assert hand.go() == []
+
+
+@pytest.mark.rule("B26")
+def test_another_policy_makes_approvals_void_while_nothing_has_started() -> None:
+    hand = asking(ApprovalRule(1))
+    hand.edit("q", hold="wait a moment")
+    hand.go()
+    hand.approve("prod", "bob")
+    stricter = stages(qa={}, prod={"approvals": ApprovalRule(1), "max_concurrency": 1})
+    hand.change(policy=Policy("standard", stricter))
+    hand.edit("q", hold=None)
+    ready(hand)
+    assert hand.gates("p") == ["approval"]
+
+
+@pytest.mark.rule("B26")
+def test_a_rollout_keeps_the_policy_that_it_started_with() -> None:
+    hand = asking(ApprovalRule(1))
+    hand.go()
+    hand.change(policy=Policy("standard", stages(qa={}, prod={})))
+    hand.healthy("q")
+    assert hand.go() == []
+    assert hand.gates("p") == ["approval"]
+
+
+@pytest.mark.rule("B26", "B8")
+def test_approvals_do_not_carry_over_to_the_next_change() -> None:
+    hand = asking(ApprovalRule(1))
+    hand.go()
+    hand.approve("prod", "bob")
+    hand.want(NEWER)
+    hand.change(supersede=True)
+    hand.healthy("q")
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    assert hand.gates("p") == ["approval"]
+
+
+def test_an_approval_is_due_before_the_window_in_which_its_stage_can_start() -> None:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy)
+    found = decide_by(hand.world, NOON, "prod")
+    assert found is not None
+    assert found.at == NOON + 10 * HOUR, "the window opens then"
+    assert found.end == NOON + 10 * HOUR + Scenario().duration
+
+
+def test_a_late_approval_costs_what_it_moves_the_end_by() -> None:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy)
+    found = decide_by(hand.world, NOON, "prod")
+    assert found is not None
+    assert found.costs == MINUTE, "while the window is open, each minute costs one"
+    missed = end_if_approved(hand.world, NOON, "prod", NOON + 14 * HOUR)
+    assert missed == found.end + DAY, "once it has closed, a day"
+
+
+def test_there_is_no_time_for_an_approval_that_does_not_help() -> None:
+    hand = asking(ApprovalRule(1))
+    hand.edit("q", hold="for ever")
+    assert decide_by(hand.world, NOON, "prod") is None

@@ -1,0 +1,293 @@
+"""Failures: budgets, halt, rollback, continue, retries, deadlines, rejected changes, irreversible versions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from msgspec import structs
+
+from fleetform.engine.plan.progress import Patience, Progress
+from fleetform.engine.plan.records import Limits
+from fleetform.engine.plan.requests import retry
+from fleetform.engine.plan.rollouts import OnFailure, Policy
+from fleetform.engine.plan.windows.calendar import Calendar
+from fleetform.engine.plan.windows.openings import Window
+from support.plans import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NEWER,
+    NOON,
+    Hand,
+    candidate,
+    key,
+    play,
+    stages,
+)
+
+RETRIES = Limits(patience=Patience(retries=2, first_retry=MINUTE))
+
+
+def three(on_failure: OnFailure = "Halt", limits: Limits | None = None, **rule: object) -> Hand:
+    policy = Policy(stages=stages(all={"max_concurrency": 1, **rule}), on_failure=on_failure)
+    return play([candidate(name) for name in "abc"], policy, **({"limits": limits} if limits else {}))
+
+
+@pytest.mark.rule("R2-14", "B24")
+def test_a_failure_beyond_the_budget_halts() -> None:
+    hand = three()
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == []
+    assert hand.phase() == "Halted"
+    assert hand.gates("b") == ["budget"]
+    assert hand.step("b").state == "Blocked"
+    assert hand.step("a").state == "Failed"
+
+
+@pytest.mark.rule("S2", "B24")
+def test_a_failed_cluster_frees_its_slot_and_counts_against_the_budget() -> None:
+    hand = three(max_failures=1)
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == ["b"]
+    assert hand.look().owners[0].stages[0].failed == 1
+    hand.fail("b")
+    assert hand.go() == []
+
+
+@pytest.mark.rule("B24")
+def test_the_whole_rollout_has_a_budget_beside_each_stages_own() -> None:
+    rules = stages(qa={"max_failures": 1}, prod={"max_failures": 5})
+    hand = play(
+        [candidate("q", "qa"), candidate("r", "qa"), candidate("s", "prod"), candidate("t", "prod")],
+        Policy(stages=rules, max_failures=1),
+    )
+    hand.go()
+    hand.fail("q")
+    hand.healthy("r")
+    assert hand.go() == ["s", "t"]
+    hand.fail("s")
+    hand.go()
+    assert hand.phase() == "Halted"
+
+
+@pytest.mark.rule("R2-14", "S44")
+def test_continue_goes_on_whatever_fails_and_completes() -> None:
+    hand = three("Continue")
+    for name in "abc":
+        assert hand.go() == [name]
+        hand.fail(name)
+    hand.go()
+    assert hand.phase() == "Succeeded"
+
+
+@pytest.mark.rule("R2-14", "S45", "B10", "R2-38")
+def test_rollback_returns_every_cluster_the_rollout_started_in_all_stages() -> None:
+    policy = Policy(stages=stages(qa={}, prod={"max_concurrency": 1}), on_failure="Rollback")
+    hand = play([candidate("q", "qa"), candidate("s", "prod"), candidate("t", "prod")], policy)
+    hand.go()
+    hand.healthy("q")
+    assert hand.go() == ["s"]
+    hand.fail("s")
+    assert sorted(hand.go()) == ["q", "s"]
+    assert hand.phase() == "RollingBack"
+    assert {hand.version(name) for name in "qst"} == {"1.0.0"}
+    hand.healthy("q", "s")
+    hand.go()
+    assert (hand.phase(), hand.rollout.rejected) == ("Halted", True)
+    # It is rejected: no restart, no time, no later plan starts it again.
+    assert hand.wait(DAY) == []
+    assert hand.gates("t") == ["rejected"]
+    assert hand.step("t").state == "Blocked"
+
+
+@pytest.mark.rule("B10")
+def test_a_rejected_change_may_start_after_retry_or_as_another_change() -> None:
+    hand = three("Rollback")
+    hand.go()
+    hand.fail("a")
+    hand.go()
+    hand.healthy("a")
+    hand.go()
+    assert hand.wait(HOUR) == []
+    again = Hand(hand.world, hand.now)
+    rollout, changed = retry(hand.rollout, hand.world.states.items())
+    again.ask(rollout)
+    again.world = structs.replace(again.world, states={**again.world.states, **dict(changed)})
+    assert again.go() == ["a"]
+    assert again.rollout.name == "certs-aaaaaaaa-2"
+    hand.want(NEWER)
+    assert hand.go() == ["a"]
+
+
+@pytest.mark.rule("B10")
+def test_a_change_that_the_store_lists_as_rejected_does_not_start() -> None:
+    hand = play([candidate("a")], rejected=frozenset({"c1:aaaaaaaa11"}))
+    assert hand.go() == []
+    assert hand.gates("a") == ["rejected"]
+
+
+def test_a_rollback_is_held_by_veto_and_hard_freeze_and_by_no_window() -> None:
+    closed = Window("nights", "0 22 * * *", HOUR)
+    hand = play([candidate("a"), candidate("b")], Policy(on_failure="Rollback"))
+    hand.go()
+    hand.fail("a")
+    hand.healthy("b")
+    frozen = Window("audit", begin=NOON, end=NOON + HOUR)
+    hand.edit("a", calendar=Calendar((closed,), hard=(frozen,)))
+    hand.edit("b", calendar=Calendar((closed,), soft=(frozen,)), hold="migration")
+    assert hand.go() == []
+    assert (hand.gates("a"), hand.gates("b")) == (["freeze"], ["veto"])
+    assert hand.wait(HOUR) == ["a"]
+    hand.edit("b", hold=None)
+    assert hand.go() == ["b"]
+
+
+def test_a_rollback_changes_no_more_at_once_than_the_stage_may() -> None:
+    policy = Policy(stages=stages(all={"max_concurrency": 2, "max_failures": 1}), on_failure="Rollback")
+    hand = play([candidate(name) for name in "abcd"], policy)
+    hand.go()
+    hand.healthy("a", "b")
+    hand.go()
+    hand.fail("c", "d")
+    assert len(hand.go()) == 2
+    hand.healthy("a", "b")
+    assert len(hand.go()) == 2
+
+
+def test_a_first_install_has_nothing_to_go_back_to() -> None:
+    hand = play([candidate("a")], Policy(on_failure="Rollback"), states={key("a"): Progress()})
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == []
+    assert hand.phase() == "Halted"
+    assert "nothing to go back to" in hand.step("a").reasons[0].message or hand.step("a").state == "Failed"
+
+
+def test_a_cluster_that_could_not_be_reached_is_rolled_back_when_it_returns() -> None:
+    hand = play([candidate("a"), candidate("b")], Policy(on_failure="Rollback"))
+    hand.go()
+    hand.healthy("b")
+    hand.fail("a")
+    hand.edit("b", silent_since=NOON - HOUR)
+    assert hand.go() == ["a"]
+    hand.healthy("a")
+    hand.go()
+    assert hand.phase() == "Halted"
+    hand.edit("b", silent_since=None)
+    assert hand.wait(HOUR) == ["b"]
+    assert hand.version("b") == "1.0.0"
+
+
+@pytest.mark.rule("R2-39")
+def test_an_irreversible_version_refuses_rollback_and_halts() -> None:
+    hand = play([candidate("a", irreversible=True), candidate("b")], Policy(on_failure="Rollback"))
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == []
+    assert hand.phase() == "Halted"
+    assert hand.version("a") == "1.1.0"
+
+
+@pytest.mark.rule("B34")
+def test_a_failure_is_retried_with_backoff_a_bounded_number_of_times() -> None:
+    hand = three(limits=RETRIES)
+    hand.go()
+    waits = []
+    for _ in range(2):
+        hand.fail("a")
+        hand.go()
+        failed_at, look = hand.now, hand.look().next_look
+        assert look is not None
+        waits.append(look - failed_at)
+        assert hand.sleep() == ["a"]
+    assert waits == [MINUTE, 2 * MINUTE]
+    hand.fail("a")
+    assert hand.wait(DAY) == [], "it stays failed"
+    assert hand.step("a").state == "Failed"
+    assert hand.gates("a") == ["rejected"]
+
+
+@pytest.mark.rule("B34")
+def test_a_retry_that_succeeds_gives_the_budget_back() -> None:
+    hand = three(limits=RETRIES)
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == [], "it stops at once"
+    assert hand.sleep() == ["a"]
+    assert hand.go() == [], "while it is tried again it still counts"
+    hand.healthy("a")
+    assert hand.go() == ["b"]
+
+
+@pytest.mark.rule("B34")
+def test_it_stops_at_once_and_goes_back_only_when_nothing_more_is_tried() -> None:
+    hand = three("Rollback", RETRIES)
+    hand.go()
+    for _ in range(2):
+        hand.fail("a")
+        hand.go()
+        assert hand.phase() == "Halted"
+        hand.sleep()
+    hand.fail("a")
+    assert hand.go() == ["a"]
+    assert hand.phase() == "RollingBack"
+
+
+@pytest.mark.rule("B34")
+def test_retry_tries_what_failed_again_and_a_new_hash_starts_afresh() -> None:
+    hand = three()
+    hand.go()
+    hand.fail("a")
+    hand.go()
+    rollout, changed = retry(hand.rollout, hand.world.states.items())
+    assert [each for each, _ in changed] == [key("a")]
+    fresh = Hand(hand.world, hand.now)
+    fresh.want(NEWER)
+    assert fresh.go() == ["a"], "a halted rollout gives way to a fix"
+    attempt = fresh.progress("a").attempt
+    assert attempt is not None
+    assert attempt.failures == 0
+    assert rollout.rejected is False
+
+
+def test_a_deadline_fails_what_takes_too_long_and_late_health_still_counts() -> None:
+    hand = three(deadline=HOUR, max_failures=0)
+    hand.go()
+    assert hand.look().next_look == NOON + HOUR
+    assert hand.wait(HOUR) == []
+    attempt = hand.progress("a").attempt
+    assert attempt is not None
+    assert attempt.timed_out
+    assert hand.phase() == "Halted"
+    hand.healthy("a")
+    assert hand.go() == ["b"]
+
+
+def test_a_failure_during_the_soak_ends_it() -> None:
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], Policy(stages=stages(qa={"soak": HOUR}, prod={})))
+    hand.go()
+    hand.healthy("q")
+    hand.wait(30 * MINUTE)
+    hand.fail("q")
+    assert hand.wait(HOUR) == []
+    hand.healthy("q")
+    assert hand.wait(59 * MINUTE) == []
+    assert hand.wait(MINUTE) == ["p"], "it soaks anew, in full"
+
+
+def test_backoff_doubles_up_to_the_longest() -> None:
+    patience = Patience(retries=20, first_retry=timedelta(minutes=1), longest_retry=timedelta(hours=1))
+    hand = three(limits=Limits(patience=patience))
+    hand.go()
+    waits = []
+    for _ in range(8):
+        hand.fail("a")
+        hand.go()
+        look = hand.look().next_look
+        assert look is not None
+        waits.append((look - hand.now) // MINUTE)
+        hand.sleep()
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]

@@ -1,0 +1,153 @@
+"""Membership: fixed when a rollout starts; who leaves is removed, who joins gets what its stage has admitted."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from fleetform.engine.plan.progress import Progress
+from fleetform.engine.plan.rollouts import Policy
+from support.plans import HOUR, NEW, NEWER, NIGHTS, OLD, Hand, candidate, key, play, stages
+
+TWO = Policy("standard", stages(qa={}, prod={}))
+
+
+def join(hand: Hand, cluster: str, stage: str, **fields: object) -> None:
+    change = hand.world.changes[0]
+    hand.change(candidates=(*change.candidates, candidate(cluster, stage, **fields)))
+
+
+def leave(hand: Hand, cluster: str) -> None:
+    hand.change(candidates=tuple(each for each in hand.world.changes[0].candidates if each.key[1] != cluster))
+
+
+def running() -> Hand:
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], TWO)
+    assert hand.go() == ["q"]
+    return hand
+
+
+@pytest.mark.rule("B21")
+def test_a_cluster_that_is_relabelled_stays_in_its_stage() -> None:
+    hand = running()
+    hand.edit("p", stage="qa")
+    assert hand.go() == []
+    assert hand.gates("p") == ["stage"]
+    hand.edit("q", stage="prod")
+    assert hand.go() == []
+    assert hand.progress("q").enrolment is not None
+
+
+@pytest.mark.rule("B21", "B24")
+def test_shares_are_of_the_clusters_at_the_start() -> None:
+    policy = Policy(stages=stages(all={"max_concurrency": "50%"}))
+    hand = play([candidate(name) for name in "abcd"], policy)
+    assert hand.go() == ["a", "b"]
+    leave(hand, "c")
+    leave(hand, "d")
+    assert hand.look().owners[0].stages[0].slots == 2
+
+
+@pytest.mark.rule("B21")
+def test_a_cluster_that_leaves_does_not_hold_up_its_stage() -> None:
+    hand = running()
+    leave(hand, "q")
+    join(hand, "r", "qa")
+    hand.go()
+    hand.healthy("r")
+    assert hand.go() == ["p"]
+
+
+@pytest.mark.rule("B21", "S51")
+def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once_windows_or_not() -> None:
+    hand = running()
+    join(hand, "new", "qa", calendar=NIGHTS)
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.1.0"
+
+
+@pytest.mark.rule("B21", "S51")
+def test_a_new_cluster_of_a_stage_not_reached_gets_what_runs_there_and_then_goes_with_its_stage() -> None:
+    hand = running()
+    join(hand, "new", "prod", baseline=OLD)
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.0.0"
+    hand.healthy("new")
+    hand.go()
+    assert hand.gates("new") == ["stage"]
+    hand.healthy("q")
+    assert sorted(hand.go()) == ["new", "p"]
+    assert hand.version("new") == "1.1.0"
+
+
+@pytest.mark.rule("B21")
+def test_without_knowing_what_runs_there_a_new_cluster_goes_with_its_stage() -> None:
+    hand = running()
+    join(hand, "new", "prod")
+    assert hand.go() == []
+    assert hand.gates("new") == ["stage"]
+
+
+@pytest.mark.rule("S51")
+def test_a_cluster_that_joins_a_fleet_at_rest_starts_no_rollout() -> None:
+    hand = running()
+    hand.healthy("q")
+    hand.go()
+    hand.healthy("p")
+    hand.go()
+    join(hand, "new", "prod", calendar=NIGHTS)
+    hand.change(change_id="c1:cccccccc33")
+    assert hand.wait(HOUR) == ["new"]
+    assert hand.rollout.change_id == "c1:aaaaaaaa11"
+    hand.healthy("new")
+    hand.go()
+    assert hand.step("new").state == "UpToDate"
+    assert hand.look().is_idle
+
+
+@pytest.mark.rule("S46")
+def test_a_presets_first_rollout_is_staged_as_any_other() -> None:
+    nothing = {key(name): Progress() for name in "pq"}
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], TWO, states=nothing)
+    assert hand.go() == ["q"]
+    assert hand.gates("p") == ["stage"]
+
+
+def test_a_cluster_that_is_taken_over_joins_its_stage() -> None:
+    hand = running()
+    hand.world = structs.replace(hand.world, states={**hand.world.states, key("took"): Progress(NEWER, NEWER)})
+    join(hand, "took", "prod")
+    assert hand.go() == []
+    assert hand.gates("took") == ["stage"]
+    hand.healthy("q")
+    assert sorted(hand.go()) == ["p", "took"]
+
+
+@pytest.mark.rule("B16")
+def test_a_value_read_on_one_cluster_that_changes_is_a_change_of_that_cluster_alone() -> None:
+    policy = Policy(stages=stages(qa={}, prod={}), trigger=frozenset({"version", "values"}))
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], policy)
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    moved = structs.replace(NEW, input_hash="h1:moved")
+    hand.edit("q", wanted=moved, kinds=frozenset({"bindings"}))
+    assert hand.go() == ["q"], "its own part is done, and stages do not hold it"
+    hand.edit("q", wanted=structs.replace(NEW, input_hash="h1:again"))
+    assert hand.go() == [], "what is under way finishes first"
+    hand.healthy("q")
+    assert hand.go() == ["q"]
+
+
+@pytest.mark.rule("R2-18")
+def test_counts_of_stages_add_up() -> None:
+    hand = play([candidate(name, "qa") for name in "abcdef"], Policy(stages=stages(qa={"max_failures": 3})))
+    hand.edit("f", silent_since=hand.now - HOUR)
+    hand.edit("e", hold="busy")
+    hand.go()
+    hand.healthy("a")
+    hand.fail("b")
+    hand.go()
+    (count,) = hand.look().owners[0].stages
+    assert (count.done, count.failed, count.in_flight, count.waiting, count.absent) == (1, 1, 2, 1, 1)
+    assert count.total == 6

@@ -1,0 +1,184 @@
+"""Simulation: the very planner on a virtual clock; what the scenario says happens, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from fleetform.engine.plan.rollouts import OnFailure, Policy
+from fleetform.engine.plan.scenario import Scenario, Simulation, Spell
+from fleetform.engine.plan.simulate import simulate
+from fleetform.engine.plan.stages import ApprovalRule
+from fleetform.engine.plan.windows.calendar import Calendar
+from fleetform.engine.plan.windows.openings import Window
+from support.held import held_by
+from support.plans import DAY, HOUR, MINUTE, NIGHTS, NOON, Hand, candidate, play, stages
+
+MINUTES = timedelta(minutes=10)
+
+
+def fleet(on_failure: OnFailure = "Halt", **prod: object) -> Hand:
+    policy = Policy("standard", stages(qa={"soak": HOUR}, prod={"max_concurrency": 1, **prod}), on_failure=on_failure)
+    return play([candidate("p1", "prod"), candidate("p2", "prod"), candidate("q", "qa")], policy)
+
+
+def told(simulation: Simulation) -> list[tuple[str, str, int]]:
+    return [
+        (each.cluster, each.event, (each.at - NOON) // MINUTE) for each in simulation.events if each.event != "Waiting"
+    ]
+
+
+@pytest.mark.rule("S44")
+def test_it_goes_from_event_to_event() -> None:
+    found = simulate(fleet().world, NOON)
+    assert told(found) == [
+        ("q", "Started", 0),
+        ("q", "Succeeded", 10),
+        ("p1", "Started", 70),
+        ("p1", "Succeeded", 80),
+        ("p2", "Started", 80),
+        ("p2", "Succeeded", 90),
+    ]
+    assert (found.outcome, found.end) == ("Completed", NOON + 90 * MINUTE)
+    spans = [(each.name, each.start, each.end) for each in found.stages]
+    assert spans == [("qa", NOON, NOON + 70 * MINUTE), ("prod", NOON + 70 * MINUTE, NOON + 90 * MINUTE)]
+
+
+@pytest.mark.rule("S44")
+def test_waiting_is_told_with_its_gate() -> None:
+    found = simulate(fleet().world, NOON)
+    waiting = [(each.cluster, each.reason) for each in found.events if each.event == "Waiting"]
+    assert waiting == [("p1", "stage"), ("p2", "stage")]
+
+
+@pytest.mark.rule("S44")
+@pytest.mark.parametrize(
+    ("on_failure", "outcome"), [("Halt", "Halted"), ("Rollback", "RolledBack"), ("Continue", "Completed")]
+)
+def test_a_failing_cluster_ends_as_the_policy_says(on_failure: OnFailure, outcome: str) -> None:
+    found = simulate(fleet(on_failure).world, NOON, Scenario(failing=(Spell("p1"),)))
+    assert found.outcome == outcome
+    assert ("p1", "Failed", 80) in told(found)
+    back = sorted(each.cluster for each in found.events if each.event == "RolledBack")
+    assert back == (["p1", "q"] if on_failure == "Rollback" else [])
+
+
+@pytest.mark.rule("S44")
+def test_a_cluster_may_fail_from_a_time_on() -> None:
+    late = Scenario(failing=(Spell("p1", NOON + DAY),))
+    assert simulate(fleet().world, NOON, late).outcome == "Completed"
+
+
+@pytest.mark.rule("S44")
+def test_chance_is_a_function_of_the_seed() -> None:
+    world = play([candidate(f"c{each:02}") for each in range(40)], Policy(on_failure="Continue")).world
+    first = simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
+    assert first == simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
+    assert first.events != simulate(world, NOON, Scenario(failure_rate=0.5, seed=2)).events
+    failed = sum(each.event == "Failed" for each in first.events)
+    assert 8 < failed < 32
+    assert not any(each.event == "Failed" for each in simulate(world, NOON).events)
+
+
+@pytest.mark.rule("S44")
+def test_a_held_cluster_at_the_end_is_stuck() -> None:
+    hand = fleet()
+    hand.edit("p2", hold="for ever")
+    found = simulate(hand.world, NOON)
+    assert found.outcome == "Stuck"
+    assert ("p1", "Succeeded", 80) in told(found)
+
+
+@pytest.mark.rule("S44", "B25")
+def test_a_cluster_that_falls_silent_in_flight_is_set_aside_and_catches_up() -> None:
+    away = Scenario(unreachable=(Spell("p1", NOON + 75 * MINUTE, NOON + 3 * HOUR),))
+    found = simulate(fleet().world, NOON, away)
+    assert ("p1", "SetAside", 90) in told(found)
+    assert ("p2", "Started", 90) in told(found)
+    assert ("p1", "Succeeded", 190) in told(found)
+    assert found.outcome == "Completed"
+
+
+@pytest.mark.rule("S44")
+def test_a_start_that_takes_too_long_times_out() -> None:
+    slow = Scenario(durations={"p1": DAY})
+    found = simulate(fleet(deadline=HOUR).world, NOON, slow)
+    assert ("p1", "TimedOut", 130) in told(found)
+
+
+@pytest.mark.rule("S44")
+def test_people_approve_after_a_while_or_never() -> None:
+    hand = fleet(approvals=ApprovalRule(2))
+    assert ("p1", "Started", 70) in told(simulate(hand.world, NOON))
+    slow = simulate(hand.world, NOON, Scenario(approval_delay=2 * HOUR))
+    assert ("p1", "Started", 190) in told(slow)
+    assert simulate(hand.world, NOON, Scenario(approval_delay=None)).outcome == "Stuck"
+    early = simulate(hand.world, NOON, Scenario(approvals={"prod": NOON}))
+    assert ("p1", "Started", 70) in told(early)
+
+
+@pytest.mark.rule("S44", "B34")
+def test_retries_are_an_input_and_none_by_default() -> None:
+    mended = (Spell("p1", end=NOON + 75 * MINUTE),)
+    assert simulate(fleet().world, NOON, Scenario(failing=mended)).outcome == "Halted"
+    assert simulate(fleet().world, NOON, Scenario(failing=mended, retries=1)).outcome == "Completed"
+
+
+def test_it_ends_where_nothing_but_people_can_go_on_although_windows_keep_opening() -> None:
+    hand = play([candidate("a", calendar=NIGHTS, hold="no")])
+    found = simulate(hand.world, NOON)
+    assert (found.outcome, found.passes) == ("Stuck", 1)
+
+
+def test_years_of_virtual_time_are_a_few_plans() -> None:
+    calendar = Calendar((Window("new year", "0 0 1 1 *", HOUR),))
+    policy = Policy(stages=stages(a={}, b={}, c={}))
+    hand = play([candidate(each, each, calendar=calendar) for each in "abc"], policy)
+    found = simulate(hand.world, NOON, Scenario(duration=2 * HOUR))
+    assert found.outcome == "Stuck" or found.end.year >= 2028
+    longer = simulate(hand.world, NOON, Scenario(duration=2 * HOUR, until=NOON + 5000 * DAY))
+    assert (longer.outcome, longer.end.year) == ("Completed", 2029)
+    assert longer.passes < 20
+
+
+def test_it_ends_at_the_time_given() -> None:
+    found = simulate(fleet().world, NOON, Scenario(until=NOON + 75 * MINUTE))
+    assert found.outcome == "Stuck"
+    assert all(each.at <= NOON + 75 * MINUTE for each in found.events)
+
+
+def test_what_is_already_under_way_goes_on() -> None:
+    hand = fleet()
+    hand.go()
+    found = simulate(hand.world, NOON + 4 * MINUTE)
+    assert ("q", "Succeeded", 10) in told(found)
+    assert found.outcome == "Completed"
+
+
+@pytest.mark.parametrize("gate", ["soak", "wait", "notice", "freeze", "window"])
+def test_a_start_happens_exactly_when_the_gate_said(gate: str) -> None:
+    hand = held_by(gate)
+    until = hand.step("x").reasons[0].until
+    starts = [each.at for each in simulate(hand.world, NOON).events if (each.cluster, each.event) == ("x", "Started")]
+    assert starts == [until]
+
+
+def test_a_simulation_tells_what_playing_by_hand_does() -> None:
+    hand = fleet()
+    by_hand: list[tuple[str, str, int]] = []
+    due: dict[str, datetime] = {}
+    for _ in range(20):
+        for cluster in hand.go():
+            by_hand.append((cluster, "Started", (hand.now - NOON) // MINUTE))
+            due[cluster] = hand.now + MINUTES
+        look = hand.look().next_look
+        times = [*due.values(), *([look] if look is not None else [])]
+        if not times:
+            break
+        hand.now = min(times)
+        for cluster in [each for each, at in due.items() if at == hand.now]:
+            hand.healthy(cluster)
+            by_hand.append((cluster, "Succeeded", (hand.now - NOON) // MINUTE))
+            del due[cluster]
+    assert by_hand == told(simulate(fleet().world, NOON))
