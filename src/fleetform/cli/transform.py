@@ -1,0 +1,391 @@
+"""fleetform transform"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from fleetform.cli.text import Painter, count, table
+from fleetform.engine.transform.priorities import PluginNames, PriorityError, named, parse_names, suggestion
+from fleetform.engine.transform.report import group_conflicts
+from fleetform.model.answers.base import AnswerRecord
+from fleetform.model.answers.findings import Finding
+from fleetform.model.answers.transforming import (
+    AppliedResult,
+    IgnoredOperation,
+    ListedPlugin,
+    PluginList,
+    PluginOption,
+    TransformedItem,
+    TransformResult,
+    UsedPlugin,
+)
+from fleetform.syntax.printable import printable
+from fleetform.syntax.times import parse_duration
+from fleetform.syntax.yaml_in import YamlError, read_one
+from fleetform.syntax.yaml_out import write_yaml
+from fleetform.transform.runner import Runner
+from fleetform.wiring import open_transform_plugins, transform_trees
+
+F = TypeVar("F", bound=Callable[..., Any])
+# So many groups of conflicts are shown; the JSON answer has them all.
+_SHOWN = 20
+
+_PLUGIN_DIR = click.option("-p", "--plugin-dir", metavar="DIR", help="Where plugins are (default: ./plugins, if there).")
+_OUTPUT = click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no prose.")
+_EXPORT = click.option("-e", "--export-dir", default="export", show_default=True, metavar="DIR", help="The export.")
+_TRANSFORM = click.option(
+    "-t", "--transform-dir", default="transform", show_default=True, metavar="DIR", help="The transform files."
+)
+
+
+def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="""\b
+Examples:
+  fleetform transform -e export -t transform                        write a patch for each resource
+  fleetform transform -p plugins --plugin-priorities mirror,cleanup  the earlier of two that clash wins
+  fleetform transform apply -e export -t transform --output-dir out  write what comes of them
+  fleetform transform list-plugins -p plugins
+  fleetform transform optionals -p plugins                          which options plugins take
+
+\b
+Exit codes: 0 done; 1 a plugin failed or could not be loaded, the rest is written; 2 usage.
+""",
+)
+@_options(_EXPORT, _TRANSFORM, _PLUGIN_DIR)
+@click.option("-s", "--skip-plugins", default="", metavar="a,b", help="Plugins that take no part.")
+@click.option("--plugin-priorities", default="", metavar="a,b", help="The earlier wins; listed ones win over the rest.")
+@click.option("--plugin-priorities-file", metavar="FILE", help="A YAML map of names to numbers; the lower wins.")
+@click.option("--ignored-patches-dir", metavar="DIR", help="Write there which operations lost.")
+@click.option("--optional-flags", default="", metavar="JSON", help="Options of plugins: a JSON map of texts.")
+@click.option("--flags-file", metavar="FILE", help="The same as a YAML map; --optional-flags goes over it.")
+@click.option("--plugin-timeout", default="10s", show_default=True, metavar="TIME", help="For one plugin and resource.")
+@_options(_OUTPUT, _QUIET)
+@click.pass_context
+def command(
+    context: click.Context,
+    export_dir: str,
+    transform_dir: str,
+    plugin_dir: str | None,
+    skip_plugins: str,
+    plugin_priorities: str,
+    plugin_priorities_file: str | None,
+    ignored_patches_dir: str | None,
+    optional_flags: str,
+    flags_file: str | None,
+    plugin_timeout: str,
+    output: str,
+    quiet: bool,
+) -> int | None:
+    """Adapt exported resources by plugins that answer with JSON patches; priorities settle where they clash."""
+    if context.invoked_subcommand is not None:
+        return None
+    priorities = _priorities(plugin_priorities, plugin_priorities_file)
+    extras = {**_flags_of(flags_file), **_json_flags(optional_flags)}
+    skipped = _names(skip_plugins, "--skip-plugins")
+    with open_transform_plugins(_folder(plugin_dir), _seconds(plugin_timeout)) as opened:
+        names = [PluginNames(each.name, each.file) for each in opened.plugins]
+        out = {place for name in skipped for place in _place_of(name, names)}
+        warnings = [_unknown(name, "--skip-plugins", names) for name in skipped if not named(name, names)]
+        chosen = [each for place, each in enumerate(opened.plugins) if place not in out]
+        trees = transform_trees()
+        try:
+            runner = Runner([trees.bound(each, extras) for each in chosen], priorities)
+            warnings += [_unknown(name, "the priorities", names) for name in runner.unknown]
+            with _progress(quiet) as progress:
+                done = trees.transform(export_dir, transform_dir, runner, ignored_patches_dir, progress=progress)
+        except PriorityError as error:
+            raise click.UsageError(f"{error.message}: {error.hint}.") from error
+        except trees.error as error:
+            return _refused(error.message, error.hint)
+        problems = [_problem(each.file, each.message, each.hint, each.is_error) for each in opened.problems]
+        problems += [_problem(each.place, each.message, each.hint) for each in done.broken]
+        problems += [
+            _problem(each.place, f"{failed.plugin} fails: {failed.message}", "nothing was written for this resource")
+            for each in done.resources
+            for failed in each.failures
+        ]
+        answer = TransformResult(
+            resources=len(done.resources),
+            whiteouts=[each.place for each in done.resources if each.settled.whiteouts and not each.failures],
+            items=[
+                TransformedItem(
+                    resource=each.place,
+                    kept=[msgspec.to_builtins(one.operation) for one in each.settled.kept],
+                    ignored=[
+                        IgnoredOperation(
+                            plugin_name=one.plugin,
+                            operation=msgspec.to_builtins(one.operation),
+                            reason=one.reason,
+                            winner=one.winner,
+                        )
+                        for one in each.settled.ignored
+                    ],
+                )
+                for each in done.resources
+                if not each.failures
+            ],
+            plugins=[UsedPlugin(name=each.name, file=each.file, version=each.version) for each in chosen],
+            diagnostics=[*warnings, *problems],
+        )
+    if output == "table":
+        conflicts = [(each.place, each.settled.ignored) for each in done.resources]
+        _print_result(answer, conflicts, transform_dir, len(done.removed), quiet)
+    else:
+        _print(answer, output)
+    return 1 if any(each.severity == "error" for each in answer.diagnostics) else 0
+
+
+@command.command("apply")
+@_options(_EXPORT, _TRANSFORM)
+@click.option("--output-dir", default="output", show_default=True, metavar="DIR", help="Where to write.")
+@_options(_OUTPUT, _QUIET)
+def apply(export_dir: str, transform_dir: str, output_dir: str, output: str, quiet: bool) -> int:
+    """Write what comes of an export and its transform files."""
+    trees = transform_trees()
+    try:
+        with _progress(quiet) as progress:
+            done = trees.apply(export_dir, transform_dir, output_dir, progress=progress)
+    except trees.error as error:
+        return _refused(error.message, error.hint)
+    answer = AppliedResult(
+        written=list(done.written),
+        whiteouts=list(done.whiteouts),
+        untransformed=list(done.untransformed),
+        removed=list(done.removed),
+        diagnostics=[_problem(each.place, each.message, each.hint) for each in done.broken],
+    )
+    if output != "table":
+        _print(answer, output)
+    else:
+        _print_findings(answer.diagnostics)
+        parts = [f"{count(len(answer.written), 'file')} in {output_dir}"]
+        parts += [f"{len(answer.whiteouts):,} left out"] if answer.whiteouts else []
+        parts += [f"{len(answer.untransformed):,} as exported"] if answer.untransformed else []
+        parts += [f"{count(len(answer.removed), 'stale file')} removed"] if answer.removed else []
+        if not quiet:
+            click.echo(" · ".join(parts))
+    return 1 if answer.diagnostics else 0
+
+
+@command.command("list-plugins")
+@_options(_PLUGIN_DIR, _OUTPUT)
+def list_plugins(plugin_dir: str | None, output: str) -> int:
+    """Which plugins a run has, in run order, and those that only run where a preset names them."""
+    return _list(plugin_dir, output, _print_plugins)
+
+
+@command.command("optionals")
+@_options(_PLUGIN_DIR, _OUTPUT)
+def optionals(plugin_dir: str | None, output: str) -> int:
+    """Which options plugins take, by --optional-flags or --flags-file."""
+    return _list(plugin_dir, output, _print_options)
+
+
+def _list(plugin_dir: str | None, output: str, show: Callable[[PluginList], None]) -> int:
+    with open_transform_plugins(_folder(plugin_dir), every_built_in=True) as opened:
+        answer = PluginList(
+            items=[
+                ListedPlugin(
+                    name=each.name,
+                    file=each.file,
+                    version=each.version,
+                    identity=each.identity,
+                    options=[
+                        PluginOption(name=one.flag_name, help=one.help, example=one.example)
+                        for one in each.optional_fields
+                    ],
+                )
+                for each in opened.plugins
+            ],
+            diagnostics=[_problem(each.file, each.message, each.hint, each.is_error) for each in opened.problems],
+        )
+    if output == "table":
+        _print_findings(answer.diagnostics)
+        show(answer)
+    else:
+        _print(answer, output)
+    return 1 if any(each.severity == "error" for each in answer.diagnostics) else 0
+
+
+# ---- What is given
+
+
+def _folder(given: str | None) -> str | None:
+    """The folder of plugins; the one that Crane takes by default need not be there."""
+    return given if given is not None else "plugins" if os.path.isdir("plugins") else None
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise click.BadParameter(f"{text} is no duration: write 10s or 2m.", param_hint="--plugin-timeout") from error
+
+
+def _names(text: str, flag: str) -> list[str]:
+    try:
+        return parse_names(text, flag)
+    except PriorityError as error:
+        raise click.UsageError(f"{error.message}: {error.hint}.") from error
+
+
+def _place_of(name: str, names: Sequence[PluginNames]) -> list[int]:
+    try:
+        return named(name, names)
+    except PriorityError as error:
+        raise click.UsageError(f"{error.message}: {error.hint}.") from error
+
+
+def _priorities(listed: str, file: str | None) -> Mapping[str, int] | Sequence[str]:
+    if listed and file is not None:
+        raise click.UsageError("--plugin-priorities and --plugin-priorities-file exclude each other.")
+    if file is None:
+        return _names(listed, "--plugin-priorities")
+    tree = _yaml_map(file, "--plugin-priorities-file")
+    for name, number in tree.items():
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise click.BadParameter(f"{file}: {name} needs a whole number.", param_hint="--plugin-priorities-file")
+    return tree
+
+
+def _flags_of(file: str | None) -> dict[str, str]:
+    return {} if file is None else _as_texts(_yaml_map(file, "--flags-file"))
+
+
+def _json_flags(text: str) -> dict[str, str]:
+    if not text:
+        return {}
+    try:
+        tree = json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"not valid JSON: {error}.", param_hint="--optional-flags") from error
+    if not isinstance(tree, dict):
+        raise click.BadParameter('write a map: \'{"name": "value"}\'.', param_hint="--optional-flags")
+    return _as_texts(tree)
+
+
+def _as_texts(tree: Mapping[str, object]) -> dict[str, str]:
+    """Options are texts; what is none is given as JSON."""
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in tree.items()}
+
+
+def _yaml_map(file: str, flag: str) -> dict[str, Any]:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            tree = read_one(opened.read())
+    except YamlError as error:
+        raise click.BadParameter(f"{file}:{error.line}: {error.message}.", param_hint=flag) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{file} cannot be read: {error}.", param_hint=flag) from error
+    if not isinstance(tree, dict):
+        raise click.BadParameter(f"{file} must hold a map.", param_hint=flag)
+    return tree
+
+
+# ---- What is printed
+
+
+def _unknown(name: str, where: str, names: Sequence[PluginNames]) -> Finding:
+    message = f"{where} name {printable(name)}, which is no plugin of this run"
+    return Finding(code="unknown-name", severity="warning", message=message, hint=suggestion(name, names))
+
+
+def _problem(file: str, message: str, hint: str, is_error: bool = True) -> Finding:
+    text = f"{printable(file)}: {printable(message)}"
+    severity = "error" if is_error else "warning"
+    return Finding(code="transform-problem", severity=severity, message=text, hint=printable(hint))
+
+
+def _refused(message: str, hint: str) -> int:
+    click.echo(f"error: {message}\n  {hint}", err=True)
+    return 2
+
+
+def _print(answer: AnswerRecord, output: str) -> None:
+    view = msgspec.to_builtins(answer)
+    click.echo(json.dumps(view, indent=2, ensure_ascii=False) if output == "json" else write_yaml(view).rstrip("\n"))
+
+
+def _print_findings(found: Iterable[Finding]) -> None:
+    paint = Painter(os.environ.get("NO_COLOR") is None and click.get_text_stream("stderr").isatty())
+    for each in found:
+        colour = "red" if each.severity == "error" else "yellow"
+        click.echo(f"{paint(each.severity, fg=colour, bold=True)}: {each.message}", err=True)
+        if each.hint:
+            click.echo(f"  {each.hint}", err=True)
+
+
+def _print_result(
+    answer: TransformResult, ignored: Iterable[tuple[str, Any]], folder: str, removed: int, quiet: bool
+) -> None:
+    _print_findings(answer.diagnostics)
+    groups = group_conflicts(ignored)
+    for group in groups[:_SHOWN]:
+        resources = group.objects[0] if len(group.objects) == 1 else count(len(group.objects), "resource")
+        click.echo(f"{group.op} {group.path}: {group.winner} wins over {group.plugin} ({group.reason}) · {resources}")
+    if len(groups) > _SHOWN:
+        click.echo(f"and {count(len(groups) - _SHOWN, 'other conflict')}: -o json has them all")
+    if quiet:
+        return
+    operations = sum(len(each.kept) for each in answer.items)
+    parts = [count(answer.resources, "resource"), f"{count(operations, 'operation')} kept"]
+    lost = sum(len(each.ignored) for each in answer.items)
+    parts += [f"{lost:,} lost"] if lost else []
+    parts += [f"{len(answer.whiteouts):,} left out"] if answer.whiteouts else []
+    parts += [f"{count(removed, 'stale file')} removed"] if removed else []
+    click.echo(f"{' · '.join(parts)} · in {folder}")
+
+
+def _print_plugins(answer: PluginList) -> None:
+    rows = [(each.name, each.version, each.file or "built in", each.identity[:19]) for each in answer.items]
+    click.echo("\n".join(table(("NAME", "VERSION", "FILE", "IDENTITY"), rows)))
+
+
+def _print_options(answer: PluginList) -> None:
+    rows = [
+        (one.name, each.name, printable(one.help), printable(one.example))
+        for each in answer.items
+        for one in each.options
+    ]
+    click.echo("\n".join(table(("OPTION", "PLUGIN", "WHAT IT DOES", "EXAMPLE"), rows)))
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """Counts resources on a terminal; nothing elsewhere."""
+    stream = click.get_text_stream("stderr")
+    if quiet or not stream.isatty():
+        yield None
+        return
+    done = 0
+
+    def step(_: str) -> None:
+        nonlocal done
+        done += 1
+        if done % 25 == 0:
+            stream.write(f"\r{done:,} resources")
+            stream.flush()
+
+    try:
+        yield step
+    finally:
+        if done >= 25:
+            stream.write("\r\x1b[K")
