@@ -42,7 +42,7 @@ def as_object(tree: Any, label: str) -> dict[str, Any]:
     if "/metadata/name" in missing and isinstance(_at(tree, "/metadata/generateName"), str):
         missing.remove("/metadata/name")
     if missing:
-        raise TransformError(f"{label} has no {missing[0][1:].replace('/', '.')} any more", "no patch may remove it")
+        raise TransformError(f"{label} has no {missing[0][1:].replace('/', '.')}", "no patch may remove it")
     found: dict[str, Any] = tree
     return found
 
