@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -26,19 +27,26 @@ from fleetform.model.answers.transforming import (
     TransformResult,
     UsedPlugin,
 )
+from fleetform.model.results.diagnostics import Severity
 from fleetform.syntax.printable import printable
 from fleetform.syntax.times import parse_duration
 from fleetform.syntax.yaml_in import YamlError, read_one
 from fleetform.syntax.yaml_out import write_yaml
 from fleetform.transform.runner import Runner
-from fleetform.wiring import open_transform_plugins, transform_trees
+from fleetform.transformers.opened import open_plugins
+from fleetform.transformers.plugins import BoundPlugin
+from fleetform.transformers.trees import TreeError, apply_tree, transform_tree
 
 F = TypeVar("F", bound=Callable[..., Any])
 # So many groups of conflicts are shown; the JSON answer has them all.
 _SHOWN = 20
 
-_PLUGIN_DIR = click.option("-p", "--plugin-dir", metavar="DIR", help="Where plugins are (default: ./plugins, if there).")
-_OUTPUT = click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+_PLUGIN_DIR = click.option(
+    "-p", "--plugin-dir", metavar="DIR", help="Where plugins are (default: ./plugins, if there)."
+)
+_OUTPUT = click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True
+)
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no prose.")
 _EXPORT = click.option("-e", "--export-dir", default="export", show_default=True, metavar="DIR", help="The export.")
 _TRANSFORM = click.option(
@@ -100,20 +108,19 @@ def command(
     priorities = _priorities(plugin_priorities, plugin_priorities_file)
     extras = {**_flags_of(flags_file), **_json_flags(optional_flags)}
     skipped = _names(skip_plugins, "--skip-plugins")
-    with open_transform_plugins(_folder(plugin_dir), _seconds(plugin_timeout)) as opened:
+    with open_plugins(_folder(plugin_dir), _seconds(plugin_timeout)) as opened:
         names = [PluginNames(each.name, each.file) for each in opened.plugins]
         out = {place for name in skipped for place in _place_of(name, names)}
         warnings = [_unknown(name, "--skip-plugins", names) for name in skipped if not named(name, names)]
         chosen = [each for place, each in enumerate(opened.plugins) if place not in out]
-        trees = transform_trees()
         try:
-            runner = Runner([trees.bound(each, extras) for each in chosen], priorities)
+            runner = Runner([BoundPlugin(each, extras) for each in chosen], priorities)
             warnings += [_unknown(name, "the priorities", names) for name in runner.unknown]
             with _progress(quiet) as progress:
-                done = trees.transform(export_dir, transform_dir, runner, ignored_patches_dir, progress=progress)
+                done = transform_tree(export_dir, transform_dir, runner, ignored_patches_dir, progress=progress)
         except PriorityError as error:
             raise click.UsageError(f"{error.message}: {error.hint}.") from error
-        except trees.error as error:
+        except TreeError as error:
             return _refused(error.message, error.hint)
         problems = [_problem(each.file, each.message, each.hint, each.is_error) for each in opened.problems]
         problems += [_problem(each.place, each.message, each.hint) for each in done.broken]
@@ -159,11 +166,10 @@ def command(
 @_options(_OUTPUT, _QUIET)
 def apply(export_dir: str, transform_dir: str, output_dir: str, output: str, quiet: bool) -> int:
     """Write what comes of an export and its transform files."""
-    trees = transform_trees()
     try:
         with _progress(quiet) as progress:
-            done = trees.apply(export_dir, transform_dir, output_dir, progress=progress)
-    except trees.error as error:
+            done = apply_tree(export_dir, transform_dir, output_dir, progress=progress)
+    except TreeError as error:
         return _refused(error.message, error.hint)
     answer = AppliedResult(
         written=list(done.written),
@@ -200,7 +206,7 @@ def optionals(plugin_dir: str | None, output: str) -> int:
 
 
 def _list(plugin_dir: str | None, output: str, show: Callable[[PluginList], None]) -> int:
-    with open_transform_plugins(_folder(plugin_dir), every_built_in=True) as opened:
+    with open_plugins(_folder(plugin_dir), every_built_in=True) as opened:
         answer = PluginList(
             items=[
                 ListedPlugin(
@@ -310,7 +316,7 @@ def _unknown(name: str, where: str, names: Sequence[PluginNames]) -> Finding:
 
 def _problem(file: str, message: str, hint: str, is_error: bool = True) -> Finding:
     text = f"{printable(file)}: {printable(message)}"
-    severity = "error" if is_error else "warning"
+    severity: Severity = "error" if is_error else "warning"
     return Finding(code="transform-problem", severity=severity, message=text, hint=printable(hint))
 
 
@@ -325,7 +331,7 @@ def _print(answer: AnswerRecord, output: str) -> None:
 
 
 def _print_findings(found: Iterable[Finding]) -> None:
-    paint = Painter(os.environ.get("NO_COLOR") is None and click.get_text_stream("stderr").isatty())
+    paint = Painter(os.environ.get("NO_COLOR") is None and sys.stderr.isatty())
     for each in found:
         colour = "red" if each.severity == "error" else "yellow"
         click.echo(f"{paint(each.severity, fg=colour, bold=True)}: {each.message}", err=True)
@@ -371,7 +377,7 @@ def _print_options(answer: PluginList) -> None:
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str], None] | None]:
     """Counts resources on a terminal; nothing elsewhere."""
-    stream = click.get_text_stream("stderr")
+    stream = sys.stderr
     if quiet or not stream.isatty():
         yield None
         return

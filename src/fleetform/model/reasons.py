@@ -65,6 +65,7 @@ DIAGNOSTICS: dict[str, str] = {
     "shadowed-override": "An override has no effect anywhere: others hide all of its values, or they are left out.",
     "tie": "Two overrides of one rank disagree; time of creation decides.",
     "tie-undecided": "Two overrides of one rank disagree and neither has a creation time; their names decide.",
+    "transform-problem": "A transform plugin or a file of an export cannot be used.",
     "two-owners": "Two objects claim one release on one cluster.",
     "unbound": "A variable that a plugin binds or refers to cannot be resolved on a cluster.",
     "unread-base": "The side that is compared with cannot be read as a whole.",

@@ -24,7 +24,9 @@ class OpenedPlugins(NamedTuple):
 
 
 @contextmanager
-def open_plugins(folder: str | None, seconds: float | None = None, every_built_in: bool = False) -> Iterator[OpenedPlugins]:
+def open_plugins(
+    folder: str | None, seconds: float | None = None, every_built_in: bool = False
+) -> Iterator[OpenedPlugins]:
     """The plugins of a run; what they keep running ends with the context.
 
     every_built_in brings those, too, that only run where somebody names them.
