@@ -8,7 +8,7 @@ from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.hashing import canonical_json
 
 

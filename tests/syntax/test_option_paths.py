@@ -14,7 +14,7 @@ from fleetform.load.places import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.load.sources import SourceFile
 from fleetform.model.results.decisions import ABSENT, Steps
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.option_paths import (
     MAX_INDEX,
     IndexPastEndError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from fleetform.app.folders import is_local, local_sources
+from fleetform.app.reading.source_folders import is_local, local_sources
 from fleetform.catalogs.cache import Cache, key_of
 from fleetform.catalogs.folders import digest_of_files, is_from_catalog, located, read_folder, reader
 from fleetform.catalogs.kustomizations import Gathered, gather
@@ -13,7 +13,7 @@ from fleetform.catalogs.records import ChartBytes
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError
-from fleetform.ports import Digests
+from fleetform.ports.catalogs import Digests
 
 
 class Artifacts:

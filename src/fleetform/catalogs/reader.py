@@ -18,7 +18,8 @@ from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
 from fleetform.outside.errors import OutsideError
-from fleetform.ports import CatalogEntry, Digests, Document, SourceReading
+from fleetform.ports.catalogs import CatalogEntry, Digests, SourceReading
+from fleetform.ports.inputs import Document
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import time_text
 

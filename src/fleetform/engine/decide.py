@@ -6,6 +6,7 @@ answer never depends on that.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -19,6 +20,8 @@ from fleetform.engine.index.claims import settle
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.index.outputs import Binders
+from fleetform.engine.index.reach import Reach
+from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
 from fleetform.engine.options.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
@@ -60,6 +63,18 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
         return Decisions(previous.clusters, index, previous.sharing, previous.binders, previous.next_due)
     index = Index(snapshot, previous.index)
     return _decide_again(index, previous, reached_by(changes, index, previous))
+
+
+def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> Decisions:
+    """What some owners get on some clusters, for a question about them alone.
+
+    What else the clusters get is left out, and so is next_due, which is about all of them.
+    """
+    binders = Binders(index)
+    sharing = Sharing(index, binders)
+    deciding = Deciding(index, binders, sharing)
+    clusters = sorted(owners, key=lambda each: each.ref)
+    return Decisions({each.ref: deciding.some(each, owners[each]) for each in clusters}, index, sharing, binders)
 
 
 def decide_cluster(index: Index, cluster: Cluster) -> ClusterDecisions:
@@ -121,13 +136,40 @@ class Deciding:
             owner = selected.owner
             found = decided.get(owner.object)
             if found is None:
-                name = selected.plugin_on(cluster)
-                binder = self._binders.of(owner)
-                frame = binder.frame(cluster, name) if binder is not None else None
-                overrides = reach.of_definition(owner.definition)
-                found = self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
+                found = self._candidate(cluster, selected, reach)
             candidates.append(found)
         return settle(cluster, candidates)
+
+    def some(self, cluster: Cluster, owners: Collection[Owner]) -> ClusterDecisions:
+        """What some owners get on a cluster. Those are decided with them that may claim what they claim."""
+        selected = list(self._index.owners_on(cluster))
+        claims = {each.owner: self._claims(cluster, each) for each in selected}
+        wanted = {each for each in owners if each in claims}
+        claimed: set[tuple[str, ...]] = set()
+        while claimed != (more := claimed.union(*(claims[each] for each in wanted))):
+            claimed = more
+            wanted = {owner for owner, of_owner in claims.items() if not claimed.isdisjoint(of_owner)}
+        reach = self._index.reach(cluster.ref.organization).reach(cluster)
+        return settle(cluster, [self._candidate(cluster, each, reach) for each in selected if each.owner in wanted])
+
+    def _claims(self, cluster: Cluster, selected: Selected) -> set[tuple[str, ...]]:
+        """The release and the name that an owner's plugin would have on a cluster."""
+        owner, name = selected.owner, selected.plugin_on(cluster)
+        choice = self._index.definitions.choice(owner)
+        revisions = [choice.revision if isinstance(choice, Choice) else None]
+        admitted = self._snapshot.state(cluster.ref, name).admitted
+        if admitted is not None:
+            # Gates may keep it at the revision that runs, which may name its release otherwise.
+            revisions.append(self._index.definitions.known(owner).get(admitted.version))
+        return {(name,), *(owner.release(each) for each in revisions)}
+
+    def _candidate(self, cluster: Cluster, selected: Selected, reach: Reach) -> PluginDecision:
+        """What an owner's plugin gets on a cluster if nobody else claims its release."""
+        owner, name = selected.owner, selected.plugin_on(cluster)
+        binder = self._binders.of(owner)
+        frame = binder.frame(cluster, name) if binder is not None else None
+        overrides = reach.of_definition(owner.definition)
+        return self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
 
     def _plugin(self, case: _Case) -> PluginDecision:
         """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""

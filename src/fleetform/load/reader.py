@@ -10,7 +10,7 @@ from fleetform.load.places import FileLocator
 from fleetform.load.sources import SourceFile, read_sources
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.ports import Document, Input
+from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
 from fleetform.syntax.yaml_scalars import resolve_plain
 

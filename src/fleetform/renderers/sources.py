@@ -7,7 +7,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleetform.app.folders import is_local, local_sources
+from fleetform.app.reading.source_folders import is_local, local_sources
 from fleetform.catalogs.artifacts import Artifacts, chart_key, chart_name, folder_files, is_of_this_machine
 from fleetform.catalogs.cache import Cache, key_of
 from fleetform.catalogs.folders import Contents, digest_of_files, is_from_catalog, read_tree

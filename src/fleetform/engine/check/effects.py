@@ -18,10 +18,15 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_overrides(decisions)
     yield from _lint_presets(decisions)
-    yield from _lint_gates(decisions)
+    yield from lint_gates(decisions)
     yield from lint_unbound(decisions)
     yield from lint_waiting(decisions)
     yield from _lint_names(decisions)
+    yield from lint_claims(decisions)
+
+
+def lint_claims(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Releases, and names of plugins, that two owners want on one cluster."""
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
@@ -92,7 +97,7 @@ def _lint_names(decisions: Decisions) -> Iterator[Diagnostic]:
             yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", owner.ref, at, related)
 
 
-def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters they stand on."""
     found: dict[tuple[Object[Any], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
