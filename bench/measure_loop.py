@@ -17,7 +17,7 @@ from bench.calibrate import calibrate, clock
 from bench.fleets import NOW, Size, made, make_fleet, with_edited_override
 from bench.fresh import run_fresh
 from bench.table import Row, at_most, plainly
-from fleetform.engine.decide import decide, decide_plugin
+from fleetform.engine.decide import decide, decide_some
 from fleetform.engine.decisions import Decisions
 from fleetform.model.kinds.base import ClusterSelector, NameRef
 from fleetform.model.kinds.placement import PlacementSpec
@@ -198,8 +198,8 @@ def _one_plugin(before: Decisions) -> list[Row]:
     loop = calibrate()
     times = []
     for cluster in list(before.index.snapshot.clusters.values())[:50]:
-        name = next(iter(before.clusters[cluster.ref].plugins))
-        times.append(clock(partial(decide_plugin, before.index, cluster, name))[0] * 1000)
+        owner = next(iter(before.index.owners_on(cluster))).owner
+        times.append(clock(partial(decide_some, before.index, {cluster: [owner]}))[0] * 1000)
     return [at_most("one plugin decided, with the index in hand", median(times), 2.0, "ms", loop)]
 
 

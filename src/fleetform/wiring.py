@@ -12,7 +12,7 @@ from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
-from fleetform.ports import Renders
+from fleetform.ports.rendering import Renders
 from fleetform.syntax.times import parse_time
 
 __all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
@@ -32,12 +32,12 @@ def open_fleet(
     catalogs are the names of those that are fetched; None means all.
     """
     moment = parse_time(at) if at is not None else _now()
-    elsewhere = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
-    return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, elsewhere)
+    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
+    return read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
 
 
 def open_renderers(fetching: bool = False) -> Renders:
-    """What renders, with what it needs from elsewhere; fetching asks for that anew."""
+    """What renders charts, kustomizations and manifests; fetching downloads their sources anew."""
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
 

@@ -9,7 +9,7 @@ import pytest
 from fleetform.load import reader
 from fleetform.load.reader import DocumentCache, load_input
 from fleetform.model.objects import At
-from fleetform.ports import Document, Input
+from fleetform.ports.inputs import Document, Input
 
 TWO = "apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\n"
 ONE = "apiVersion: v1\nkind: C\n"

@@ -8,7 +8,7 @@ from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.hashing import canonical_json
 
 

@@ -11,7 +11,7 @@ import pytest
 from fleetform.app.errors import StateError
 from fleetform.engine.report.progress import Reached
 from fleetform.load.state import load_state
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 
 STAMP = {"kind": "PluginOverride", "organization": "acme", "name": "more", "created": "2026-01-01T00:00:00Z"}
 RUNS = {"organization": "acme", "cluster": "eu-1", "plugin": "web-eu-1", "admitted": {"inputHash": "h1:0"}}

@@ -16,7 +16,7 @@ from fleetform.load.reader import read_file
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
-from fleetform.ports import Document, Input
+from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.times import time_text
 from fleetform.syntax.yaml_out import write_documents
 

@@ -75,7 +75,7 @@ def test_a_tie_on_two_parts_counts_a_plugin_once() -> None:
         override("a", "[{path: labels, value: {a: 1, b: 1}, strategy: Merge}]"),
         override("b", "[{path: labels, value: {a: 2, b: 2}, strategy: Merge}]"),
     )
-    assert [each.message for each in fleet.findings if "on 3 plugins" in each.message]
+    assert [each.message for each in fleet.findings.all if "on 3 plugins" in each.message]
 
 
 # ---- Values
@@ -133,7 +133,7 @@ def test_order_of_keys_in_option_values_changes_nothing(what: str) -> None:
     for values in (pairs, pairs[::-1]):
         fleet = fleet_with(plugin=PLUGIN.format(name="by-hand", definition="web", values=", ".join(values)))
         plugin = fleet.decisions.plugins["acme", "eu-1", "by-hand"]
-        findings = sorted((each.code, each.message) for each in fleet.findings)
+        findings = sorted((each.code, each.message) for each in fleet.findings.all)
         skipped = [each.item.text for each in plugin.skipped]
         answers.append({"value": plugin.options["labels"].value, "findings": findings, "skipped": skipped}[what])
     assert answers[0] == answers[1]
@@ -143,4 +143,4 @@ def test_order_of_keys_in_option_values_changes_nothing(what: str) -> None:
 def test_a_plugin_named_as_a_generated_one_is_no_silent_replacement() -> None:
     other = DEFINITION.replace("name: web", "name: other")
     fleet = fleet_with(other=other, plugin=PLUGIN.format(name="web-eu-1", definition="other", values=""))
-    assert [each for each in fleet.findings if each.severity == "error"]
+    assert [each for each in fleet.findings.all if each.severity == "error"]

@@ -21,7 +21,7 @@ Seen = tuple[dict[tuple[str, str, str], SeenPlugin], list[tuple[str, str, str, s
 
 def _seen_fleet(fleet: Fleet) -> Seen:
     """All that must not depend on order: decisions, claims and findings (but for their places)."""
-    findings: list[tuple[str, ...]] = sorted((each.severity, each.code, each.message) for each in fleet.findings)
+    findings: list[tuple[str, ...]] = sorted((each.severity, each.code, each.message) for each in fleet.findings.all)
     return seen(fleet.decisions), seen_claims(fleet.decisions), findings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.app.against import against
+from fleetform.app.comparing.definition_changes import against
 from support.fleets import DEFINITION, fleet_of
 
 OPTIONS = "  - {name: host, type: string}\n"

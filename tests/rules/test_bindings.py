@@ -79,7 +79,7 @@ OBJECTS = documents(
 )
 def test_any_object_of_the_input_can_be_read(source: str, expected: str) -> None:
     fleet = bound_fleet(HOST, f"[{{name: X, {source}}}]", objects=OBJECTS)
-    assert not fleet.errors
+    assert not fleet.findings.errors
     assert option_on(fleet) == expected
     assert gates_on(fleet) == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetform.engine.decide import decide
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.bound import (
     HOST,
     config_map,

@@ -32,7 +32,7 @@ OPTIONAL_BY_CLUSTER = field_of("ConfigMap", "c-$(CLUSTER_NAME)", "/data/host", "
 
 
 def hints(fleet: Fleet, code: str) -> list[str]:
-    return [each.hint for each in fleet.findings if each.code == code]
+    return [each.hint for each in fleet.findings.all if each.code == code]
 
 
 # ---- Cycles
@@ -109,7 +109,7 @@ def test_one_name_that_is_mentioned_at_several_places_is_one_warning() -> None:
 )
 def test_a_fault_is_told_once_where_it_is_to_be_mended(values: str, bindings: str, code: str) -> None:
     fleet = bound_fleet(values, bindings)
-    assert [(each.code, each.severity) for each in fleet.findings] == [(code, "error")]
+    assert [(each.code, each.severity) for each in fleet.findings.all] == [(code, "error")]
     assert set(gates_on(fleet)) <= {"value-type", "config-missing"}
 
 
@@ -178,7 +178,7 @@ def test_an_output_that_is_null_is_not_told_again_by_those_that_read_it() -> Non
 )
 def test_variables_are_checked_in_all_their_forms(entries: str, section: str | None, found: list[str]) -> None:
     fleet = bound_fleet("[]", section, f"  substitute: {entries}\n")
-    assert [each.message for each in fleet.errors] == found
+    assert [each.message for each in fleet.findings.errors] == found
 
 
 def test_a_variable_that_is_set_twice_names_both_places() -> None:
@@ -338,7 +338,7 @@ def test_a_secret_of_the_wrong_type_is_a_gate_that_does_not_quote_it(option: str
     assert gates_on(fleet) == ["value-type"]
     (gate,) = plugin_on(fleet, "eu-1").gates
     assert gate.message.endswith("not something else")
-    assert not any("hunter2" in each.message for each in fleet.findings)
+    assert not any("hunter2" in each.message for each in fleet.findings.all)
 
 
 @pytest.mark.rule("R3-18")
@@ -370,4 +370,4 @@ def test_a_module_may_name_its_own_namespace(namespace: str, errors: int) -> Non
     )
     clusters = CLUSTERS.replace("namespace: acme", "namespace: default")
     fleet = fleet_of({"m.yaml": module, "clusters.yaml": clusters, "c.yaml": config_map("c", namespace, k="v")})
-    assert len(fleet.errors) == len(told(fleet, "out-of-reach")) == errors
+    assert len(fleet.findings.errors) == len(told(fleet, "out-of-reach")) == errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.answers import explain
 from support.bound import (
     HOST,
@@ -154,7 +154,7 @@ def test_what_mentions_an_optional_name_without_a_value_counts_as_not_written() 
         {"team": "none"},
     )
     assert gates_on(fleet) == []
-    assert not fleet.errors
+    assert not fleet.findings.errors
     assert not told(fleet, "unbound")
     left_out = {each.item.text for each in plugin_on(fleet, "eu-1").skipped if each.reason == "left-out"}
     assert left_out == {"host", "args", "labels"}
@@ -247,7 +247,7 @@ def test_a_field_inside_the_cluster_waits_until_it_is_read() -> None:
     assert plugin_on(fleet, "eu-1").gates == ()
     assert bound_on(fleet)["IP"].resolved == "pending"
     assert "host" not in explain(fleet, plugin_on(fleet, "eu-1"))["values"]
-    assert [each.severity for each in fleet.findings] == ["info"]
+    assert [each.severity for each in fleet.findings.all] == ["info"]
 
 
 @pytest.mark.rule("R3-3", "B16")

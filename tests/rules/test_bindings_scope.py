@@ -45,7 +45,7 @@ GROUP = f"  groups: [{{name: g, clusterSelector: {{}}, optionValues: [{{name: ho
 )
 def test_mentions_count_in_values_of_every_layer(section: str, values: str, more: str, files: dict[str, str]) -> None:
     fleet = fleet_and({"preset": preset(values, None, f"{more}  {section}: []\n"), **files})
-    assert not fleet.findings
+    assert not fleet.findings.all
     assert option_on(fleet) == "x-eu-1"
 
 
@@ -112,7 +112,7 @@ def test_without_a_section_mentions_are_text_and_those_of_given_names_are_told()
 def test_an_empty_section_is_in_force(section: str) -> None:
     values = "[{name: host, value: $(CLUSTER_NAME)}, {name: args, value: [$$(X)]}]"
     fleet = bound_fleet(values, None, f"  {section}: []\n")
-    assert not fleet.findings
+    assert not fleet.findings.all
     assert (option_on(fleet), option_on(fleet, "args")) == ("eu-1", ["$(X)"])
 
 

@@ -12,7 +12,7 @@ from fleetform.app.get import kinds
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret, with_placeholders
 from fleetform.model.results.decisions import Secret
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff, explain, get, validate
 from support.bound import (
     HOST,

@@ -47,7 +47,7 @@ def test_a_mention_that_is_all_of_a_value_keeps_the_type(option: str, value: str
     fleet = bound_fleet(
         f"[{{name: {option}, value: $(X)}}]", f"[{{name: X, value: $(Z)}}, {{name: Z, value: {value}}}]"
     )
-    assert not fleet.findings
+    assert not fleet.findings.all
     assert option_on(fleet, option) == expected
     assert type(option_on(fleet, option)) is type(expected)
 
@@ -76,7 +76,7 @@ def test_an_aggregate_that_an_object_holds_is_no_text_either() -> None:
     fleet = bound_fleet(
         "[{name: host, value: a-$(X)}]", field_of("ConfigMap", "c", "/data"), c=config_map("c", plain="text")
     )
-    assert not fleet.errors
+    assert not fleet.findings.errors
     assert gates_on(fleet) == ["value-type"]
 
 

@@ -95,7 +95,7 @@ def hidden(fleet: Fleet, cluster: str = "eu-1") -> list[tuple[str, str]]:
 @pytest.mark.rule("R1-1", "R1-2", "R1-4", "R1-5", "R1-19")
 def test_by_type_a_later_place_takes_the_place_of_an_earlier_one() -> None:
     read = fleet()
-    assert (read.errors, listed(read)) == ((), ["r1/n1", "r2/n3"])
+    assert (read.findings.errors, listed(read)) == ((), ["r1/n1", "r2/n3"])
     assert hidden(read) == [("r2/n1", "replaced"), ("r2/n2", "replaced")]
     assert listed(read, "us-1") == ["r1/n1", "r2/n1", "r2/n2"]
 
@@ -137,7 +137,7 @@ def test_the_same_config_counts_once() -> None:
     twice = f"{ref('r2', 'n1')}, {ref('r2', 'n2')}, {ref('r2', 'n1')}"
     read = fleet(preset=preset(twice), instance="")
     assert (listed(read), hidden(read)) == (["r1/n1", "r2/n1", "r2/n2"], [("r2/n1", "duplicate")])
-    assert [(each.code, each.severity) for each in read.findings] == [("repeated-value", "warning")]
+    assert [(each.code, each.severity) for each in read.findings.all] == [("repeated-value", "warning")]
     merging = fleet(preset=preset(BOTH, "  configMode: Merge\n"), instance=instance(ref("r2", "n1")))
     assert listed(merging) == ["r2/n1", "r2/n2", "r1/n1"]
 
@@ -171,7 +171,7 @@ def test_the_last_group_that_names_a_type_takes_the_place_of_the_presets() -> No
 )
 def test_every_place_reaches_the_plugin(place: int, files: dict[str, str], expected: list[str]) -> None:
     read = fleet(**files)
-    assert (read.errors, listed(read)) == ((), expected)
+    assert (read.findings.errors, listed(read)) == ((), expected)
     assert place in {each.place for each in plugin_on(read, "eu-1").configs.effective}
 
 
@@ -192,13 +192,13 @@ def test_a_plugin_made_by_hand_names_its_configs_in_the_third_place() -> None:
 def test_a_second_default_of_a_type_is_refused() -> None:
     twice = f"{R1}, {{group: {GROUP}, resource: r1, default: {{name: n2}}}}"
     read = fleet(definition=definition(f"{twice}, {R2}"))
-    assert [(each.code, each.path) for each in read.errors] == [("duplicate-object", "spec.configs[1]")]
+    assert [(each.code, each.path) for each in read.findings.errors] == [("duplicate-object", "spec.configs[1]")]
 
 
 @pytest.mark.rule("R1-13")
 def test_a_type_that_the_definition_does_not_take_is_refused_and_suggests_the_nearest() -> None:
     read = fleet(preset=preset(ref("r22", "n1")), instance="")
-    (found,) = read.errors
+    (found,) = read.findings.errors
     assert (found.code, found.hint) == ("unsupported-config", "did you mean r2.example.com?")
     assert hidden(read) == [("r22/n1", "not-supported")]
 
@@ -210,19 +210,19 @@ def test_a_config_that_does_not_exist_blocks_that_plugin_alone_by_name() -> None
     assert [(gate.gate, "n9" in gate.message) for gate in found["eu-1"].blocked_by] == [("config-missing", True)]
     assert [each.spec_hash for each in found["eu-1"].configs.effective if each.identity[3] == "n9"] == [""]
     assert found["us-1"].blocked_by == ()
-    assert "missing-reference" in [each.code for each in read.findings]
+    assert "missing-reference" in [each.code for each in read.findings.all]
 
 
 @pytest.mark.rule("B15", "S31")
 def test_a_config_of_another_organization_is_out_of_reach_and_nothing_of_it_shows() -> None:
     theirs = config("r2", "theirs", "{password: hunter2}", namespace="globex")
     read = fleet(theirs=theirs, preset=preset(ref("r2", "theirs", ", namespace: globex")), instance="")
-    assert [each.code for each in read.errors] == ["out-of-reach"]
+    assert [each.code for each in read.findings.errors] == ["out-of-reach"]
     reference = plugin_on(read, "eu-1").configs.effective[-1]
     assert (reference.config, reference.spec_hash) == (None, "")
     platform = config("r2", "ours", namespace="fleetform-system")
     shared = fleet(ours=platform, preset=preset(ref("r2", "ours", ", namespace: fleetform-system")), instance="")
-    assert (shared.errors, plugin_on(shared, "eu-1").blocked_by) == ((), ())
+    assert (shared.findings.errors, plugin_on(shared, "eu-1").blocked_by) == ((), ())
 
 
 # ---- Hashes, explain, status
@@ -405,7 +405,7 @@ def test_a_secret_as_config_shows_nothing_of_its_content(use: str) -> None:
     view = explain(read, plugin_on(read, "eu-1"))
     assert "hunter2" not in str(view)
     assert view["target"]["inputHash"] is None
-    assert [each.code for each in read.errors] == (["bad-value"] if use == "All" else [])
+    assert [each.code for each in read.findings.errors] == (["bad-value"] if use == "All" else [])
 
 
 def test_a_config_without_a_namespace_lies_in_its_organization() -> None:
@@ -434,7 +434,7 @@ def test_one_key_of_a_secret_can_be_meant() -> None:
         secret=SECRET, definition=taking, preset=preset("{group: '', resource: secrets, name: s}"), instance=""
     )
     value = plugin_on(read, "eu-1").options["pw"].value
-    assert (read.errors, plugin_on(read, "eu-1").blocked_by, value.ref.key) == ((), (), "password")
+    assert (read.findings.errors, plugin_on(read, "eu-1").blocked_by, value.ref.key) == ((), (), "password")
 
 
 @pytest.mark.rule("R1-15", "B18")
@@ -448,5 +448,5 @@ def test_other_content_of_a_secret_is_a_change_that_shows_nothing() -> None:
 
 def test_a_definitions_own_default_that_does_not_exist_is_told() -> None:
     missing = definition(f"{{group: {GROUP}, resource: r1, default: {{name: n9}}}}, {R2}")
-    found = [(each.code, each.path) for each in fleet(definition=missing).findings]
+    found = [(each.code, each.path) for each in fleet(definition=missing).findings.all]
     assert ("missing-reference", "spec.configs[0].default") in found

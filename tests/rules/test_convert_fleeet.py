@@ -31,7 +31,7 @@ def module(reference: str = READS, namespace: str = "apps", kind: str = "Module"
 
 
 def told(fleet: Fleet) -> list[str]:
-    assert fleet.errors == ()
+    assert fleet.findings.errors == ()
     return [each.message for each in losses(fleet) if "out of reach" in each.message]
 
 

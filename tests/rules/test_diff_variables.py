@@ -12,7 +12,7 @@ from fleetform.app.scope import Scope
 from fleetform.cli.changes import change_lines
 from fleetform.cli.markdown import markdown
 from fleetform.cli.text import Painter
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff
 from support.bound import bound_fleet, field_of, secret
 from support.fleets import fleet_of

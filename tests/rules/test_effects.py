@@ -104,7 +104,7 @@ def test_a_plugin_beside_a_preset_may_hold_values_and_configs_only() -> None:
       optionValues: [{name: replicas, value: 6}]
     """
     fleet = fleet_with(instance=instance)
-    assert [(each.code, each.path) for each in fleet.errors] == [("two-owners", "spec.releaseName")]
+    assert [(each.code, each.path) for each in fleet.findings.errors] == [("two-owners", "spec.releaseName")]
 
 
 @pytest.mark.rule("B4")
@@ -116,7 +116,7 @@ def test_a_plugin_that_claims_a_presets_release_without_saying_so_has_two_owners
     spec: {pluginDefinition: {name: web}, clusterName: eu-1}
     """
     fleet = fleet_with(plugin=plugin)
-    (found,) = fleet.errors
+    (found,) = fleet.findings.errors
     assert (found.code, "presetRef" in found.hint) == ("two-owners", True)
     assert ("acme", "eu-1", "mine") not in fleet.decisions.plugins
 
@@ -129,7 +129,7 @@ def test_a_plugin_beside_a_preset_bears_the_generated_name() -> None:
     metadata: {name: mine, namespace: acme}
     spec: {presetRef: {name: web}, clusterName: eu-1, optionValues: [{name: replicas, value: 6}]}
     """
-    (found,) = fleet_with(instance=instance).errors
+    (found,) = fleet_with(instance=instance).findings.errors
     assert (found.code, found.hint) == ("bad-name", "name it web-eu-1")
 
 
@@ -140,7 +140,7 @@ def test_two_presets_that_claim_one_release_are_told_apart_by_age() -> None:
     )
     fleet = fleet_with(second=second)
     assert {plugin.target.owner.ref.name for plugin in fleet.decisions.plugins.values()} == {"second"}
-    assert {(each.code, each.severity) for each in fleet.findings} == {("two-owners", "warning")}
+    assert {(each.code, each.severity) for each in fleet.findings.all} == {("two-owners", "warning")}
     (preset,) = [each for each in get(fleet, ACME, "presets")["items"] if each["metadata"]["name"] == "web"]
     assert [each["cluster"] for each in preset["status"]["conflicts"]] == ["eu-1", "eu-2", "us-1"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.against import against
+from fleetform.app.comparing.definition_changes import against
 from fleetform.app.fleet import Fleet
 from fleetform.wiring import open_fleet
 from support.answers import validate

@@ -10,7 +10,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.answers import explain, get
 from support.fleets import BASE, DEFINITION, PRESET, codes, documents, fleet_of, fleet_with, override, plugin_on
 
@@ -77,7 +77,7 @@ def test_a_range_that_nothing_satisfies_blocks_and_never_falls_back() -> None:
 
 
 def test_a_range_that_cannot_be_read_is_an_error_that_points_at_its_column() -> None:
-    (found,) = fleet_with(preset=wanting("^1.2 ,,")).errors
+    (found,) = fleet_with(preset=wanting("^1.2 ,,")).findings.errors
     assert (found.code, "column" in found.message, found.path) == (
         "bad-version", True, "spec.plugin.pluginDefinition.version",
     )  # fmt: skip
@@ -115,14 +115,14 @@ def test_a_range_on_a_hand_made_plugin_is_refused() -> None:
     metadata: {name: mine, namespace: acme}
     spec: {pluginDefinition: {name: web, version: ^1.0}, clusterName: eu-1, releaseName: mine}
     """
-    assert [(each.code, each.path) for each in fleet_with(plugin=plugin).errors] == [
+    assert [(each.code, each.path) for each in fleet_with(plugin=plugin).findings.errors] == [
         ("bad-version", "spec.pluginDefinition.version")
     ]
 
 
 @pytest.mark.rule("S15", "R2-41")
 def test_a_caret_with_an_x_gets_a_note() -> None:
-    assert [(each.code, each.severity) for each in fleet_with(preset=wanting("^1.0.x")).findings] == [
+    assert [(each.code, each.severity) for each in fleet_with(preset=wanting("^1.0.x")).findings.all] == [
         ("range-note", "info")
     ]
 
@@ -135,7 +135,7 @@ def test_a_major_version_that_does_not_say_whether_it_breaks_warns(changes: str,
 
 def test_versions_that_differ_in_build_metadata_only_are_refused() -> None:
     fleet = fleet_with(a=version("1.1.0+a"), b=version("1.1.0+b"))
-    assert [each.code for each in fleet.errors] == ["bad-version"]
+    assert [each.code for each in fleet.findings.errors] == ["bad-version"]
 
 
 # ---- Gates
@@ -161,7 +161,7 @@ def test_a_value_that_no_running_revision_knows_moves_nobody() -> None:
     plugin = plugin_on(pinned, "eu-1")
     assert "admin" not in values_tree(plugin.options)
     assert [(each.item.text, each.reason) for each in plugin.skipped] == [("admin", "not-yet-known")]
-    assert pinned.errors == ()
+    assert pinned.findings.errors == ()
 
 
 @pytest.mark.rule("S3")
@@ -334,7 +334,7 @@ def test_a_deprecated_option_that_is_set_warns_with_its_replacement() -> None:
     )
     found = fleet_with(
         definition=definition, value=override("o", "[{path: host, value: x}]", "pluginDefinitionNames: [web]")
-    ).findings
+    ).findings.all
     assert [(each.code, each.hint) for each in found] == [("deprecated-option", "use token")]
 
 
@@ -348,7 +348,8 @@ def test_a_deprecated_option_that_is_set_warns_with_its_replacement() -> None:
 )
 def test_a_migration_that_leads_nowhere_is_an_error(migration: str, code: str) -> None:
     assert code in [
-        each.code for each in fleet_with(newer=version("1.1.0", changes=f"{{migrations: [{migration}]}}")).errors
+        each.code
+        for each in fleet_with(newer=version("1.1.0", changes=f"{{migrations: [{migration}]}}")).findings.errors
     ]
 
 
@@ -364,7 +365,7 @@ def test_all_shapes_of_the_lifecycle_design_load(written: str) -> None:
     preset = PRESET.split("    pluginDefinition:")[0] + f"    {written}\n"
     fleet = fleet_with(more=VERSIONS, preset=preset)
     plugin = plugin_on(fleet, "eu-1")
-    assert (plugin.version, plugin.options["replicas"].value, fleet.errors) == ("1.1.0", 3, ())
+    assert (plugin.version, plugin.options["replicas"].value, fleet.findings.errors) == ("1.1.0", 3, ())
 
 
 @pytest.mark.rule("S28")
@@ -400,7 +401,7 @@ def announced(number: str, changes: str) -> str:
 @pytest.mark.rule("R2-9", "R2-12")
 def test_an_organization_chooses_below_the_platforms_ceilings_and_is_clamped_above_them() -> None:
     fleet = fleet_with(**policies("maxSoak: 14d, grace: 30d", "maxSoak: 20d, grace: 10d"))
-    assert [(each.code, each.path) for each in fleet.findings] == [("clamped", "spec.maxSoak")]
+    assert [(each.code, each.path) for each in fleet.findings.all] == [("clamped", "spec.maxSoak")]
 
 
 @pytest.mark.rule("R2-11", "R2-28")
@@ -444,5 +445,5 @@ def test_a_plugin_that_runs_what_it_wants_has_no_upgrade_before_it() -> None:
 
 def test_an_announcement_that_is_no_time_is_an_error_at_its_place() -> None:
     odd = announced("2.0.0", "{breaking: false}").replace("2026-10-01", "soon")
-    (found,) = fleet_with(newer=odd).errors
+    (found,) = fleet_with(newer=odd).findings.errors
     assert (found.code, found.path) == ("bad-stamp", "metadata.annotations.fleetform.dev/announced")

@@ -8,7 +8,7 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.answers import get
 from support.fleets import documents, fleet_of
 
@@ -99,7 +99,7 @@ def addons(read: Fleet) -> dict[str, list[str]]:
 @pytest.mark.rule("R1-18")
 def test_placements_make_the_addon_where_they_choose_and_nowhere_else() -> None:
     read = fleet(addon(placed(entry("eu"))))
-    assert (read.errors, addons(read)) == ((), {"c1": ["default"], "c2": ["default"]})
+    assert (read.findings.errors, addons(read)) == ((), {"c1": ["default"], "c2": ["default"]})
 
 
 @pytest.mark.rule("R1-18")
@@ -141,7 +141,7 @@ def test_a_type_that_the_addon_does_not_take_is_a_condition() -> None:
     odd = "{group: example.com, resource: odds, namespace: ops, name: x}"
     read = fleet(addon(placed(f"{{name: all, namespace: ops, configs: [{odd}]}}")))
     (item, *_) = get(read, EVERYWHERE, "addons")["items"]
-    assert (read.errors, item["status"]["conditions"][0]["type"]) == ((), "UnsupportedConfiguration")
+    assert (read.findings.errors, item["status"]["conditions"][0]["type"]) == ((), "UnsupportedConfiguration")
 
 
 def test_a_placement_chooses_from_sets_that_are_bound_to_its_namespace() -> None:
@@ -208,14 +208,14 @@ def test_native_presets_and_groups_take_placements_too() -> None:
         " groups: [{name: first, placement: {name: one}, optionValues: {count: 2}}]}"
     )
     read = fleet_of(documents(NATIVE, native("PluginPreset", "web", preset)))
-    assert (read.errors, clusters_of(read)) == ((), {"a": 2, "b": 1})
+    assert (read.findings.errors, clusters_of(read)) == ((), {"a": 2, "b": 1})
 
 
 def test_a_placement_that_is_not_there_warns_and_chooses_nothing() -> None:
     preset = "{placement: {name: tow}, plugin: {pluginDefinition: web}}"
     read = fleet_of(documents(NATIVE, native("PluginPreset", "web", preset)))
     assert read.decisions.plugins == {}
-    assert [(each.code, each.hint) for each in read.findings if each.code == "missing-reference"] == [
+    assert [(each.code, each.hint) for each in read.findings.all if each.code == "missing-reference"] == [
         ("missing-reference", "did you mean two?")
     ]
 
@@ -244,7 +244,7 @@ def test_a_placement_that_is_not_there_warns_and_chooses_nothing() -> None:
 )
 def test_a_placement_that_cannot_mean_what_it_says_is_an_error_at_its_place(spec: str, code: str, path: str) -> None:
     read = fleet_of(documents(NATIVE, native("Placement", "odd", spec)))
-    assert [(each.code, each.path) for each in read.errors] == [(code, path)]
+    assert [(each.code, each.path) for each in read.findings.errors] == [(code, path)]
 
 
 @pytest.mark.parametrize("odd", ["labels: foo", "labels: {}"])
@@ -262,4 +262,4 @@ def test_addons_whose_names_join_to_the_same_text_are_two() -> None:
     clusters = documents(cluster("c-x"), cluster("x"))
     one, other = installed("c-x"), installed("x").replace("name: agent,", "name: agent-c,")
     read = fleet(two, clusters, one, other)
-    assert (read.errors, sorted(addons(read))) == ((), ["c-x", "x"])
+    assert (read.findings.errors, sorted(addons(read))) == ((), ["c-x", "x"])

@@ -6,7 +6,7 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.engine.bindings.value_sources import OUTPUT
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.bound import (
     HOST,
     a_cluster,
@@ -56,7 +56,7 @@ def test_an_output_is_made_with_the_names_of_the_plugin_that_offers_it(
     outputs: str, bindings: str | None, expected: str
 ) -> None:
     fleet = with_producer(outputs, bindings, c=config_map("c", k="from-c"))
-    assert not fleet.findings
+    assert not fleet.findings.all
     assert (option_on(fleet), gates_on(fleet)) == (expected, [])
     source = bound_on(fleet)["X"].source
     assert source is not None
@@ -191,7 +191,7 @@ def cycle(*names: str, selectors: dict[str, str] | None = None) -> dict[str, str
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
 def test_plugins_that_wait_for_each_other_are_rejected_by_name(names: tuple[str, ...]) -> None:
     fleet = fleet_and(cycle(*names))
-    (message,) = [each.message for each in fleet.errors]
+    (message,) = [each.message for each in fleet.findings.errors]
     cycled = f"{' → '.join((*names, names[0]))} wait for each other's outputs on eu-1"
     assert message == (cycled if len(names) > 1 else "a waits for an output of its own on eu-1")
     assert lines_of(fleet, "output-cycle") == [[9] * len(names)]
@@ -203,7 +203,7 @@ def test_plugins_that_wait_for_each_other_are_rejected_by_name(names: tuple[str,
 def test_plugins_that_share_no_cluster_form_no_cycle() -> None:
     selectors = {"a": "{matchLabels: {region: eu}}", "b": "{matchLabels: {region: us}}"}
     fleet = fleet_and(cycle("a", "b", selectors=selectors))
-    assert not fleet.errors
+    assert not fleet.findings.errors
     assert (gates_on(fleet, "eu-1", "a"), gates_on(fleet, "us-1", "b")) == (["dependency"], ["dependency"])
 
 
@@ -241,7 +241,7 @@ def test_plugins_of_one_definition_that_read_from_others_form_no_cycle() -> None
         "definitions": documents(*map(offering, "abc")),
     }
     fleet = fleet_and(files)
-    assert not fleet.errors
+    assert not fleet.findings.errors
     assert [gates_on(fleet, owner=each) for each in ("one", "two", "b")] == [[], [], ["value-type"]]
 
 
@@ -249,7 +249,7 @@ def test_plugins_of_one_definition_that_read_from_others_form_no_cycle() -> None
 def test_a_plugin_that_reads_from_a_sibling_of_its_definition_forms_no_cycle() -> None:
     sibling = preset("[]", None, "", "sibling", "a").replace("    option", "    releaseName: sibling\n    option")
     fleet = fleet_and({"one": reader("one", "a", "a"), "sibling": sibling, "a": offering("a")})
-    assert not fleet.errors
+    assert not fleet.findings.errors
     (gate,) = plugin_on(fleet, "eu-1", "one").gates
     assert "there are several plugins of a on the cluster, of one, sibling" in gate.message
 

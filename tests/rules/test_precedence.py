@@ -13,7 +13,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.engine.decide import decide
 from fleetform.model.results.decisions import Item
 from fleetform.model.snapshot import Snapshot
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from support.fleets import BASE, NOW, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 EU_1 = "clusterSelector: {clusterNames: [eu-1]}"
@@ -136,7 +136,7 @@ def test_no_stamp_is_newest_and_a_tie_without_any_stamp_warns() -> None:
 def test_an_undecided_tie_is_an_error_under_strict() -> None:
     texts = documents(*(override(name, f"[{{path: host, value: {name}}}]") for name in ("a", "b")))
     fleet = fleet_of({**BASE, "overrides.yaml": texts}, strict=True)
-    assert ("tie-undecided", "error") in [(each.code, each.severity) for each in fleet.findings]
+    assert ("tie-undecided", "error") in [(each.code, each.severity) for each in fleet.findings.all]
 
 
 @pytest.mark.rule("B7")
@@ -154,7 +154,7 @@ def test_the_states_stamp_goes_before_the_annotation_and_that_before_the_timesta
 
 def test_a_stamp_that_is_no_time_is_named_at_its_place() -> None:
     fleet = fleet_with(override=override("a", "[{path: host, value: a}]", created="yesterday"))
-    assert [(each.code, each.path) for each in fleet.findings] == [
+    assert [(each.code, each.path) for each in fleet.findings.all] == [
         ("bad-stamp", "metadata.annotations.fleetform.dev/created")
     ]
 

@@ -90,7 +90,7 @@ def test_the_seeds_own_spelling_loads_with_a_warning_for_each_old_way() -> None:
     files = {name: text.replace(", namespace: acme", "") for name, text in BASE.items()}
     fleet = fleet_of({**files, "override.yaml": seed})
     assert codes(fleet) == ["deprecated-field", "deprecated-field"]
-    assert {each.severity for each in fleet.findings} == {"warning"}
+    assert {each.severity for each in fleet.findings.all} == {"warning"}
     plugin = fleet.decisions.plugins["default", "us-1", "web-us-1"]
     assert plugin.options["replicas"].value == 5
 
@@ -127,7 +127,7 @@ def test_several_definition_names_are_alternatives() -> None:
 @pytest.mark.rule("R0-5")
 def test_unknown_cluster_and_definition_names_warn_and_suggest() -> None:
     more = "clusterSelector: {clusterNames: [eu-9]}, pluginDefinitionNames: [wep]"
-    found = fleet_with(override=override("o", FIVE, more)).findings
+    found = fleet_with(override=override("o", FIVE, more)).findings.all
     assert [(each.code, each.severity) for each in found if each.code == "unknown-name"] == [
         ("unknown-name", "warning"),
         ("unknown-name", "warning"),
@@ -169,7 +169,7 @@ def test_a_definition_of_another_organization_is_as_if_it_did_not_exist() -> Non
 @pytest.mark.rule("B31")
 def test_a_preset_must_say_which_clusters_it_selects() -> None:
     preset = BASE["preset.yaml"].replace("  clusterSelector: {}\n", "")
-    found = [each for each in fleet_with(preset=preset).findings if each.severity == "error"]
+    found = [each for each in fleet_with(preset=preset).findings.all if each.severity == "error"]
     assert [(each.code, each.path) for each in found] == [("missing-field", "spec")]
     assert "clusterSelector: {}" in found[0].hint
 
@@ -181,4 +181,4 @@ def test_labels_given_twice_in_one_selector_are_refused() -> None:
 
 def test_a_misspelt_selector_field_is_an_error_and_selects_nothing_silently() -> None:
     fleet = fleet_with(override=override("o", FIVE, "clusterSelector: {matchlabels: {region: eu}}"))
-    assert [(each.code, each.hint) for each in fleet.findings] == [("unknown-field", "did you mean matchLabels?")]
+    assert [(each.code, each.hint) for each in fleet.findings.all] == [("unknown-field", "did you mean matchLabels?")]

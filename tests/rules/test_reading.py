@@ -12,7 +12,7 @@ from support.fleets import BASE, codes, fleet_of, fleet_with, override
 
 
 def only_error(fleet: Fleet) -> tuple[Diagnostic, int, int]:
-    (found,) = fleet.errors
+    (found,) = fleet.findings.errors
     assert found.at is not None
     place = fleet.input.locator.place(found.at)
     return found, place.line, place.column
@@ -108,7 +108,7 @@ def test_foreign_kinds_are_kept_as_plain_objects() -> None:
 def test_one_object_written_twice_is_an_error_and_the_same_one_twice_a_warning() -> None:
     first = override("o", "[{path: replicas, value: 3}]")
     assert codes(fleet_with(one=first, two=override("o", "[{path: replicas, value: 4}]"))) == ["duplicate-object"]
-    assert [each.severity for each in fleet_with(one=first, two=first).findings] == ["warning"]
+    assert [each.severity for each in fleet_with(one=first, two=first).findings.all] == ["warning"]
 
 
 @pytest.mark.rule("S35")
@@ -186,11 +186,11 @@ def test_what_the_shape_alone_does_not_refuse_is_refused_at_its_place(what: str)
 )
 def test_a_preset_is_checked_beyond_its_shape(more: str) -> None:
     preset = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n") + more
-    assert len(fleet_with(preset=preset).errors) == 1
+    assert len(fleet_with(preset=preset).findings.errors) == 1
 
 
 def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:
     broken = fleet_with(definition=BASE["definition.yaml"].replace("minimum: 0", "mnimum: 0"))
-    assert [each.code for each in broken.findings] == ["unknown-field"]
+    assert [each.code for each in broken.findings.all] == ["unknown-field"]
     absent = fleet_with(definition="")
-    assert "missing-definition" in [each.code for each in absent.findings]
+    assert "missing-definition" in [each.code for each in absent.findings.all]

@@ -66,7 +66,7 @@ def test_a_plugin_with_a_secret_of_unknown_content_has_no_input_hash() -> None:
 
 def test_a_misfit_of_a_secret_option_does_not_show_its_value() -> None:
     fleet = fleet_with(override=override("o", f"[{{path: token, value: [{CANARY}]}}]", "pluginDefinitionNames: [web]"))
-    assert [each.code for each in fleet.errors] == ["wrong-type"]
+    assert [each.code for each in fleet.findings.errors] == ["wrong-type"]
     assert CANARY not in json.dumps(validate(fleet))
 
 
@@ -101,7 +101,7 @@ def test_secrets_that_are_in_both_inputs_are_compared_and_masked() -> None:
 
 @pytest.mark.rule("B30")
 def test_a_state_brings_what_runs(tmp_path: object) -> None:
-    from fleetform.ports import KnownState
+    from fleetform.ports.state import KnownState
 
     admitted = {"version": "1.0.0", "inputHash": "h1:abc"}
     fleet = fleet_with()
@@ -118,7 +118,7 @@ def test_an_expression_on_a_secret_option_is_not_shown() -> None:
     fleet = fleet_with(override=override("o", f"[{{path: token, expression: \"'{CANARY}'\"}}]"))
     answers = [get(fleet, ACME, "overrides"), explain(fleet, plugin_on(fleet, "eu-1")), validate(fleet)]
     assert CANARY not in json.dumps(answers)
-    assert "plain-secret" in [each.code for each in fleet.findings]
+    assert "plain-secret" in [each.code for each in fleet.findings.all]
 
 
 @pytest.mark.rule("S5")

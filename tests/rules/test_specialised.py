@@ -12,7 +12,7 @@ from fleetform.app.scope import Scope
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.desired import values_tree
 from fleetform.model.results.decisions import Secret
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from fleetform.syntax.hashing import input_hash
 from support.answers import diff
 from support.bound import bound_fleet, config_map, preset, thing
@@ -65,7 +65,7 @@ def test_what_is_read_on_a_cluster_does_not_move_the_hash(web: str) -> None:
 @pytest.mark.rule("R3-3")
 def test_an_object_on_the_cluster_may_be_in_any_namespace_there() -> None:
     fleet = fleet_with(preset=preset("[{name: host, value: $(NODE)}]", more=DOWNSTREAM))
-    assert fleet.errors == ()
+    assert fleet.findings.errors == ()
     assert (
         plugin_on(
             fleet_of(
@@ -124,7 +124,7 @@ def test_what_a_kustomization_reaches_is_no_input() -> None:
         "fleet/one/other.yaml": config_map("other"),
     }
     fleet = fleet_of(files)
-    assert fleet.errors == ()
+    assert fleet.findings.errors == ()
     assert sorted(ref.name for ref in fleet.snapshot.others) == ["other"]
 
 
@@ -141,7 +141,9 @@ def test_a_misspelt_selector_of_another_system_selects_nothing(dialect: str) -> 
         ),
     }[dialect]
     fleet = fleet_of({**BASE, "preset.yaml": thing(kind, "it", spec, version=dialect)})
-    assert [(each.code, each.hint) for each in fleet.errors] == [("unknown-field", "did you mean matchLabels?")]
+    assert [(each.code, each.hint) for each in fleet.findings.errors] == [
+        ("unknown-field", "did you mean matchLabels?")
+    ]
     assert fleet.decisions.plugins == {}
 
 
@@ -173,7 +175,7 @@ spec:
     texts = {each.path: each.text() for each in convert(fleet)}
     assert [each.message for each in losses(fleet) if "travel" in each.message] != []
     again = fleet_of(texts)
-    assert again.errors == ()
+    assert again.findings.errors == ()
     assert again.decisions.plugins == {}
     [converted] = again.snapshot.presets.values()
     bindings = converted.spec.control_plane_bindings

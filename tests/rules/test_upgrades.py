@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from fleetform.app.answering.manifests import content_of
-from fleetform.app.explain import find_plugin
+from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.fleet import Fleet
+from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.engine.versions.retention import judge_history
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.ports import KnownState, KnownVersion, Rejection
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from support.answers import diff, explain, get
 from support.fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
 
@@ -128,7 +129,8 @@ def test_gates_hold_when_a_definition_is_bumped_in_place() -> None:
 
 def test_a_definition_that_is_gone_leaves_its_plugins_as_they_run() -> None:
     before = fleet_with()
-    after = fleet_of({name: text for name, text in BASE.items() if name != "definition.yaml"}).after(before)
+    without = fleet_of({name: text for name, text in BASE.items() if name != "definition.yaml"})
+    after = with_earlier_side(without, before)
     plugin = plugin_on(after, "eu-1")
     assert (plugin.version, plugin.options["replicas"].value, gates(plugin)) == ("1.0.0", 2, ["version"])
 
@@ -207,7 +209,7 @@ class Bytes:
         raise AssertionError("nobody asked")
 
     def digests(self, definition: Any) -> Any:
-        from fleetform.ports import Digests
+        from fleetform.ports.catalogs import Digests
 
         return Digests(None, self._digest)
 
@@ -265,7 +267,7 @@ def test_a_plugin_beside_its_preset_may_change_nothing_but_values_and_configs(fi
     metadata: {{name: web-eu-1, namespace: acme}}
     spec: {{clusterName: eu-1, presetRef: {{name: web}}, {field}}}
     """
-    assert [each.code for each in fleet_with(plugin=plugin).errors] == ["two-owners"]
+    assert [each.code for each in fleet_with(plugin=plugin).findings.errors] == ["two-owners"]
 
 
 @pytest.mark.rule("R2-20")
@@ -276,7 +278,7 @@ def test_a_plugin_that_takes_a_presets_release_without_saying_so_is_refused() ->
     metadata: {name: web-eu-1, namespace: acme}
     spec: {clusterName: eu-1, pluginDefinition: {name: web}}
     """
-    assert "two-owners" in [each.code for each in fleet_with(plugin=plugin).errors]
+    assert "two-owners" in [each.code for each in fleet_with(plugin=plugin).findings.errors]
 
 
 # ---- History
@@ -381,7 +383,7 @@ def test_a_version_that_is_no_longer_offered_still_says_what_is_secret_and_what_
     middle = version("1.1.0", "{migrations: [{rename: {from: host, to: server}}]}", host="{name: server, type: string}")
     values = override("values", "[{path: host, value: x}, {path: token, value: hunter2}]")
     before = fleet_with(middle=middle, values=values)
-    after = fleet_with(definition=newer, values=values).after(before)
+    after = with_earlier_side(fleet_with(definition=newer, values=values), before)
     plugin = plugin_on(after, "eu-1")
     assert (plugin.version, gates(plugin)) == ("1.2.0", [])
     assert plugin.options["server"].value == "x"
@@ -440,6 +442,6 @@ def test_times_beyond_all_time_are_the_last_there_is(grace: str, stamp: str) -> 
 @pytest.mark.rule("R2-9")
 def test_a_floor_above_all_versions_and_a_misspelt_definition_are_told() -> None:
     above = fleet_with(limit=policy("support: [{definition: web, floor: 9.0.0}]"))
-    assert [each.code for each in above.findings] == ["missing-version"]
+    assert [each.code for each in above.findings.all] == ["missing-version"]
     misspelt = fleet_with(limit=policy("support: [{definition: wbe, yanked: [1.0.0]}]"))
-    assert [(each.code, each.hint) for each in misspelt.findings] == [("unknown-name", "did you mean web?")]
+    assert [(each.code, each.hint) for each in misspelt.findings.all] == [("unknown-name", "did you mean web?")]

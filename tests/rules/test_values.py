@@ -12,7 +12,7 @@ from support.fleets import BASE, codes, documents, fleet_of, fleet_with, overrid
 
 
 def errors(fleet: Fleet) -> list[str]:
-    return [each.code for each in fleet.findings if each.severity == "error"]
+    return [each.code for each in fleet.findings.all if each.severity == "error"]
 
 
 @pytest.mark.rule("R0-6")
@@ -31,7 +31,7 @@ def test_one_path_with_two_values_is_refused_with_both_places(second: str) -> No
             value: 7
         """
     )
-    (found,) = fleet.findings
+    (found,) = fleet.findings.all
     locator = fleet.input.locator
     assert (found.code, found.severity) == ("conflicting-values", "error")
     assert (locator.place(found.at).line, [locator.place(each).line for each in found.related]) == (9, [7])  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ def test_one_path_with_two_values_is_refused_with_both_places(second: str) -> No
 def test_the_same_path_and_value_twice_is_a_warning_in_whatever_spelling(second: str) -> None:
     items = f"[{{path: labels.team, value: a}}, {{path: {second}, value: a}}]"
     fleet = fleet_with(override=override("o", items))
-    assert [(each.code, each.severity) for each in fleet.findings] == [("repeated-value", "warning")]
+    assert [(each.code, each.severity) for each in fleet.findings.all] == [("repeated-value", "warning")]
 
 
 @pytest.mark.rule("R0-7")
@@ -167,7 +167,7 @@ def test_an_override_that_names_no_definition_is_skipped_where_the_option_is_not
 def test_an_override_that_names_a_definition_without_the_option_is_an_error_unless_allowed() -> None:
     named = "pluginDefinitionNames: [web]"
     fleet = fleet_with(override=override("o", "[{path: hots, value: x}]", named))
-    assert [(each.code, each.hint) for each in fleet.findings if each.severity == "error"] == [
+    assert [(each.code, each.hint) for each in fleet.findings.all if each.severity == "error"] == [
         ("undeclared-option", "did you mean host?")
     ]
     allowed = fleet_with(override=override("o", "[{path: hots, value: x}]", f"{named}, allowUndeclared: true"))
@@ -178,7 +178,7 @@ def test_an_override_that_names_a_definition_without_the_option_is_an_error_unle
 @pytest.mark.rule("S14")
 def test_a_presets_undeclared_option_is_an_error_natively() -> None:
     preset = BASE["preset.yaml"].replace("{name: replicas, value: 2}", "{name: replica, value: 2}")
-    found = fleet_with(preset=preset).findings
+    found = fleet_with(preset=preset).findings.all
     assert [(each.code, each.severity, each.hint) for each in found] == [
         ("undeclared-option", "error", "did you mean replicas?")
     ]
@@ -214,7 +214,7 @@ def test_remove_inside_a_map_takes_only_that_key_back_to_the_default() -> None:
 
 @pytest.mark.rule("S18")
 def test_a_null_value_is_refused_with_the_way_out() -> None:
-    (found,) = fleet_with(override=override("o", "[{path: host, value: null}]")).errors
+    (found,) = fleet_with(override=override("o", "[{path: host, value: null}]")).findings.errors
     assert (found.code, "Remove" in found.hint) == ("null-value", True)
 
 
@@ -230,7 +230,7 @@ def test_an_index_past_the_end_blocks_and_says_which_is_next() -> None:
     fleet = fleet_with(override=override("o", "[{path: 'args[3]', value: x}]"))
     (gate,) = plugin_on(fleet, "eu-1").gates
     assert (gate.gate, "2 is next" in gate.message) == ("value-type", True)
-    (error,) = fleet.errors
+    (error,) = fleet.findings.errors
     assert (error.code, error.path) == ("wrong-index", "spec.overrides[0]")
     assert "shadowed-override" not in codes(fleet)
 
@@ -318,7 +318,7 @@ def test_a_required_option_without_a_value_is_a_gate_there_and_a_warning() -> No
     fleet = fleet_with(definition=definition, override=only_eu)
     assert [gate.gate for gate in plugin_on(fleet, "us-1").gates] == ["required-option"]
     assert plugin_on(fleet, "eu-1").gates == ()
-    assert [(each.code, each.severity) for each in fleet.findings] == [("missing-required", "warning")]
+    assert [(each.code, each.severity) for each in fleet.findings.all] == [("missing-required", "warning")]
 
 
 @pytest.mark.rule("S13")
@@ -346,7 +346,7 @@ def test_versions_side_by_side_are_revisions_and_the_newest_stable_is_taken() ->
 @pytest.mark.rule("S6")
 def test_one_version_with_two_contents_is_an_error_naming_both_places() -> None:
     other = BASE["definition.yaml"].replace("default: 1,", "default: 2,")
-    (found,) = fleet_with(other=other).findings
+    (found,) = fleet_with(other=other).findings.all
     assert (found.code, found.severity, len(found.related)) == ("duplicate-object", "error", 1)
 
 

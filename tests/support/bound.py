@@ -14,7 +14,7 @@ from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.decisions import PluginKey, Secret
 from fleetform.model.snapshot import Snapshot
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from properties.seen import exact, seen_plugin
 from support.fleets import BASE, DEFINITION, documents, fleet_of, plugin_on
 
@@ -115,13 +115,13 @@ def hash_on(fleet: Fleet, cluster: str = "eu-1", owner: str = "web") -> str | No
 
 def told(fleet: Fleet, code: str) -> list[str]:
     """The messages of all findings of a code."""
-    return [each.message for each in fleet.findings if each.code == code]
+    return [each.message for each in fleet.findings.all if each.code == code]
 
 
 def lines_of(fleet: Fleet, code: str) -> list[list[int]]:
     """The line of each finding of a code, and of what it is related to."""
     place = fleet.input.locator.place
-    found = [(each.at, *each.related) for each in fleet.findings if each.code == code]
+    found = [(each.at, *each.related) for each in fleet.findings.all if each.code == code]
     return [[place(at).line for at in places if at is not None] for places in found]
 
 

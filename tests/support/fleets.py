@@ -11,7 +11,9 @@ from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.ports import CatalogReader, Document, Input, KnownState
+from fleetform.ports.catalogs import CatalogReader
+from fleetform.ports.inputs import Document, Input
+from fleetform.ports.state import KnownState
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -109,4 +111,4 @@ def value_on(fleet: Fleet, cluster: str, option: str) -> object:
 
 def codes(fleet: Fleet) -> list[str]:
     """The codes of all findings, in file order."""
-    return [each.code for each in fleet.findings]
+    return [each.code for each in fleet.findings.all]

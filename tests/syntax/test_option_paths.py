@@ -14,7 +14,7 @@ from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
 from fleetform.model.results.decisions import ABSENT, Steps
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.option_paths import (
     MAX_INDEX,
     IndexPastEndError,

@@ -74,7 +74,7 @@ def test_an_absent_selector_of_an_override_selects_every_cluster(row: Row) -> No
 @pytest.mark.parametrize("selector", ["", "  clusterSelector: null\n"], ids=["absent", "null"])
 def test_an_absent_selector_of_a_preset_is_rejected(selector: str) -> None:
     fleet = fleet_with(preset=PRESET.replace("  clusterSelector: {}\n", selector))
-    messages = [each.message for each in fleet.findings if each.code == "missing-field"]
+    messages = [each.message for each in fleet.findings.all if each.code == "missing-field"]
     assert messages == ["a preset must say which clusters it selects"]
 
 

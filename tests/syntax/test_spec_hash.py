@@ -12,7 +12,7 @@ import pytest
 from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.reader import read_file
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.hashing import spec_hash
 
 TABLE = Path(__file__).parents[1] / "data" / "oracles" / "spechash.jsonl"

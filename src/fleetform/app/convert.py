@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from fleetform.app.convert_fleeet import fleeet_losses, of_fleeet
-from fleetform.app.convert_ocm import as_native, is_native_kind, native_name, ocm_losses
+from fleetform.app.converting.fleeet_to_native import fleeet_losses, of_fleeet
+from fleetform.app.converting.ocm_to_native import as_native, is_native_kind, native_name, ocm_losses
 from fleetform.app.fleet import Fleet
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
@@ -70,7 +70,7 @@ def convert(fleet: Fleet) -> list[Converted]:
             releases.get(each),
         )
         for each in fleet.snapshot.objects
-        if _is_ours(each) and each.origin.file not in fleet.brought.files
+        if _is_ours(each) and each.origin.file not in fleet.catalog_definitions.files
     ]
     return sorted(converted, key=lambda each: each.path)
 
@@ -98,7 +98,8 @@ def left_out(fleet: Fleet) -> list[str]:
 def losses(fleet: Fleet) -> list[Diagnostic]:
     """What the other system says and a native file cannot, or may not."""
     codes = ("foreign-note", "unknown-field", "bad-expression", "undeclared-option")
-    return [*(each for each in fleet.object_findings if each.code in codes), *ocm_losses(fleet), *fleeet_losses(fleet)]
+    found = [each for each in fleet.findings.of_objects if each.code in codes]
+    return [*found, *ocm_losses(fleet), *fleeet_losses(fleet)]
 
 
 def native_tree(object_: Object[Any]) -> dict[str, Any]:

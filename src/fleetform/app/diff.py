@@ -13,11 +13,12 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import object_reference, reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
-from fleetform.app.causes import Sides, cause_of
-from fleetform.app.compare import OptionChange, PluginChange, VariableChange, compare
-from fleetform.app.config_changes import config_changes
+from fleetform.app.comparing.causes import Sides, cause_of
+from fleetform.app.comparing.config_changes import config_changes
+from fleetform.app.comparing.earlier_side import with_earlier_side
+from fleetform.app.comparing.manifest_changes import ManifestChanges
+from fleetform.app.comparing.plugin_changes import OptionChange, PluginChange, VariableChange, compare
 from fleetform.app.fleet import Fleet
-from fleetform.app.manifest_changes import ManifestChanges
 from fleetform.app.scope import Scope
 from fleetform.engine.bindings.fields import api_version_of
 from fleetform.engine.desired import has_secret
@@ -40,7 +41,7 @@ from fleetform.model.answers.upgrades import ChangelogEntry
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT, OptionDecision
-from fleetform.ports import Renders
+from fleetform.ports.rendering import Renders
 from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import api_group
 from fleetform.syntax.versions import parse_version
@@ -53,12 +54,12 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
 
     renders: what shows the objects that change, too.
     """
-    after = after.after(before)
+    after = with_earlier_side(after, before)
     changes, unknown = compare(before, after, scope)
     manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
     upgrades = _upgrades(before, after, changes)
     changed = [_changed_plugin(Sides(before, after, each), _is_breaking(each, upgrades), manifests) for each in changes]
-    found = [each for each in after.object_findings if each.object is None or scope.offers(each.object)]
+    found = [each for each in after.findings.of_objects if each.object is None or scope.offers(each.object)]
     if manifests is not None:
         found += manifests.findings()
     return Diff(

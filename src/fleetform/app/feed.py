@@ -47,7 +47,7 @@ def _by_name(key: tuple[str, str]) -> tuple[str, str]:
 
 def _release(fleet: Fleet, revision: Revision) -> FeedRelease:
     ref, docs = revision.object.ref, revision.object.spec.docs_url
-    stamp = fleet.brought.published.get((ref, revision.version))
+    stamp = fleet.catalog_definitions.published.get((ref, revision.version))
     announced = known_announcement(revision, fleet.snapshot)
     if not stamp and announced is not None:
         stamp = time_text(announced)

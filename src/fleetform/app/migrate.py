@@ -19,7 +19,8 @@ from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.answers.conversion import MigrationEdit, MigrationResult, UnmadeEdit
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
-from fleetform.ports import Files, Locator
+from fleetform.ports.files import Files
+from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import normal_form, parse_path, text_of
 from fleetform.syntax.trees import same_value
 from fleetform.syntax.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml

@@ -82,7 +82,7 @@ def _refs(fleet: Fleet) -> Iterator[Ref]:
     return (each.ref for each in fleet.snapshot.objects)
 
 
-def elsewhere(fleet: Fleet, scope: Scope) -> str:
+def other_organizations_hint(fleet: Fleet, scope: Scope) -> str:
     """What to try where nothing is found in an organization that the input does not hold; else nothing."""
     if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
         return ""
@@ -93,7 +93,7 @@ def _check_cluster(fleets: Sequence[Fleet], organization: str | None, cluster: s
     refs = {ref for fleet in fleets for ref in fleet.snapshot.clusters}
     names = {ref.name for ref in refs if organization in (None, ref.organization)}
     if cluster not in names:
-        other = elsewhere(fleets[-1], Scope(organization))
+        other = other_organizations_hint(fleets[-1], Scope(organization))
         hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
         where = f" in {organization}" if organization else ""
         raise NotFoundError(f"there is no cluster {cluster}{where}", hint)

@@ -25,9 +25,9 @@ def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
 
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:
     if more:
-        return fleet.in_order([*fleet.findings, *more])
-    if fleet.findings or len(fleet.snapshot.objects):
-        return fleet.findings
+        return fleet.findings.in_order([*fleet.findings.all, *more])
+    if fleet.findings.all or len(fleet.snapshot.objects):
+        return fleet.findings.all
     message = f"there is no manifest in {fleet.input.name}"
     hint = "give a folder with -f, or start one with `fleetform init`"
     return (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from fleetform.app.folders import is_local, local_sources
+from fleetform.app.reading.source_folders import is_local, local_sources
 from fleetform.artifacts.folder_contents import digest_of_files, folder_reader, is_from_catalog, located, read_folder
 from fleetform.artifacts.kustomizations import SourceFiles, collect
 from fleetform.artifacts.store import ArtifactStore, ChartDigests, cache_key
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError
-from fleetform.ports import Digests
+from fleetform.ports.catalogs import Digests
 
 
 class ArtifactDigests:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from fleetform.app.folders import joined
+from fleetform.app.reading.source_folders import joined
 from fleetform.load.inputs import git_folder
 from fleetform.model.objects import Object
 from fleetform.outside.errors import OutsideError

@@ -6,7 +6,7 @@ import os
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleetform.app.folders import is_local, local_sources
+from fleetform.app.reading.source_folders import is_local, local_sources
 from fleetform.artifacts.digests import ArtifactDigests, chart_key, chart_name, folder_files, is_of_this_machine
 from fleetform.artifacts.folder_contents import FolderContents, digest_of_files, is_from_catalog, read_tree
 from fleetform.artifacts.kustomizations import SourceFiles, collect, has_kustomization

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import semver
 from msgspec import structs
 
-from fleetform.app.reading import read_document
+from fleetform.app.reading.documents import read_document
 from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.catalogs.records import KnownDefinition, SourceState
 from fleetform.engine.versions.compatibility import definition_hash
@@ -18,7 +18,7 @@ from fleetform.load.reader import read_file
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.outside.oci import digest_of
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 from fleetform.syntax.versions import VersionError, parse_version
 
 Key = tuple[str, str]

@@ -17,7 +17,8 @@ from fleetform.catalogs.schedule import next_look
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
 from fleetform.outside.errors import OutsideError
-from fleetform.ports import CatalogEntry, Digests, Document, SourceReading
+from fleetform.ports.catalogs import CatalogEntry, Digests, SourceReading
+from fleetform.ports.inputs import Document
 from fleetform.syntax.times import time_text
 
 # Which sources are fetched before they are read: none, all, or those that are due.

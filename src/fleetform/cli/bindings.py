@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 from fleetform.app.errors import NotFoundError
 from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
-from fleetform.app.trace import Asked, trace
+from fleetform.app.rendering.field_causes import Asked, trace
 from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text

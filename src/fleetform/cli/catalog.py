@@ -50,11 +50,11 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     A source that cannot be read keeps its last good state, and the command ends with 4.
     """
     output = flags.only("table", "json", "yaml")
-    fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).read()
+    fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).decided()
     answer = get(fleet, Scope(flags.organization), "catalogs", names)
     catalogs = [each for each in answer.items if isinstance(each, ListedCatalog)]
     if not catalogs:
-        flags.refuse(fleet, fleet.errors)
+        flags.refuse(fleet, fleet.findings.errors)
         raise NotFoundError("there is no catalog in the input", "write a Catalog, or choose another input with -f")
     if output != "table":
         flags.print_data(answer)

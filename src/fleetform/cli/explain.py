@@ -5,9 +5,12 @@ from __future__ import annotations
 import click
 from msgspec import UNSET
 
-from fleetform.app.explain import explain, find_option, find_plugin
-from fleetform.app.placements import explain_placement
-from fleetform.app.trace import Asked, parse_asked
+from fleetform.app.errors import AmbiguousError, NotFoundError
+from fleetform.app.explain import explain
+from fleetform.app.fleet import Fleet
+from fleetform.app.listing.list_placements import explain_placement
+from fleetform.app.questions import deciding_for, find_option, find_plugin
+from fleetform.app.rendering.field_causes import Asked, parse_asked
 from fleetform.cli.bindings import explain_manifest, print_bindings
 from fleetform.cli.columns import overrides_text
 from fleetform.cli.derivation import layer_text, print_blocked, print_option, title
@@ -17,6 +20,7 @@ from fleetform.cli.upgrades import upgrade_lines
 from fleetform.model.answers.configs import HiddenNamedConfig
 from fleetform.model.answers.explanation import Explanation
 from fleetform.model.answers.options import ExplainedOption
+from fleetform.model.results.decisions import PluginDecision
 
 
 def _asked(_: click.Context, __: click.Parameter, text: str | None) -> Asked | None:
@@ -80,8 +84,7 @@ def command(
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet = flags.fleet()
-    plugin = find_plugin(fleet, flags.scope(fleet), name, definition)
+    fleet, plugin = _ask(flags, name, definition)
     if option is not None and output in ("table", "wide"):
         find_option(plugin, option)
     if manifest is not None:
@@ -97,6 +100,31 @@ def command(
         show = _print_configs if configs else print_bindings if bindings else _print_plugin
         show(flags, answer)
     return 0
+
+
+def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet, PluginDecision]:
+    """The plugin that is meant, in a fleet of which only its cluster is decided; errors that reach it exit with 2."""
+    if flags.strict or flags.verbose:
+        # Both are about all that there is to say.
+        fleet = flags.fleet()
+        return fleet, find_plugin(fleet, flags.scope(fleet), name, definition)
+    fleet = flags.read()
+    if any(each.severity == "error" for each in fleet.reading):
+        flags.refuse(fleet, fleet.findings.errors)
+    try:
+        scope = flags.scope(fleet)
+        narrowed = deciding_for(fleet, scope, name, definition)
+        plugin = find_plugin(narrowed, scope, name, definition)
+        sound = all(each.severity != "error" for each in narrowed.findings.about(plugin))
+    except (NotFoundError, AmbiguousError):
+        # It may be missing for an error: that is then the answer.
+        flags.refuse(fleet, fleet.findings.errors)
+        flags.say_unread_catalogs(fleet)
+        raise
+    if not sound:
+        flags.refuse(fleet, fleet.findings.errors)
+    flags.say_unread_catalogs(fleet)
+    return narrowed, plugin
 
 
 def _explain_placement(flags: Flags, name: str) -> int:

@@ -11,7 +11,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.cli.text import Painter
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.ports import Locator
+from fleetform.ports.inputs import Locator
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "cyan"}
 _SECRET_FILE = re.compile(r"""^\s*["']?kind["']?\s*:\s*["']?Secret\b""", re.MULTILINE)
@@ -40,7 +40,7 @@ class _Shower:
         self._locator: Locator = fleet.input.locator
         self._paint = paint
         self._secret_lines: dict[str, list[range]] = {}
-        for each in fleet.object_findings:
+        for each in fleet.findings.of_objects:
             if each.code == "plain-secret" and each.at is not None:
                 place = self._locator.place(each.at)
                 lines = range(place.line, self._end_of_value(place) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fleetform.app.get import get, kinds
-from fleetform.app.scope import elsewhere
+from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import table
@@ -60,8 +60,8 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
             click.echo(line)
     else:
         flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
-    if where := elsewhere(fleet, scope):
-        flags.say(where)
+    if hint := other_organizations_hint(fleet, scope):
+        flags.say(hint)
     return 0
 
 

@@ -49,17 +49,22 @@ class Flags:
     catalogs: tuple[str, ...] | None = None
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
-        """The fleet; invalid input ends the command with exit 2 and says why."""
-        fleet = self.read(sources)
-        self.refuse(fleet, fleet.errors)
-        for each in fleet.reading:
-            if each.code in ("catalog-unread", "catalog-unavailable") and not self.verbose:
-                self.say(f"{each.severity}: {each.message}")
+        """The fleet, decided; invalid input ends the command with exit 2 and says why."""
+        fleet = self.decided(sources)
+        self.refuse(fleet, fleet.findings.errors)
         if self.verbose:
             from fleetform.cli.findings import print_findings
 
-            print_findings(fleet, fleet.object_findings, self.color, to_stderr=True)
+            print_findings(fleet, fleet.findings.of_objects, self.color, to_stderr=True)
+        else:
+            self.say_unread_catalogs(fleet)
         return fleet
+
+    def say_unread_catalogs(self, fleet: Fleet) -> None:
+        """Without its catalogs a fleet may look as if definitions were missing."""
+        for each in fleet.reading:
+            if each.code in ("catalog-unread", "catalog-unavailable"):
+                self.say(f"{each.severity}: {each.message}")
 
     def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """End the command where there are errors, and say which."""
@@ -76,11 +81,15 @@ class Flags:
         raise click.exceptions.Exit(2)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
-        """The fleet as it is, errors and all."""
+        """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
         with patience(f"{doing} {' '.join(names)}", self.quiet):
-            fleet = open_fleet(names, self.organization, self.at, self.state, self.strict, self.fetching, self.catalogs)
+            return open_fleet(names, self.organization, self.at, self.state, self.strict, self.fetching, self.catalogs)
+
+    def decided(self, sources: Sequence[str] = ()) -> Fleet:
+        """The fleet as it is, with its plugins decided."""
+        fleet = self.read(sources)
         with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
             assert fleet.decisions is not None
         return fleet

@@ -9,10 +9,11 @@ import click
 
 from fleetform.app.answering.options import sources_of_values
 from fleetform.app.answering.plugins import reported_gates
-from fleetform.app.explain import find_plugin
 from fleetform.app.fleet import Fleet
-from fleetform.app.render import PluginRender, render, render_answer, unsteady_findings
-from fleetform.app.render_files import files_of
+from fleetform.app.questions import find_plugin
+from fleetform.app.render import render_answer
+from fleetform.app.rendering.output_files import files_of
+from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unsteady_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
@@ -55,7 +56,7 @@ def command(
     fleet = flags.fleet()
     plugins = _plugins(flags, fleet, name)
     with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
-        rendered = render(fleet, plugins, open_renderers(flags.fetching == "all"), output_dir is not None)
+        rendered = render_plugins(fleet, plugins, open_renderers(flags.fetching == "all"), output_dir is not None)
     if output in ("json", "yaml"):
         flags.print_data(render_answer(fleet, rendered))
     elif output == "name":

@@ -6,9 +6,9 @@ import os
 
 import click
 
-from fleetform.app.against import against
+from fleetform.app.comparing.definition_changes import against
 from fleetform.app.fleet import Fleet
-from fleetform.app.render import lint_renders
+from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
@@ -39,10 +39,10 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     to what they were: a version bump for every change, and no option that stops working within a major version.
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
-    fleet = flags.read((*flags.filename, *paths))
+    fleet = flags.decided((*flags.filename, *paths))
     unavailable = False
     more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
-    if with_objects and not fleet.errors:
+    if with_objects and not fleet.findings.errors:
         with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
             failed, unavailable = lint_renders(fleet, open_renderers(flags.fetching == "all"))
             more += failed
@@ -62,12 +62,12 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}: {verdict}")
     if result.valid:
         return 0
-    return 4 if unavailable and not fleet.errors else 1
+    return 4 if unavailable and not fleet.findings.errors else 1
 
 
 def _against(flags: Flags, fleet: Fleet, side: str) -> list[Diagnostic]:
     """What changed definitions owe; a base that is not there is an error, one with errors in it is not."""
-    base = flags.read([side])
+    base = flags.decided([side])
     flags.refuse(base, [each for each in base.reading if each.code == "cannot-read"])
     return against(fleet, base)
 

@@ -6,6 +6,7 @@ answer never depends on that.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -66,14 +67,16 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
     return _decide_again(index, previous, reached_by(changes, index, previous))
 
 
-def decide_cluster(index: Index, cluster: Cluster) -> ClusterDecisions:
-    """What one cluster gets, for a question about it alone."""
-    return Deciding(index).on(cluster)
+def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> Decisions:
+    """What some owners get on some clusters, for a question about them alone.
 
-
-def decide_plugin(index: Index, cluster: Cluster, name: str) -> PluginDecision | None:
-    """What one plugin gets, for a question about it alone; None where nobody wants a plugin of that name."""
-    return Deciding(index).one(cluster, name)
+    What else the clusters get is left out, and so is next_due, which is about all of them.
+    """
+    binders = Binders(index)
+    sharing = Sharing(index, binders)
+    deciding = Deciding(index, binders, sharing)
+    clusters = sorted(owners, key=lambda each: each.ref)
+    return Decisions({each.ref: deciding.some(each, owners[each]) for each in clusters}, index, sharing, binders)
 
 
 def _decide_all(index: Index) -> Decisions:
@@ -132,22 +135,39 @@ class Deciding:
         reach = self._index.reach(cluster.ref.organization).reach(cluster)
         candidates = []
         for selected in self._index.owners_on(cluster):
-            found = decided.get(selected.owner.object)
-            candidates.append(found if found is not None else self._candidate(selected, cluster, reach))
+            owner = selected.owner
+            found = decided.get(owner.object)
+            if found is None:
+                found = self._candidate(cluster, selected, reach)
+            candidates.append(found)
         return settle(cluster, candidates)
 
-    def one(self, cluster: Cluster, name: str) -> PluginDecision | None:
-        """The plugin of a name on a cluster, as its oldest owner wants it: releases are not compared."""
+    def some(self, cluster: Cluster, owners: Collection[Owner]) -> ClusterDecisions:
+        """What some owners get on a cluster. Those are decided with them that may claim what they claim."""
+        selected = list(self._index.owners_on(cluster))
+        claims = {each.owner: self._claims(cluster, each) for each in selected}
+        wanted = {each for each in owners if each in claims}
+        claimed: set[tuple[str, ...]] = set()
+        while claimed != (more := claimed.union(*(claims[each] for each in wanted))):
+            claimed = more
+            wanted = {owner for owner, of_owner in claims.items() if not claimed.isdisjoint(of_owner)}
         reach = self._index.reach(cluster.ref.organization).reach(cluster)
-        for selected in self._index.owners_on(cluster):
-            if selected.plugin_on(cluster) == name:
-                return self._candidate(selected, cluster, reach)
-        return None
+        return settle(cluster, [self._candidate(cluster, each, reach) for each in selected if each.owner in wanted])
 
-    def _candidate(self, selected: Selected, cluster: Cluster, reach: Reach) -> PluginDecision:
-        """What an owner wants on a cluster, before claims are settled."""
-        owner = selected.owner
-        name = selected.plugin_on(cluster)
+    def _claims(self, cluster: Cluster, selected: Selected) -> set[tuple[str, ...]]:
+        """The release and the name that an owner's plugin would have on a cluster."""
+        owner, name = selected.owner, selected.plugin_on(cluster)
+        choice = self._index.definitions.choice(owner)
+        revisions = [choice.revision if isinstance(choice, Choice) else None]
+        admitted = self._snapshot.state(cluster.ref, name).admitted
+        if admitted is not None:
+            # Gates may keep it at the revision that runs, which may name its release otherwise.
+            revisions.append(self._index.definitions.known(owner).get(admitted.version))
+        return {(name,), *(owner.release(each) for each in revisions)}
+
+    def _candidate(self, cluster: Cluster, selected: Selected, reach: Reach) -> PluginDecision:
+        """What an owner's plugin gets on a cluster if nobody else claims its release."""
+        owner, name = selected.owner, selected.plugin_on(cluster)
         binder = self._binders.of(owner)
         frame = binder.variables(cluster, name) if binder is not None else None
         overrides = reach.of_definition(owner.definition)

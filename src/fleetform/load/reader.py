@@ -11,7 +11,7 @@ from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.locator import FileLocator
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.ports import Document, Input
+from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
 from fleetform.syntax.yaml_scalars import resolve_plain

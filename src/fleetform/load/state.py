@@ -10,7 +10,7 @@ import msgspec
 from fleetform.app.errors import StateError
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.engine.report.progress import Reached
-from fleetform.ports import KnownState, KnownVersion, Rejection
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 

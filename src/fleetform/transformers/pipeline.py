@@ -26,7 +26,7 @@ from fleetform.model.results.rendering import (
     Transformation,
 )
 from fleetform.model.shape import did_you_mean
-from fleetform.ports import Renders
+from fleetform.ports.rendering import Renders
 from fleetform.renderers.failures import RenderError
 from fleetform.renderers.parse import check_distinct
 from fleetform.syntax.hashing import render_key

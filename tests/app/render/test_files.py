@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.render.conftest import change
-from fleetform.app.render_files import folders_of, names_of
+from fleetform.app.rendering.output_files import folders_of, names_of
 from fleetform.outside.files import write_file
 from support.command import Runner
 

@@ -10,7 +10,7 @@ import pytest
 from tools.flux_schemas import Schemas, folder
 
 from app.render.conftest import change
-from fleetform.app import through_flux
+from fleetform.app.rendering import flux_delivery
 from fleetform.syntax.envsubst import substitute_resource
 from fleetform.syntax.yaml_in import read_one
 from fleetform.syntax.yaml_out import write_unfolded
@@ -177,8 +177,8 @@ def test_what_travels_is_looked_for_once(fleeet: Runner, monkeypatch: pytest.Mon
     (fleeet.folder / "module.yaml").unlink()
     clusters = [f"apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: c{n}}}\n" for n in range(10)]
     fleeet.write(clusters="---\n".join(clusters), a=travelling("a"), b=travelling("b"))
-    asked = Mock(wraps=through_flux.travels)
-    monkeypatch.setattr(through_flux, "travels", asked)
+    asked = Mock(wraps=flux_delivery.travels)
+    monkeypatch.setattr(flux_delivery, "travels", asked)
     assert len(objects(fleeet, "-A")) == 20
     assert asked.call_count <= 3 * 20
 

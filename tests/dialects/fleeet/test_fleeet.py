@@ -428,7 +428,7 @@ def test_syncs_of_one_name_keep_their_own_sources() -> None:
         spec:
           syncs: [{name: dash, source: {git: {url: https://example.com/other, version: {tag: 1.0.0}}}}]
         """, "eu", "us")  # fmt: skip
-    assert [each.message for each in fleet.errors] == []
+    assert [each.message for each in fleet.findings.errors] == []
     urls = {
         plugin.cluster.ref.name: plugin.target.revision.object.spec.source.kustomize.git.url  # type: ignore[union-attr]
         for plugin in fleet.decisions.plugins.values()

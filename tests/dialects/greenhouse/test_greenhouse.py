@@ -78,7 +78,7 @@ def values(fleet: Fleet, cluster: str, plugin: str = "perses") -> dict[str, Any]
 
 
 def test_definitions_presets_clusters_and_organizations_load_without_errors_or_warnings() -> None:
-    assert {each.severity for each in fleet().findings} == {"info"}
+    assert {each.severity for each in fleet().findings.all} == {"info"}
     assert set(codes(fleet())) == {"foreign-note"}
 
 
@@ -111,7 +111,7 @@ def test_an_undeclared_option_warns_and_is_passed_on() -> None:
             CLUSTERS, DEFINITION, PRESET.replace("{name: perses.replicas, value: 2}", "{name: perses.extra, value: 2}")
         )
     )
-    assert [(each.code, each.severity) for each in found.findings if each.severity != "info"] == [
+    assert [(each.code, each.severity) for each in found.findings.all if each.severity != "info"] == [
         ("undeclared-option", "warning")
     ]
     assert values(found, "us-1")["extra"] == 2
@@ -119,7 +119,7 @@ def test_an_undeclared_option_warns_and_is_passed_on() -> None:
 
 def test_unknown_fields_warn_at_their_place_and_are_left_out() -> None:
     found = fleet_of(documents(CLUSTERS, DEFINITION, PRESET.replace("releaseName: perses", "releaseNam: perses")))
-    (warning,) = [each for each in found.findings if each.severity == "warning"]
+    (warning,) = [each for each in found.findings.all if each.severity == "warning"]
     assert (warning.code, warning.path, warning.hint) == (
         "unknown-field",
         "spec.plugin.releaseNam",
@@ -139,13 +139,13 @@ def test_the_regex_of_an_option_is_enforced() -> None:
       releaseName: mine
       optionValues: [{name: perses.host, value: NOT A HOST}]
     """
-    assert [each.code for each in fleet(plugin).errors] == ["wrong-type"]
+    assert [each.code for each in fleet(plugin).findings.errors] == ["wrong-type"]
 
 
 def test_places_point_into_the_manifest_as_it_was_written() -> None:
     text = PRESET.replace("name: perses}\n    releaseName", "name: nothing}\n    releaseName")
     found = fleet_of({"a.yaml": CLUSTERS, "b.yaml": DEFINITION, "preset.yaml": text})
-    (missing,) = [each for each in found.findings if each.code == "missing-definition"]
+    (missing,) = [each for each in found.findings.all if each.code == "missing-definition"]
     assert missing.at is not None
     place = found.input.locator.place(missing.at)
     assert (place.file, place.line) == ("preset.yaml", 10)
@@ -166,7 +166,7 @@ def test_what_has_no_counterpart_is_noted_at_its_place() -> None:
       - {name: perses.labels, valueFrom: {ref: {kind: Plugin, name: other, expression: x}}}
       ignoreDifferences: [{kind: Deployment, paths: [/spec]}]
     """
-    notes = [each.path for each in fleet(plugin).findings if each.object == Ref("Plugin", "acme", "mine")]
+    notes = [each.path for each in fleet(plugin).findings.all if each.object == Ref("Plugin", "acme", "mine")]
     assert "spec.displayName" in notes
     assert "spec.optionValues[1].valueFrom" in notes
     assert "spec.ignoreDifferences" in notes
@@ -196,8 +196,10 @@ def test_a_plugin_on_the_central_cluster_is_noted_and_left_alone() -> None:
     spec: {pluginDefinitionRef: {name: perses}, optionValues: [{name: perses.host, value: a}]}
     """
     found = fleet(plugin)
-    assert found.errors == ()
-    assert "foreign-note" in [each.code for each in found.findings if each.object == Ref("Plugin", "acme", "central")]
+    assert found.findings.errors == ()
+    assert "foreign-note" in [
+        each.code for each in found.findings.all if each.object == Ref("Plugin", "acme", "central")
+    ]
 
 
 CATALOG = """
@@ -226,5 +228,5 @@ def test_a_catalog_offers_what_stands_at_its_ref_under_its_aliases() -> None:
     )  # fmt: skip
     assert (source.include, source.interval, source.secret_ref.name) == (["perses/plugindefinition.yaml"], "24h", "git")
     assert [(each.name, each.as_) for each in source.rename] == [("perses", "perses-stable")]
-    notes = [each.message for each in read.findings if each.object == catalog.ref and each.code == "foreign-note"]
+    notes = [each.message for each in read.findings.all if each.object == catalog.ref and each.code == "foreign-note"]
     assert notes == ["defaults of thanos stay as they are", "the chart repository of thanos stays as it is"]

@@ -21,7 +21,7 @@ from fleetform.model.answers.options import (
     WinningItem,
 )
 from fleetform.model.results.decisions import Item, OptionDecision, Part, PluginDecision, Skipped, Steps
-from fleetform.ports import Locator
+from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import text_of
 
 

@@ -20,7 +20,7 @@ from fleetform.model.objects import Object
 from fleetform.model.results.bindings import Bound
 from fleetform.model.results.configs import ConfigReference, HiddenConfig
 from fleetform.model.results.decisions import Gate, PluginDecision
-from fleetform.ports import Locator
+from fleetform.ports.inputs import Locator
 
 
 def reported_gates(gates: Iterable[Gate], plugin: PluginDecision, locator: Locator) -> list[ReportedGate]:

@@ -10,7 +10,7 @@ from fleetform.model.answers.base import ObjectReference
 from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.ports import Locator
+from fleetform.ports.inputs import Locator
 
 
 def reference(ref: Ref, at: At | None, locator: Locator) -> ObjectReference:

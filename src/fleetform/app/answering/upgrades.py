@@ -23,7 +23,7 @@ from fleetform.model.answers.upgrades import (
 )
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Item, PluginDecision, Revision
-from fleetform.ports import Locator
+from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import normal_form, parse_path
 
 

@@ -19,14 +19,15 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     effects = Effects(decisions)
     yield from _lint_overrides(decisions, effects)
     yield from _lint_ties(effects)
-    yield from _lint_gates(decisions)
+    yield from lint_gates(decisions)
     yield from lint_unresolved(decisions)
     yield from lint_output_cycles(decisions)
     yield from _lint_owners(decisions)
+    yield from lint_claims(decisions)
 
 
 def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
-    """Presets that select no cluster, plugins of one name, and releases that two owners claim."""
+    """Presets that select no cluster, and plugins of one name."""
     index = decisions.index
     used = {plugin.target.owner for plugin in decisions.plugins.values()}
     used |= {claim.loses for claim in decisions.claims}
@@ -45,6 +46,10 @@ def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
             one, two = (each.target.owner.at("metadata", "name") for each in (plugin, other))
             ref = plugin.target.owner.ref
             yield Diagnostic("bad-name", message, "rename a preset or a cluster", "warning", ref, one, (two,))
+
+
+def lint_claims(decisions: Decisions) -> Iterator[Diagnostic]:
+    """Releases, and names of plugins, that two owners want on one cluster."""
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
@@ -88,7 +93,7 @@ def _lint_ties(effects: Effects) -> Iterator[Diagnostic]:
             yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
 
 
-def _lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters on which they stand."""
     found: dict[tuple[Object[object], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():

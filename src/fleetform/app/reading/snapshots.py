@@ -15,7 +15,7 @@ from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.model.state import NOTHING_OBSERVED, Deployed, PluginState
-from fleetform.ports import KnownState
+from fleetform.ports.state import KnownState
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 

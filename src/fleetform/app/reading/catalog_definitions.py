@@ -1,20 +1,23 @@
-"""What catalogs bring into a fleet: definitions of their organization, under the names they have there."""
+"""Definitions from catalogs: they belong to the catalog's organization, under the names they have there."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import TypeGuard
 
-from fleetform.app.assemble import version_key
-from fleetform.app.reading import read_document
+from fleetform.app.reading.documents import read_document
+from fleetform.app.reading.snapshots import version_key
+from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import did_you_mean
 from fleetform.model.snapshot import VersionKey
-from fleetform.ports import CatalogEntry, CatalogReader, Locator, SourceReading
+from fleetform.ports.catalogs import CatalogEntry, CatalogReader, SourceReading
+from fleetform.ports.inputs import Locator
 
 
 @dataclass(frozen=True)
@@ -35,37 +38,38 @@ class CatalogDefinitions:
 
 
 def read_catalogs(
-    objects: Iterable[Object[Any]], elsewhere: CatalogReader | None, locator: Locator
+    objects: Iterable[Object[object]], catalogs: CatalogReader | None, locator: Locator
 ) -> CatalogDefinitions:
-    """What the catalogs among some objects bring; their credentials are Secrets among them, too."""
-    brought = CatalogDefinitions()
+    """The definitions of the catalogs among some objects; credentials of catalogs are Secrets among them, too."""
+    found = CatalogDefinitions()
     objects = list(objects)
-    catalogs = sorted((each for each in objects if isinstance(each.spec, CatalogSpec)), key=lambda each: each.ref)
-    if elsewhere is None or not catalogs:
-        return brought
+    listed = sorted((each for each in objects if _is_catalog(each)), key=lambda each: each.ref)
+    if catalogs is None or not listed:
+        return found
     secrets = {each.ref: each.content for each in objects if each.ref.kind == "Secret" and each.dialect == "foreign:v1"}
-    for catalog in catalogs:
-        readings = elsewhere.catalog(catalog, _secrets_of(catalog, secrets))
-        brought.sources[catalog.ref] = readings
-        for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
-            brought.diagnostics.extend(_said(catalog, index, reading))
-            brought.diagnostics.extend(_unknown_names(catalog, index, source, reading))
-            for entry in reading.entries:
-                file = _bring(brought, catalog, source, entry, locator)
-                if file is not None and not reading.ours:
-                    brought.files.add(file)
-    return brought
 
-
-def _secrets_of(catalog: Object[CatalogSpec], secrets: Mapping[Ref, Any]) -> Callable[[str], dict[str, str] | None]:
-    def secret_of(name: str) -> dict[str, str] | None:
-        tree = secrets.get(Ref("Secret", catalog.ref.organization, name))
+    def secret_of(organization: str, name: str) -> dict[str, str] | None:
+        tree = secrets.get(Ref("Secret", organization, name))
         return _decoded(tree) if tree is not None else None
 
-    return secret_of
+    for catalog in listed:
+        readings = catalogs.catalog(catalog, partial(secret_of, catalog.ref.organization))
+        found.sources[catalog.ref] = readings
+        for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
+            found.diagnostics.extend(_problems_of(catalog, index, reading))
+            found.diagnostics.extend(_unknown_names(catalog, index, source, reading))
+            for entry in reading.entries:
+                file = _add(found, catalog, source, entry, locator)
+                if file is not None and not reading.ours:
+                    found.files.add(file)
+    return found
 
 
-def _decoded(tree: Any) -> dict[str, str]:
+def _is_catalog(object_: Object[object]) -> TypeGuard[Object[CatalogSpec]]:
+    return isinstance(object_.spec, CatalogSpec)
+
+
+def _decoded(tree: JsonMap) -> dict[str, str]:
     """The texts that a Secret holds; what is not base64, or no text, is left out."""
     plain = {key: text for key, text in _map(tree.get("stringData")).items() if isinstance(text, str)}
     for key, text in _map(tree.get("data")).items():
@@ -76,18 +80,18 @@ def _decoded(tree: Any) -> dict[str, str]:
     return plain
 
 
-def _map(tree: Any) -> dict[str, Any]:
+def _map(tree: Json) -> JsonMap:
     return tree if isinstance(tree, dict) else {}
 
 
-def _bring(
-    brought: CatalogDefinitions,
+def _add(
+    found: CatalogDefinitions,
     catalog: Object[CatalogSpec],
     source: CatalogSource,
     entry: CatalogEntry,
     locator: Locator,
 ) -> str | None:
-    """One definition, into the catalog's own organization whatever namespace it names, and under its name there."""
+    """One definition, in the catalog's own organization whatever namespace it names, under its name there."""
     reading = read_document(entry.document, catalog.ref.organization)
     object_ = reading.object
     if object_ is None or not isinstance(object_.spec, PluginDefinitionSpec):
@@ -99,13 +103,13 @@ def _bring(
     file = object_.origin.file
     locator.add(file, entry.text)
     if entry.retired:
-        brought.retired[key] = object_
+        found.retired[key] = object_
         return file
-    brought.definitions.append(object_)
+    found.definitions.append(object_)
     for known, value in (
-        (brought.recorded, entry.recorded),
-        (brought.found, entry.found),
-        (brought.published, entry.published),
+        (found.recorded, entry.recorded),
+        (found.found, entry.found),
+        (found.published, entry.published),
     ):
         if value is not None:
             known[key] = value
@@ -125,8 +129,8 @@ def _unknown_names(
             yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, at)
 
 
-def _said(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> Iterator[Diagnostic]:
-    """What is to be said of a source, at the place that names it."""
+def _problems_of(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> Iterator[Diagnostic]:
+    """What went wrong with a source, at the place that names it."""
     at = catalog.at("spec", "sources", index)
     severity: Severity = "error" if reading.ours else "warning"
     if reading.error:
@@ -137,7 +141,7 @@ def _said(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> I
     elif reading.read is None:
         message = f"{reading.title} has never been read, so nothing it holds is known"
         yield Diagnostic("catalog-unread", message, "read it with --fetch", "warning", catalog.ref, at)
-    hint = "mend it, or leave it out with include" if reading.ours else "tell its author, or leave it out with include"
+    hint = "fix it, or leave it out with include" if reading.ours else "tell its author, or leave it out with include"
     for text in reading.problems:
         yield Diagnostic("catalog-problem", f"{reading.title}: {text}", hint, severity, catalog.ref, at)
     for text in reading.changed:

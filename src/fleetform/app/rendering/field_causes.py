@@ -19,7 +19,7 @@ from fleetform.model.answers.explanation import ExplainedField, FieldCause
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.model.shape import did_you_mean
-from fleetform.ports import Renders
+from fleetform.ports.rendering import Renders
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.option_paths import set_in_tree, text_of, with_value
 from fleetform.syntax.trees import copied

@@ -9,7 +9,7 @@ from typing import Any
 from fleetform.engine.check.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 _REACHING = ("resources", "bases", "components")

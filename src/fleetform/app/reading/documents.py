@@ -14,7 +14,7 @@ from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import nearest
-from fleetform.ports import Document
+from fleetform.ports.inputs import Document
 
 _OCM = ("cluster.open-cluster-management.io/", "addon.open-cluster-management.io/")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from typing import Any
 
-from fleetform.app.render import PluginRender
+from fleetform.app.rendering.plugin_renders import PluginRender
 from fleetform.syntax.names import api_group, object_name
 from fleetform.syntax.yaml_out import write_yaml
 

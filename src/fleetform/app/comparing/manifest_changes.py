@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fleetform.app.compare import PluginChange
+from fleetform.app.comparing.plugin_changes import PluginChange
 from fleetform.app.fleet import Fleet
-from fleetform.app.render import PluginRender, render
+from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.diff import ChangedManifest, PatchOperation
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.ports import Renders
+from fleetform.ports.rendering import Renders
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.tree_diff import patch_between
 
@@ -70,7 +70,7 @@ class ManifestChanges:
 def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: Renders) -> dict[int, PluginRender]:
     there = [each for each in plugins if each is not None]
     # What waits for somebody's consent is exactly what one wants to look at before.
-    return {id(each.plugin): each for each in render(fleet, there, renders, despite_gates=True)}
+    return {id(each.plugin): each for each in render_plugins(fleet, there, renders, despite_gates=True)}
 
 
 def identity_of(tree: JsonMap) -> Identity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fleetform.app.convert_ocm import Tree, nothing
+from fleetform.app.converting.ocm_to_native import Tree, nothing
 from fleetform.app.fleet import Fleet
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic

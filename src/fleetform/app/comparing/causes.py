@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fleetform.app.answering.masks import item_value
 from fleetform.app.answering.references import object_reference, reference
-from fleetform.app.compare import OptionChange, PluginChange
+from fleetform.app.comparing.plugin_changes import OptionChange, PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.engine.bindings.builtin import is_built_in
 from fleetform.engine.report.effects import hidden_items, winning_items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from fleetform.app.config_changes import config_changes
+from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
@@ -86,7 +86,7 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
 
 
 def _has_unread_catalog(fleet: Fleet) -> bool:
-    return any(each.read is None for sources in fleet.brought.sources.values() for each in sources)
+    return any(each.read is None for sources in fleet.catalog_definitions.sources.values() for each in sources)
 
 
 def _is_undecided(plugin: PluginDecision | None) -> bool:

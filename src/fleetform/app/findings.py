@@ -1,0 +1,128 @@
+"""What is wrong with a fleet, and the order in which it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+
+from fleetform.engine.check import lint_objects
+from fleetform.engine.check.concerning import deciding_objects, lint_concerning
+from fleetform.engine.check.effects import lint_effects
+from fleetform.engine.decisions import Decisions
+from fleetform.model.objects import At
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.ports.inputs import Locator
+
+_WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
+
+
+class Findings:
+    """All there is to say about what was read and decided.
+
+    reading is what reading said. catalog_files are the files of catalogs: what is wrong there is for others to fix.
+    """
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        reading: Sequence[Diagnostic],
+        locator: Locator,
+        catalog_files: Set[str] = frozenset(),
+        strict: bool = False,
+    ) -> None:
+        self._decisions, self._reading, self._locator = decisions, reading, locator
+        self._catalog_files, self._strict = catalog_files, strict
+
+    @cached_property
+    def of_objects(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the objects themselves: enough to know whether the input is valid."""
+        return self.in_order([*self._checks, *(each for each in self._effects if each.severity == "error")])
+
+    @cached_property
+    def all(self) -> tuple[Diagnostic, ...]:
+        """Everything there is to say, in file order."""
+        # A value that is wrong on every cluster was reported where it is written.
+        known = {At(at.origin, at.path[:-1]) for at in map(_wrong_value_at, self._checks) if at is not None}
+        errors = [each for each in self._checks if each.severity == "error"]
+        # What an error keeps from being decided only seems to be without effect: in its organization (None: in any),
+        # and for objects that set unknown options.
+        unsure = {each.object.organization if each.object else None for each in errors}
+        odd = {each.object for each in self._checks if each.code == "undeclared-option"}
+        effects = [
+            each
+            for each in self._effects
+            if _wrong_value_at(each) not in known
+            and (
+                each.code not in _WITHOUT_EFFECT
+                or each.object is None
+                or (each.object.organization not in unsure and None not in unsure and each.object not in odd)
+            )
+        ]
+        return self.in_order([*self._checks, *effects])
+
+    @cached_property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What keeps a fleet from being decided; with strict, every warning, too."""
+        found = self.all if self._strict else self.of_objects
+        return tuple(each for each in found if each.severity == "error")
+
+    def about(self, plugin: PluginDecision) -> tuple[Diagnostic, ...]:
+        """What is wrong with the objects that decide one plugin; of others, errors only that may concern it."""
+        refs = {each.ref for each in deciding_objects(plugin)}
+        read = [each for each in self._reading if each.object in refs]
+        return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin), [plugin])])
+
+    def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Findings in file order; with strict, warnings are errors."""
+        # Under --strict a tie that only names decide, and every other warning, is an error.
+        raised = [each.as_error() if self._strict and each.severity == "warning" else each for each in found]
+        return tuple(sorted(raised, key=self._order))
+
+    def _order(self, diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
+        if diagnostic.at is None:
+            return "", 0, 0, diagnostic.code, diagnostic.message
+        place = self._locator.place(diagnostic.at)
+        return place.file, place.line, place.column, diagnostic.code, diagnostic.message
+
+    @cached_property
+    def _checks(self) -> list[Diagnostic]:
+        """What reading said, and what is wrong with objects one by one."""
+        checks = lint_objects(self._decisions.index)
+        return [*self._reading, *self._for_us(checks, self._decisions.plugins.values())]
+
+    @cached_property
+    def _effects(self) -> list[Diagnostic]:
+        """What decisions show."""
+        return list(lint_effects(self._decisions))
+
+    def _for_us(self, found: Iterable[Diagnostic], plugins: Iterable[PluginDecision]) -> Iterator[Diagnostic]:
+        """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""
+        wanted = ((each.upgrade or each).target.revision for each in (plugins if self._catalog_files else ()))
+        used = {each.object.origin for each in wanted if each is not None}
+        for each in found:
+            if self._is_known_to_be_unreadable(each):
+                continue
+            if not isinstance(each.at, At) or each.at.origin.file not in self._catalog_files:
+                yield each
+            elif each.severity != "info" and each.at.origin in used:
+                yield replace(each, severity="warning")
+
+    def _is_known_to_be_unreadable(self, diagnostic: Diagnostic) -> bool:
+        """A definition that cannot be read is there: its errors are reported, and not that it is missing."""
+        if diagnostic.code != "missing-definition" or diagnostic.object is None:
+            return False
+        index = self._decisions.index
+        object_ = index.snapshot.presets.get(diagnostic.object) or index.snapshot.plugins.get(diagnostic.object)
+        owner = index.owners.get(object_) if object_ is not None else None
+        return owner is not None and owner.definition in self._unreadable_definitions
+
+    @cached_property
+    def _unreadable_definitions(self) -> set[str]:
+        refs = [each.object for each in self._reading if each.severity == "error"]
+        return {ref.name for ref in refs if ref is not None and ref.kind == "PluginDefinition"}
+
+
+def _wrong_value_at(diagnostic: Diagnostic) -> At | None:
+    return diagnostic.at if diagnostic.code == "wrong-type" and isinstance(diagnostic.at, At) else None

@@ -1,0 +1,1 @@
+"""The kinds that `get` lists: each object with what follows from it."""

@@ -1,0 +1,78 @@
+"""Plugins, with all that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import UNSET
+
+from fleetform.app.answering.masks import masked
+from fleetform.app.answering.options import applied
+from fleetform.app.answering.plugins import config_status, reported_gates
+from fleetform.app.answering.references import object_reference
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.engine.desired import values_tree
+from fleetform.model.answers.listing import (
+    Condition,
+    DefinitionReference,
+    EffectiveValue,
+    ListedMetadata,
+    ListedPlugin,
+    ListedPluginSpec,
+    PluginStatus,
+    PresetReference,
+    SecretKeyReference,
+    SecretValueSource,
+)
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
+
+
+def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
+    """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out."""
+    locator = fleet.input.locator
+    for plugin in (*scope.plugins(fleet), *scope.contenders(fleet)):
+        target, options, owner = plugin.target, plugin.options, plugin.target.owner
+        spec = ListedPluginSpec(
+            plugin_definition=DefinitionReference(name=target.definition, version=plugin.version or UNSET),
+            cluster_name=plugin.cluster.ref.name,
+            release_name=target.release_name,
+            release_namespace=target.release_namespace,
+            option_values=list(_effective(options)),
+            preset_ref=PresetReference(name=owner.ref.name) if owner.ref.kind == "PluginPreset" else UNSET,
+        )
+        status = PluginStatus(
+            version=plugin.version,
+            input_hash=fleet.inputs.hash(plugin),
+            values=masked(values_tree(options)),
+            applied_overrides=applied(plugin, options),
+            config_references=[config_status(each) for each in plugin.configs.effective],
+            running=plugin.running,
+            wanted=plugin.wanted_version,
+            blocked=reported_gates(plugin.blocked_by, plugin, locator),
+            waiting=reported_gates(plugin.waits, plugin, locator),
+            conditions=[_resolved(plugin)],
+            owner=object_reference(owner, locator),
+        )
+        metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
+        yield ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
+
+
+def _effective(options: Mapping[str, OptionDecision]) -> Iterator[EffectiveValue]:
+    """The values that options have; secrets by reference."""
+    for decision in options.values():
+        value = decision.value
+        if isinstance(value, Secret) and value.ref is not None:
+            secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
+            yield EffectiveValue(name=decision.name, value_from=SecretValueSource(secret=secret))
+        elif value is not ABSENT:
+            yield EffectiveValue(name=decision.name, value=masked(value))
+
+
+def _resolved(plugin: PluginDecision) -> Condition:
+    """Whether a plugin has all that it needs, by the first gate that says it has not."""
+    for gate in (*plugin.blocked_by, *plugin.waits):
+        reason = "".join(word.capitalize() for word in gate.gate.split("-"))
+        return Condition(type="Resolved", status="False", reason=reason, message=gate.message)
+    return Condition(type="Resolved", status="True", reason="Resolved", message="every option has a valid value")

@@ -1,0 +1,141 @@
+"""The objects of plugins, each distinct input rendered once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.rendering.flux_delivery import ThroughFlux, place_of_secret, travels
+from fleetform.model.answers.base import JsonMap
+from fleetform.model.results.decisions import Gate, PluginDecision, Revision
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.ports.rendering import Renders
+
+
+class PluginRender(NamedTuple):
+    """What became of a plugin: its objects, or what keeps it from having any.
+
+    unavailable says that a tool or a source is missing here. unsteady: what is rendered differs from time to time.
+    """
+
+    plugin: PluginDecision
+    objects: Sequence[JsonMap] = ()
+    blocked: tuple[Gate, ...] = ()
+    unavailable: bool = False
+    unsteady: bool = False
+    key: str | None = None
+
+
+# Without what these ask for there is nothing to render; all others keep a plugin from being installed only.
+_INCOMPLETE = frozenset({"required-option", "value-type", "config-missing", "version", "downstream", "dependency"})
+
+
+def render_plugins(
+    fleet: Fleet,
+    plugins: Iterable[PluginDecision],
+    renders: Renders,
+    to_folder: bool = False,
+    despite_gates: bool = False,
+) -> list[PluginRender]:
+    """Every plugin rendered, in order. to_folder: a secret that would stand there in plain text is refused (S40).
+
+    despite_gates: also what may not be installed yet, as long as nothing of it is missing.
+    """
+    answers: dict[int, PluginRender] = {}
+    waiting: list[tuple[int, PluginDecision, RenderInput]] = []
+    through_flux = ThroughFlux(fleet)
+    for index, plugin in enumerate(plugins):
+        gates = (*plugin.gates, *plugin.waits)
+        stopping = tuple(each for each in gates if not despite_gates or each.gate in _INCOMPLETE)
+        found = _without_renderer(fleet, through_flux, plugin, stopping, to_folder)
+        if isinstance(found, PluginRender):
+            answers[index] = found
+        else:
+            waiting.append((index, plugin, found))
+    rendered = renders.render([input_ for _, _, input_ in waiting])
+    for (index, plugin, _), result in zip(waiting, rendered, strict=True):
+        answers[index] = _answer(fleet, plugin, result)
+    return [answers[index] for index in sorted(answers)]
+
+
+def _without_renderer(
+    fleet: Fleet, through_flux: ThroughFlux, plugin: PluginDecision, blocked: tuple[Gate, ...], to_folder: bool
+) -> PluginRender | RenderInput:
+    """What can be told at once, or what is to be rendered."""
+    delivery = fleet.inputs.delivery(plugin)
+    flux = delivery.flux if delivery is not None else None
+    if blocked and not (flux is not None and travels(plugin)):
+        return PluginRender(plugin, blocked=blocked)
+    if flux is not None:
+        objects = through_flux.objects(plugin, flux)
+        return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
+    return _input(fleet, plugin, to_folder)
+
+
+def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRender | RenderInput:
+    secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
+    if secrets:
+        message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain text"
+        do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
+        ref, at = place_of_secret(plugin, secrets[0])
+        return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
+    input_ = fleet.inputs.render_input(plugin)
+    if input_ is None:
+        name = plugin.target.definition
+        gate = Gate("render-failed", f"{name} names nothing to render", "add source: helm, kustomize or manifests")
+        return PluginRender(plugin, blocked=(gate,))
+    return input_
+
+
+def _answer(fleet: Fleet, plugin: PluginDecision, result: Rendered | RenderFailure) -> PluginRender:
+    if isinstance(result, Rendered):
+        return PluginRender(plugin, result.objects, unsteady=result.unsteady, key=result.key)
+    revision = plugin.target.revision
+    assert revision is not None
+    hint = result.hint
+    if not result.unavailable and fleet.inputs.holds_secrets(plugin):
+        hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
+    gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=revision.object.at("spec", "source"))
+    return PluginRender(plugin, blocked=(gate,), unavailable=result.unavailable)
+
+
+def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
+    """Charts that come out otherwise each time, once for each version (B28)."""
+    found: dict[Revision, Diagnostic] = {}
+    for each in rendered:
+        revision = each.plugin.target.revision
+        if not each.unsteady or revision is None or revision in found:
+            continue
+        message = f"{revision.object.ref.name} {revision.version} comes out otherwise each time it is rendered"
+        hint = "look for randAlphaNum, genCA, now or uuidv4 in its templates, and give it the values it makes up"
+        at = revision.object.at("spec", "source")
+        found[revision] = Diagnostic("nondeterministic-chart", message, hint, "warning", revision.object.ref, at)
+    return list(found.values())
+
+
+def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool]:
+    """What does not render, once for each reason; what blocks a plugin otherwise is told anyway.
+
+    And whether that is only for want of a tool or a source here.
+    """
+    rendered = render_plugins(fleet, fleet.decisions.plugins.values(), renders, despite_gates=True)
+    found: dict[tuple[Revision | None, str], list[PluginRender]] = {}
+    for each in rendered:
+        for gate in each.blocked:
+            if gate.gate in ("render-failed", "plain-secret"):
+                found.setdefault((each.plugin.target.revision, gate.message), []).append(each)
+    failed = [each for where in found.values() for each in where]
+    unavailable = bool(failed) and all(each.unavailable for each in failed)
+    return [_failure(each) for each in found.values()] + unsteady_findings(rendered), unavailable
+
+
+def _failure(where: list[PluginRender]) -> Diagnostic:
+    first = where[0]
+    gate = next(each for each in first.blocked if each.gate in ("render-failed", "plain-secret"))
+    more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
+    plugin = first.plugin
+    message = f"{plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}{more}: {gate.message}"
+    at = gate.at or plugin.target.owner.at("spec")
+    return Diagnostic(gate.gate, message, gate.do, "error", gate.ref or plugin.target.owner.ref, at)

@@ -1,0 +1,80 @@
+"""A question about one plugin decides that plugin and checks what concerns it, and answers as a whole pass would."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.questions import deciding_for, find_plugin
+from fleetform.app.scope import Scope
+from fleetform.model.results.decisions import PluginDecision
+from support.answers import explain
+from support.fleets import PRESET, fleet_with, override
+
+ACME = Scope("acme")
+OTHER = PRESET.replace("name: web, namespace", "name: other, namespace").replace(
+    "pluginDefinition: {name: web}", "pluginDefinition: {name: web}\n    releaseName: web"
+)
+HAND = (
+    "apiVersion: fleetform.dev/v1alpha1\nkind: Plugin\nmetadata: {name: hand, namespace: acme}\n"
+    "spec: {pluginDefinition: {name: web}, clusterName: us-1, releaseName: hand}\n"
+)
+UNREADABLE = "{labelSelector: {matchExpressions: [{key: tier, operator: In}]}}"
+MORE = override("more", "[{path: replicas, value: 7}]", "clusterSelector: {clusterNames: [eu-1]}")
+
+
+def decided_alone(fleet: Fleet, plugin: PluginDecision) -> tuple[Fleet, PluginDecision]:
+    scope = Scope(plugin.organization, plugin.cluster.ref.name)
+    narrowed = deciding_for(fleet, scope, plugin.name, None)
+    return narrowed, find_plugin(narrowed, scope, plugin.name, None)
+
+
+@pytest.mark.parametrize("files", [{}, {"other": OTHER}, {"hand": HAND, "more": MORE}], ids=["base", "claims", "more"])
+def test_a_plugin_decided_alone_is_explained_as_in_a_whole_pass(files: dict[str, str]) -> None:
+    fleet = fleet_with(**files)
+    for plugin in fleet.decisions.plugins.values():
+        narrowed, alone = decided_alone(fleet, plugin)
+        assert explain(narrowed, alone) == explain(fleet, plugin)
+
+
+def test_one_plugin_is_decided_and_those_that_claim_its_release() -> None:
+    fleet = fleet_with(hand=HAND)
+    assert list(deciding_for(fleet, ACME, "hand", None).decisions.plugins) == [("acme", "us-1", "hand")]
+    assert list(deciding_for(fleet, ACME, "web-us-1", None).decisions.plugins) == [("acme", "us-1", "web-us-1")]
+    claimed = deciding_for(fleet_with(other=OTHER), ACME, "web-us-1", None).decisions
+    assert list(claimed.plugins) == [("acme", "us-1", "other-us-1")]
+    assert [each.candidate.name for each in claimed.claims] == ["web-us-1"]
+
+
+def test_a_preset_means_its_plugins_unless_a_plugin_has_that_name() -> None:
+    assert len(deciding_for(fleet_with(), ACME, "web", None).decisions.plugins) == 3
+    named = HAND.replace("name: hand, namespace", "name: web, namespace")
+    assert list(deciding_for(fleet_with(hand=named), ACME, "web", None).decisions.plugins) == [("acme", "us-1", "web")]
+
+
+def test_what_is_not_there_is_answered_from_all_that_is() -> None:
+    fleet = deciding_for(fleet_with(), ACME, "wep-eu-1", None)
+    with pytest.raises(NotFoundError) as caught:
+        find_plugin(fleet, ACME, "wep-eu-1", None)
+    assert caught.value.hint == "did you mean web-eu-1?"
+
+
+@pytest.mark.parametrize(
+    ("text", "concerns"),
+    [
+        (override("bad", "[{path: replicas, value: many}]"), True),
+        (override("bad", "[{path: replicas, value: many}]", "clusterSelector: {clusterNames: [us-1]}"), False),
+        (override("bad", "[{path: replicas, value: 3}]", f"clusterSelector: {UNREADABLE}"), True),
+        (override("bad", "[{path: a, value: 1}, {path: a.b, value: 2}]", "pluginDefinitionNames: [other]"), False),
+        (HAND.replace("releaseName: hand", "optionValues: [{name: replicas, value: many}], releaseName: x"), False),
+    ],
+    ids=["reaches", "another-cluster", "unreadable-selector", "another-definition", "another-plugin"],
+)
+def test_errors_concern_a_plugin_if_they_may_reach_it(text: str, concerns: bool) -> None:
+    fleet = fleet_with(more=text)
+    assert fleet.findings.errors
+    narrowed, plugin = decided_alone(fleet, fleet.decisions.plugins["acme", "eu-1", "web-eu-1"])
+    errors = [each for each in narrowed.findings.about(plugin) if each.severity == "error"]
+    assert bool(errors) is concerns
+    assert set(errors) <= set(fleet.findings.errors)
