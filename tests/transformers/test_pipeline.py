@@ -13,6 +13,7 @@ from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transf
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.transform.runner import Answer
+from fleetform.transformers.opened import OpenedPlugins
 from fleetform.transformers.pipeline import TransformingRenders
 from fleetform.transformers.plugins import TransformPlugin
 
@@ -67,7 +68,7 @@ def run(
         transforms=tuple(msgspec.convert(each, Transform) for each in transforms),
         patches=tuple(msgspec.convert(each, Patch) for each in patches),
     )  # fmt: skip
-    (found,) = TransformingRenders(Fixed(), plugins).render([input_])
+    (found,) = TransformingRenders(Fixed(), lambda: OpenedPlugins(tuple(plugins))).render([input_])
     return found
 
 
@@ -158,7 +159,7 @@ def test_a_transform_must_not_rename_an_object_unless_it_says_so() -> None:
 @pytest.mark.rule("B2")
 def test_equal_inputs_are_transformed_once_and_other_options_are_another_key() -> None:
     plugin, fixed = replaced("/spec/replicas", 5, "scale"), Fixed()
-    renders = TransformingRenders(fixed, [plugin])
+    renders = TransformingRenders(fixed, lambda: OpenedPlugins((plugin,)))
     only = {"kinds": ["Deployment"]}
     inputs = [
         RenderInput(

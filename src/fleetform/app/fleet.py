@@ -34,7 +34,7 @@ class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
 
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
-    question about them alone.
+    question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
     """
 
     input: Input
@@ -45,6 +45,7 @@ class Fleet:
     catalog_definitions: CatalogDefinitions = field(default_factory=CatalogDefinitions)
     catalogs: CatalogReader | None = None
     partial: Decisions | None = None
+    transforms: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def index(self) -> Index:
@@ -58,7 +59,7 @@ class Fleet:
     @cached_property
     def inputs(self) -> Inputs:
         """What plugins are made of."""
-        return Inputs(self.decisions)
+        return Inputs(self.decisions, self.transforms)
 
     @cached_property
     def findings(self) -> Findings:

@@ -8,8 +8,16 @@ from fleetform.app.answering.options import sources_of_values
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
-from fleetform.app.rendering.plugin_renders import PluginRender, unsteady_findings
-from fleetform.model.answers.rendering import Render, RenderedPlugin, TransformsOfRender
+from fleetform.app.rendering.plugin_renders import PluginRender, unmatched_findings, unsteady_findings
+from fleetform.model.answers.rendering import (
+    IgnoredByPriority,
+    KeptByTransform,
+    LeftOutObject,
+    Render,
+    RenderedPlugin,
+    TransformsOfRender,
+)
+from fleetform.model.results.rendering import Transformation
 
 
 def render_answer(fleet: Fleet, rendered: Sequence[PluginRender]) -> Render:
@@ -25,10 +33,28 @@ def render_answer(fleet: Fleet, rendered: Sequence[PluginRender]) -> Render:
             input_hash=fleet.inputs.hash(each.plugin),
             render_key=each.key,
             objects=list(each.objects),
-            transforms=TransformsOfRender(),
+            transforms=_transforms(each.transformation),
             blocked=reported_gates(each.blocked, each.plugin, locator),
             values=sources_of_values(each.plugin, locator) if each.blocked else [],
         )
         for each in rendered
     ]
-    return Render(items=items, diagnostics=reported(fleet.findings.in_order(unsteady_findings(rendered)), locator))
+    notes = [*unsteady_findings(rendered), *unmatched_findings(rendered)]
+    return Render(items=items, diagnostics=reported(fleet.findings.in_order(notes), locator))
+
+
+def _transforms(found: Transformation) -> TransformsOfRender:
+    return TransformsOfRender(
+        kept=[KeptByTransform(object=each.object, by=each.by, op=each.op, path=each.pointer) for each in found.kept],
+        ignored=[
+            IgnoredByPriority(
+                object=each.object,
+                plugin=each.plugin,
+                operation=each.operation,
+                reason=each.reason,
+                winner=each.winner,
+            )
+            for each in found.ignored
+        ],
+        whiteouts=[LeftOutObject(object=name, plugins=list(plugins)) for name, plugins in found.whiteouts],
+    )

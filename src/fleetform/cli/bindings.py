@@ -13,9 +13,8 @@ from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text
 from fleetform.engine.bindings.compile import substitutions
-from fleetform.model.answers.explanation import ExplainedField, Explanation, FieldCause
+from fleetform.model.answers.explanation import ExplainedField, Explanation, FieldCause, FieldChange
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.wiring import open_renderers
 
 
 def print_bindings(flags: Flags, answer: Explanation) -> None:
@@ -44,7 +43,7 @@ def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: 
     """A field of a rendered object, and the options behind it."""
     output = flags.only("table", "wide", "json", "yaml")
     with patience(f"rendering {plugin.name} with other values", flags.quiet):
-        found = trace(fleet, plugin, open_renderers(flags.fetching == "all"), asked)
+        found = trace(fleet, plugin, flags.renderers(), asked)
     answer = structs.replace(explain(fleet, plugin), manifest=found)
     if output in ("json", "yaml"):
         flags.print_data(answer)
@@ -52,6 +51,12 @@ def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: 
     paint = Painter(flags.color)
     head = f"{found.object}:{found.path} = {value_text(found.value, 60)}"
     click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{paint(title(answer), dim=True)}")
+    if isinstance(found.changed_by, FieldChange):
+        change = found.changed_by
+        what = f"the transform {change.name}" if change.what == "transform" else change.name
+        where = f"{change.object.kind} {change.object.name}, {place_text(change.object.place)}"
+        click.echo(f"  {what} sets it after the render: {where}")
+        return 0
     for cause in found.causes:
         _print_cause(flags, fleet, plugin, cause)
     _print_limits(found)

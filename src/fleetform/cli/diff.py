@@ -13,7 +13,6 @@ from fleetform.cli.markdown import markdown
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, patience
 from fleetform.model.answers.diff import Diff
-from fleetform.wiring import open_renderers
 
 _FAILURES = ("delete", "blocked", "tie")
 
@@ -64,7 +63,7 @@ def command(
     # All organizations unless one is named: a preview that leaves something out is none.
     organization = None if flags.everywhere else flags.organization
     scope = scope_over([before, after], organization, flags.cluster, flags.selector)
-    renders = open_renderers(flags.fetching == "all") if with_objects else None
+    renders = flags.renderers() if with_objects else None
     with patience("rendering both sides", flags.quiet or not with_objects):
         answer = diff(before, after, scope, renders)
     failed = [each for each in answer.diagnostics if each.code == "render-failed"]

@@ -20,9 +20,10 @@ from fleetform.cli.text import patience
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, open_fleet
+from fleetform.wiring import Fetching, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
@@ -47,6 +48,7 @@ class Flags:
     verbose: bool
     color: bool
     catalogs: tuple[str, ...] | None = None
+    plugin_dir: str | None = None
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
@@ -85,7 +87,16 @@ class Flags:
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
         with patience(f"{doing} {' '.join(names)}", self.quiet):
-            return open_fleet(names, self.organization, self.at, self.state, self.strict, self.fetching, self.catalogs)
+            return open_fleet(
+                names,
+                self.organization,
+                self.at,
+                self.state,
+                self.strict,
+                self.fetching,
+                self.catalogs,
+                self.plugin_dir,
+            )
 
     def decided(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, with its plugins decided."""
@@ -93,6 +104,10 @@ class Flags:
         with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
             assert fleet.decisions is not None
         return fleet
+
+    def renderers(self) -> Renders:
+        """What renders and transforms."""
+        return open_renderers(self.fetching == "all", self.plugin_dir)
 
     def scope(self, fleet: Fleet) -> Scope:
         return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
@@ -148,6 +163,7 @@ def shared_flags(function: F) -> Any:
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
             color=_wants_color(given.pop("no_color")),
+            plugin_dir=given.pop("plugin_dir"),
         )
         _refuse_server(given.pop("server"))
         given.pop("as_user")
@@ -215,6 +231,7 @@ _OPTIONS = (
     click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
+    click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
     click.option("--server", metavar="URL", help="Ask a running control plane instead."),
     click.option("--as", "as_user", metavar="USER", help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),

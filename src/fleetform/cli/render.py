@@ -13,7 +13,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.render import render_answer
 from fleetform.app.rendering.output_files import files_of
-from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unsteady_findings
+from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unmatched_findings, unsteady_findings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
@@ -21,7 +21,7 @@ from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
-from fleetform.wiring import OUTPUT_MARK, open_renderers, write_file
+from fleetform.wiring import OUTPUT_MARK, write_file
 
 # So many reasons are shown; nobody reads more.
 _SHOWN = 20
@@ -42,7 +42,7 @@ Exit codes: 0 rendered; 3 something blocks a plugin, or its chart fails; 4 a too
 )
 @click.argument("name", required=False, metavar="PLUGIN|PRESET")
 @click.option("--output-dir", metavar="DIR", help="Write files there instead of printing: CLUSTER/PLUGIN/OBJECT.yaml.")
-@click.option("--no-transform", is_flag=True, help="Leave transforms out; this release applies none.")
+@click.option("--no-transform", is_flag=True, help="Leave transforms and patches out.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written, and write none.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
 @shared_flags
@@ -56,7 +56,9 @@ def command(
     fleet = flags.fleet()
     plugins = _plugins(flags, fleet, name)
     with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
-        rendered = render_plugins(fleet, plugins, open_renderers(flags.fetching == "all"), output_dir is not None)
+        rendered = render_plugins(
+            fleet, plugins, flags.renderers(), output_dir is not None, transforming=not no_transform
+        )
     if output in ("json", "yaml"):
         flags.print_data(render_answer(fleet, rendered))
     elif output == "name":
@@ -124,7 +126,8 @@ def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) 
         _say_blocked(flags, fleet, members, paint)
     if len(alike) > _SHOWN:
         flags.say(f"and {count(len(alike) - _SHOWN, 'other reason')}: -o json has them all")
-    for finding in unsteady_findings(rendered):
+    _say_transforms(flags, rendered)
+    for finding in (*unsteady_findings(rendered), *unmatched_findings(rendered)):
         flags.say(f"warning: {finding.message}\n  {finding.hint}")
     if failed:
         done = len(rendered) - len(failed)
@@ -134,6 +137,21 @@ def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) 
     for each in rendered:
         if not each.objects and not each.blocked:
             flags.say(f"{each.plugin.name} renders to nothing")
+
+
+def _say_transforms(flags: Flags, rendered: Sequence[PluginRender]) -> None:
+    """What lost between transforms, and what they leave out, once for all plugins that have it."""
+    found: dict[str, int] = {}
+    for each in rendered:
+        for lost in each.transformation.ignored:
+            op, path = lost.operation["op"], lost.operation["path"]
+            text = f"{op} {path} of {lost.object}: {lost.winner} wins over {lost.plugin} ({lost.reason})"
+            found[text] = found.get(text, 0) + 1
+        for name, plugins in each.transformation.whiteouts:
+            text = f"{name} is left out by {' and '.join(plugins)}"
+            found[text] = found.get(text, 0) + 1
+    for text, times in list(found.items())[:_SHOWN]:
+        flags.say(f"{text} · {count(times, 'plugin')}")
 
 
 def _say_blocked(flags: Flags, fleet: Fleet, alike: Sequence[PluginRender], paint: Painter) -> None:

@@ -15,7 +15,6 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text
 from fleetform.model.answers.validation import ValidateResult
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.wiring import open_renderers
 
 
 @click.command(
@@ -44,7 +43,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
     if with_objects and not fleet.findings.errors:
         with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
-            failed, unavailable = lint_renders(fleet, open_renderers(flags.fetching == "all"))
+            failed, unavailable = lint_renders(fleet, flags.renderers())
             more += failed
     result = validate(fleet, more)
     if output in ("json", "yaml"):

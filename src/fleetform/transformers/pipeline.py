@@ -6,7 +6,8 @@ that an edit of a patch renders nothing anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -34,24 +35,25 @@ from fleetform.syntax.names import object_label
 from fleetform.syntax.tree_diff import patch_between
 from fleetform.transform.runner import Failure, ask
 from fleetform.transform.views import read_only
+from fleetform.transformers.opened import OpenedPlugins
 from fleetform.transformers.plugins import BoundPlugin, TransformPlugin
 
 
 class TransformingRenders:
     """Renders, and then transforms and patches; each distinct combination once."""
 
-    def __init__(self, renders: Renders, plugins: Iterable[TransformPlugin]) -> None:
-        self._renders = renders
-        # Of two of one name the earliest counts (R4-7).
-        self._plugins: dict[str, TransformPlugin] = {}
-        for each in plugins:
-            self._plugins.setdefault(each.name, each)
+    def __init__(self, renders: Renders, opened: Callable[[], OpenedPlugins]) -> None:
+        """opened is called when an input names a transform, and not before."""
+        self._renders, self._open = renders, opened
         self._known: dict[str, Rendered | RenderFailure] = {}
 
-    @property
-    def identities(self) -> dict[str, str]:
-        """What plugins are, by name: their part of the input hash."""
-        return {name: each.identity for name, each in self._plugins.items()}
+    @cached_property
+    def _plugins(self) -> dict[str, TransformPlugin]:
+        # Of two of one name the earliest counts (R4-7).
+        found: dict[str, TransformPlugin] = {}
+        for each in self._open().plugins:
+            found.setdefault(each.name, each)
+        return found
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         rendered = self._renders.render(inputs)
@@ -60,14 +62,15 @@ class TransformingRenders:
     def _changed(self, result: Rendered | RenderFailure, input_: RenderInput) -> Rendered | RenderFailure:
         if isinstance(result, RenderFailure) or not (input_.transforms or input_.patches):
             return result
-        identities = self.identities
         for each in input_.transforms:
             failure = self._unusable(each)
             if failure is not None:
                 return failure
         parts = {
             "render": result.key,
-            "transforms": hashed_transforms(input_.transforms, identities),
+            "transforms": hashed_transforms(
+                input_.transforms, {each.plugin: self._plugins[each.plugin].identity for each in input_.transforms}
+            ),
             "patches": [msgspec.to_builtins(each) for each in input_.patches],
         }
         key = render_key(parts)
@@ -84,6 +87,9 @@ class TransformingRenders:
         plugin = self._plugins.get(transform.plugin)
         if plugin is None:
             hint = did_you_mean(transform.plugin, sorted(self._plugins), "give the folder it is in with --plugin-dir")
+            for each in self._open().problems:
+                if transform.plugin in (each.file, each.file.partition(".")[0]):
+                    hint = f"{each.file}: {each.message}; {each.hint}"
             return RenderFailure(f"there is no transform plugin {transform.plugin}", hint, unavailable=True)
         if transform.digest is not None and plugin.identity != transform.digest:
             message = f"the transform plugin {transform.plugin} is {plugin.identity}, and {transform.digest} is pinned"

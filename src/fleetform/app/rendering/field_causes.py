@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from fleetform.app.answering.references import reference
 from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError
 from fleetform.app.fleet import Fleet
+from fleetform.app.rendering.plugin_renders import patch_written
 from fleetform.engine.bindings.fields import FieldError, find_in
 from fleetform.model.answers.base import Json, JsonMap
-from fleetform.model.answers.explanation import ExplainedField, FieldCause
+from fleetform.model.answers.explanation import ExplainedField, FieldCause, FieldChange
 from fleetform.model.results.decisions import ABSENT, PluginDecision, Steps
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.model.shape import did_you_mean
@@ -78,6 +80,12 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
         message = f"{plugin.name} cannot be rendered: {rendered.message}"
         raise NotRenderedError(message, rendered.hint, rendered.unavailable)
     value = _field(rendered, asked)
+    changed_by = _changed_by(rendered, asked)
+    if changed_by is not None:
+        return ExplainedField(
+            object=asked.object, path=asked.pointer, value=value, causes=[], untold=[], unsteady=False, release=[],
+            changed_by=_written_change(fleet, plugin, changed_by),
+        )  # fmt: skip
     leaves = list(_leaves(plugin, input_))
     causes = [each.cause(True) for each in _marked_at_once(renders, input_, leaves, asked)]
     untold: list[Steps] = []
@@ -97,6 +105,36 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
         unsteady=rendered.unsteady and not causes,
         release=release,
     )
+
+
+# ---- Transforms and patches
+
+
+def _changed_by(rendered: Rendered, asked: Asked) -> str | None:
+    """The transform or patch that set a field last: at it, or at something that holds it."""
+    (tree,) = _find(rendered, asked)
+    for each in reversed(rendered.transformation.kept):
+        holds = asked.pointer == each.pointer or asked.pointer.startswith(f"{each.pointer}/")
+        if holds and each.object == object_label(tree) and each.op != "test":
+            return each.by
+    return None
+
+
+def _written_change(fleet: Fleet, plugin: PluginDecision, by: str) -> FieldChange:
+    target, locator = plugin.target, fleet.input.locator
+    if by.startswith("patches["):
+        object_, at, _ = patch_written(target, int(by[len("patches[") : -1]))
+        return FieldChange(what="patch", name=by, object=reference(object_.ref, at, locator))
+    own = (target.revision.object.spec.transforms if target.revision is not None else None) or []
+    for index, transform in enumerate(target.owner.spec.transforms or []):
+        if transform.plugin == by:
+            at = target.owner.at("spec", "transforms", index)
+            return FieldChange(what="transform", name=by, object=reference(target.owner.ref, at, locator))
+    assert target.revision is not None
+    index = next(number for number, each in enumerate(own) if each.plugin == by)
+    definition = target.revision.object
+    at = definition.at("spec", "transforms", index)
+    return FieldChange(what="transform", name=by, object=reference(definition.ref, at, locator))
 
 
 # ---- The field

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+from msgspec import structs
+
 from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.flux_delivery import ThroughFlux, place_of_secret, travels
 from fleetform.model.answers.base import JsonMap
-from fleetform.model.results.decisions import Gate, PluginDecision, Revision
+from fleetform.model.kinds.definition import Patch
+from fleetform.model.objects import At, Object
+from fleetform.model.results.decisions import Gate, PluginDecision, Revision, Target
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.model.results.rendering import NO_TRANSFORMATION, Rendered, RenderFailure, RenderInput, Transformation
 from fleetform.ports.rendering import Renders
 
 
@@ -26,6 +31,7 @@ class PluginRender(NamedTuple):
     unavailable: bool = False
     unsteady: bool = False
     key: str | None = None
+    transformation: Transformation = NO_TRANSFORMATION
 
 
 # Without what these ask for there is nothing to render; all others keep a plugin from being installed only.
@@ -38,10 +44,12 @@ def render_plugins(
     renders: Renders,
     to_folder: bool = False,
     despite_gates: bool = False,
+    transforming: bool = True,
 ) -> list[PluginRender]:
     """Every plugin rendered, in order. to_folder: a secret that would stand there in plain text is refused (S40).
 
-    despite_gates: also what may not be installed yet, as long as nothing of it is missing.
+    despite_gates: also what may not be installed yet, as long as nothing of it is missing. Without transforming,
+    transforms and patches are left out.
     """
     answers: dict[int, PluginRender] = {}
     waiting: list[tuple[int, PluginDecision, RenderInput]] = []
@@ -54,7 +62,10 @@ def render_plugins(
             answers[index] = found
         else:
             waiting.append((index, plugin, found))
-    rendered = renders.render([input_ for _, _, input_ in waiting])
+    inputs = [input_ for _, _, input_ in waiting]
+    if not transforming:
+        inputs = [structs.replace(each, transforms=(), patches=()) for each in inputs]
+    rendered = renders.render(inputs)
     for (index, plugin, _), result in zip(waiting, rendered, strict=True):
         answers[index] = _answer(fleet, plugin, result)
     return [answers[index] for index in sorted(answers)]
@@ -91,7 +102,9 @@ def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRende
 
 def _answer(fleet: Fleet, plugin: PluginDecision, result: Rendered | RenderFailure) -> PluginRender:
     if isinstance(result, Rendered):
-        return PluginRender(plugin, result.objects, unsteady=result.unsteady, key=result.key)
+        return PluginRender(
+            plugin, result.objects, unsteady=result.unsteady, key=result.key, transformation=result.transformation
+        )
     revision = plugin.target.revision
     assert revision is not None
     hint = result.hint
@@ -115,6 +128,31 @@ def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
     return list(found.values())
 
 
+def unmatched_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
+    """Patches whose target is none of the rendered objects, once for each patch."""
+    found: dict[At, Diagnostic] = {}
+    for each in rendered:
+        for number, nearest in each.transformation.unmatched:
+            object_, at, patch = patch_written(each.plugin.target, number)
+            target = msgspec.to_builtins(patch.target)
+            named = [f"{name} {value}" for name, value in target.items() if value is not None]
+            hint = f"did you mean {nearest}?" if nearest else "correct its target"
+            message = f"the patch of {' '.join(named)} changes nothing: no rendered object is that"
+            found.setdefault(at, Diagnostic("unmatched-patch", message, hint, "warning", object_.ref, at))
+    return list(found.values())
+
+
+def patch_written(target: Target, number: int) -> tuple[Object[object], At, Patch]:
+    """The object that a patch is written in, and where: patches of a definition come before those of its owner."""
+    own = (target.revision.object.spec.patches if target.revision is not None else None) or []
+    if number < len(own):
+        assert target.revision is not None
+        object_: Object[object] = target.revision.object
+        return object_, object_.at("spec", "patches", number), own[number]
+    number -= len(own)
+    return target.owner, target.owner.at("spec", "patches", number), (target.owner.spec.patches or [])[number]
+
+
 def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool]:
     """What does not render, once for each reason; what blocks a plugin otherwise is told anyway.
 
@@ -128,7 +166,8 @@ def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool
                 found.setdefault((each.plugin.target.revision, gate.message), []).append(each)
     failed = [each for where in found.values() for each in where]
     unavailable = bool(failed) and all(each.unavailable for each in failed)
-    return [_failure(each) for each in found.values()] + unsteady_findings(rendered), unavailable
+    notes = [*unsteady_findings(rendered), *unmatched_findings(rendered)]
+    return [_failure(each) for each in found.values()] + notes, unavailable
 
 
 def _failure(where: list[PluginRender]) -> Diagnostic:

@@ -79,11 +79,20 @@ class FieldCause(AnswerRecord, frozen=True, kw_only=True):
     set: bool
 
 
+class FieldChange(AnswerRecord, frozen=True, kw_only=True):
+    """The transform, or the patch by its number, that set a rendered field, and where it is written."""
+
+    what: Literal["transform", "patch"]
+    name: str
+    object: ObjectReference
+
+
 class ExplainedField(AnswerRecord, frozen=True, kw_only=True):
     """A field of a rendered object and the values it depends on.
 
     untold are values of which that is not known. unsteady: the chart comes out otherwise each time. release names what
-    of the release the field is made of, if no option makes it.
+    of the release the field is made of, if no option makes it. changed_by is there if a transform or a patch set the
+    field after the render.
     """
 
     object: str
@@ -93,6 +102,7 @@ class ExplainedField(AnswerRecord, frozen=True, kw_only=True):
     untold: list[str]
     unsteady: bool
     release: list[str]
+    changed_by: FieldChange | UnsetType = UNSET
 
 
 class Explanation(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="Explanation"):

@@ -10,12 +10,38 @@ from fleetform.model.answers.gates import ReportedGate
 from fleetform.model.answers.options import ValueSource
 
 
-class TransformsOfRender(AnswerRecord, frozen=True, kw_only=True):
-    """What became of transforms, by their names."""
+class KeptByTransform(AnswerRecord, frozen=True, kw_only=True):
+    """A change to an object, and the transform or the patch (`patches[0]`) that made it."""
 
-    kept: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    whiteouts: list[str] = field(default_factory=list)
+    object: str
+    by: str
+    op: str
+    path: str
+
+
+class IgnoredByPriority(AnswerRecord, frozen=True, kw_only=True):
+    """An operation of a transform that lost, why, and the transform that won."""
+
+    object: str
+    plugin: str
+    operation: JsonMap
+    reason: str
+    winner: str
+
+
+class LeftOutObject(AnswerRecord, frozen=True, kw_only=True):
+    """An object that transforms leave out."""
+
+    object: str
+    plugins: list[str]
+
+
+class TransformsOfRender(AnswerRecord, frozen=True, kw_only=True):
+    """What transforms and patches did to a plugin's objects."""
+
+    kept: list[KeptByTransform] = field(default_factory=list)
+    ignored: list[IgnoredByPriority] = field(default_factory=list)
+    whiteouts: list[LeftOutObject] = field(default_factory=list)
 
 
 class RenderedPlugin(AnswerRecord, frozen=True, kw_only=True):
