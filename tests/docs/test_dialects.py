@@ -44,7 +44,7 @@ def test_every_dialect_has_a_table() -> None:
     """A room of the code that reads somebody's manifests is a section of the page."""
     sections = {"greenhouse": "Greenhouse", "ocm": "Open Cluster Management", "fleeet": "Fleeet"}
     sections |= {"cluster_api": "Cluster API"}
-    reading = PAGE.parents[2] / "src" / "fleetform" / "app" / "reading.py"
+    reading = PAGE.parents[2] / "src" / "fleetform" / "app" / "reading" / "documents.py"
     text = reading.read_text(encoding="utf-8")
     found = re.findall(r"        from fleetform\.dialects\.([\w.]+) import read_", text)
     assert {each.removesuffix(".read").split(".")[-1] for each in found} == sections.keys()

@@ -95,7 +95,6 @@ def _is_undecided(plugin: PluginDecision | None) -> bool:
 
 # What a change says by itself.
 _ELSEWHERE = {"revision", "substitute"}
-_ALSO = ("transforms", "patches")
 
 
 def _other_differences(left: JsonMap, right: JsonMap, one: PluginDecision, other: PluginDecision) -> Iterator[str]:
@@ -105,19 +104,8 @@ def _other_differences(left: JsonMap, right: JsonMap, one: PluginDecision, other
             yield name
     if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
         yield "configs"
-    for name in _ALSO:
-        if _written(one, name) != _written(other, name):
-            yield name
     if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
         yield "blocked"
-
-
-def _written(plugin: PluginDecision, name: str) -> Json:
-    """A field of the definition and of its owner, which both count."""
-    revision = plugin.target.revision
-    of_definition = getattr(revision.object.spec, name, None) if revision is not None else None
-    owner = plugin.target.owner.spec
-    return of_definition, getattr(owner, name, None), getattr(getattr(owner, "plugin", None), name, None)
 
 
 def _pairs(
