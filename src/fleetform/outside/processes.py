@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import select
 import selectors
 import shutil
 import signal
@@ -18,8 +20,9 @@ from typing import IO, Any, NamedTuple
 
 from fleetform.outside.errors import OutsideError
 
-# The shell sets the bound and then becomes the program: a limit set between fork and exec by Python itself is not
-# safe among threads. The bound is on memory that can be written to; Go reserves far more addresses than it uses.
+# The bound is on memory that can be written to; Go reserves far more addresses than it uses. Where the system cannot
+# bound a process that runs, a shell sets the bound and then becomes the program: a limit set between fork and exec by
+# Python itself is not safe among threads.
 _BOUNDED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
 _OUT_OF_MEMORY = re.compile(
     rb"^(fatal error: .*(out of memory|cannot allocate|failed to reserve)|runtime: out of memory|MemoryError\b)",
@@ -55,6 +58,10 @@ class ProcessError(OutsideError):
 
 class NotFoundError(ProcessError):
     """There is no such program."""
+
+
+class NotStartedError(ProcessError):
+    """It is there, and the system cannot run it."""
 
 
 class TooSlowError(ProcessError):
@@ -127,22 +134,21 @@ class Programs:
     def _started(
         self, command: list[str], scratch: str, environment: dict[str, str]
     ) -> Iterator[subprocess.Popen[bytes]]:
-        bounded = ["/bin/sh", "-c", _BOUNDED, "sh", str(self._limits.memory // 1024), *command]
+        bounds = getattr(resource, "prlimit", None)
+        shell = ["/bin/sh", "-c", _BOUNDED, "sh", str(self._limits.memory // 1024)] if bounds is None else []
         with self._lock:
             if self._stopped:
                 raise StoppedError("we were told to stop", "run it again")
-            process = subprocess.Popen(
-                bounded,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd=scratch,
-                env=environment,
-                # A group of its own: all that it starts can be ended with it.
-                start_new_session=True,
+            process = _popen(
+                [*shell, *command],
+                scratch,
+                environment,
             )
             self._running.add(process.pid)
+            if bounds is not None:
+                # It is still being loaded. A shell in between would cost as much as starting most plugins.
+                with suppress(ProcessLookupError, PermissionError):
+                    bounds(process.pid, resource.RLIMIT_DATA, (self._limits.memory, self._limits.memory))
         try:
             yield process
         finally:
@@ -153,6 +159,25 @@ class Programs:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
+
+
+def _popen(command: list[str], scratch: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=scratch,
+            env=environment,
+            # A group of its own: all that it starts can be ended with it.
+            start_new_session=True,
+        )
+    except OSError as error:
+        name = os.path.basename(command[0])
+        hint = "check its first line, and that it is built for this machine"
+        raise NotStartedError(f"{name} cannot be started: {error.strerror}", hint) from error
 
 
 def _folder(scratch: str | None) -> AbstractContextManager[str]:
@@ -186,6 +211,18 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
+def _await_end(process: int, seconds: float) -> None:
+    """Wait until a process has ended, where this system can tell at once; it is still to be reaped."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return
+    try:
+        select.select([descriptor], [], [], seconds)
+    finally:
+        os.close(descriptor)
+
+
 def _ran_out_of_memory(code: int, stderr: bytes) -> bool:
     # Whoever was killed, and not by us, was killed by the kernel when the machine itself had no memory left.
     return code in (-signal.SIGKILL, 128 + signal.SIGKILL) or _OUT_OF_MEMORY.search(stderr) is not None
@@ -208,6 +245,8 @@ class _Talk:
         """What it prints until it ends."""
         self._exchange()
         try:
+            # Waiting with a timeout looks now and then; most are gone by now, or a moment later.
+            _await_end(self._process.pid, self._time_left())
             code = self._process.wait(timeout=self._time_left())
         except subprocess.TimeoutExpired:
             raise self._too_slow() from None
