@@ -16,6 +16,7 @@ from bench import (
     measure_peers,
     measure_render,
     measure_start,
+    measure_transform,
     measure_versions,
 )
 from bench.table import print_table
@@ -30,6 +31,7 @@ MEASUREMENTS = {
     "bindings": measure_bindings,
     "envsubst": measure_envsubst,
     "render": measure_render,
+    "transform": measure_transform,
     "check": measure_check,
     "start": measure_start,
     "load": measure_load,

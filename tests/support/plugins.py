@@ -46,7 +46,7 @@ def main():
             reply = {"name": NAME, "version": VERSION, "requestVersion": ["v1"], "responseVersion": ["v1"],
                      "optionalFields": fields, "modes": %(modes)s}
         else:
-            extras = request.pop("extras") or {}
+            extras, number = request.pop("extras") or {}, request.pop("requestId", None)
             try:
                 reply = run(request, extras)
             except ValueError as error:
@@ -54,6 +54,8 @@ def main():
                     print(json.dumps({"type": "x", "message": "ValueError", "error": str(error)}), file=sys.stderr)
                     sys.exit(1)
                 reply = {"error": "ValueError: " + str(error)}
+            if streams:
+                reply["requestId"] = number
         print(json.dumps(reply), flush=True)
 
 

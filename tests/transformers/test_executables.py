@@ -95,7 +95,7 @@ BAD = {
     "old": ('#!/bin/sh\necho \'{"name":"x","requestVersion":["v0"]}\'\n', "its metadata has no v1 in requestVersion"),
     "hangs": ("#!/bin/sh\nsleep 300\n", "hangs took longer than 3 s"),
     "floods": ("#!/bin/sh\nyes\n", "floods printed more than 1 MB"),
-    "missing": ("#!/no/such/interpreter\n", "it ended with 127"),
+    "missing": ("#!/no/such/interpreter\n", "missing cannot be started: No such file or directory"),
 }  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import select
 import selectors
 import shutil
 import signal
@@ -18,9 +20,10 @@ from typing import IO, NamedTuple, cast
 
 from fleetform.outside.errors import OutsideError
 
-# The shell sets the limit and then becomes the program: a limit set between fork and exec by Python itself is not
-# safe among threads. The limit is on memory that can be written to; Go reserves far more addresses than it uses.
-_LIMITED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+# The bound is on memory that can be written to; Go reserves far more addresses than it uses. Where the system cannot
+# bound a process that runs, a shell sets the bound and then becomes the program: a limit set between fork and exec by
+# Python itself is not safe among threads.
+_BOUNDED = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
 _OUT_OF_MEMORY = re.compile(
     rb"^(fatal error: .*(out of memory|cannot allocate|failed to reserve)|runtime: out of memory|MemoryError\b)",
     re.MULTILINE,
@@ -55,6 +58,10 @@ class ProcessError(OutsideError):
 
 class ProgramNotFoundError(ProcessError):
     """There is no such program."""
+
+
+class NotStartedError(ProcessError):
+    """It is there, and the system cannot run it."""
 
 
 class TooSlowError(ProcessError):
@@ -129,22 +136,21 @@ class Programs:
     def _started(
         self, command: list[str], scratch: str, environment: dict[str, str]
     ) -> Iterator[subprocess.Popen[bytes]]:
-        limited = ["/bin/sh", "-c", _LIMITED, "sh", str(self._limits.memory // 1024), *command]
+        bounds = getattr(resource, "prlimit", None)
+        shell = ["/bin/sh", "-c", _BOUNDED, "sh", str(self._limits.memory // 1024)] if bounds is None else []
         with self._lock:
             if self._stopped:
-                raise StoppedError("rendering was stopped", "run it again")
-            process = subprocess.Popen(
-                limited,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd=scratch,
-                env=environment,
-                # A group of its own: all that it starts can be ended with it.
-                start_new_session=True,
+                raise StoppedError("we were told to stop", "run it again")
+            process = _popen(
+                [*shell, *command],
+                scratch,
+                environment,
             )
             self._running.add(process.pid)
+            if bounds is not None:
+                # It is still being loaded. A shell in between would cost as much as starting most plugins.
+                with suppress(ProcessLookupError, PermissionError):
+                    bounds(process.pid, resource.RLIMIT_DATA, (self._limits.memory, self._limits.memory))
         try:
             yield process
         finally:
@@ -161,6 +167,25 @@ def _environment(folder: str) -> dict[str, str]:
     """Nothing of ours but the path: no kubeconfig, no token, no proxy, no settings of the tool's own."""
     homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR")
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **dict.fromkeys(homes, folder)}
+
+
+def _popen(command: list[str], scratch: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=scratch,
+            env=environment,
+            # A group of its own: all that it starts can be ended with it.
+            start_new_session=True,
+        )
+    except OSError as error:
+        name = os.path.basename(command[0])
+        hint = "check its first line, and that it is built for this machine"
+        raise NotStartedError(f"{name} cannot be started: {error.strerror}", hint) from error
 
 
 def _folder(scratch: str | None) -> AbstractContextManager[str]:
@@ -188,6 +213,18 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
+def _await_end(process: int, seconds: float) -> None:
+    """Wait until a process has ended, where this system can tell at once; it is still to be reaped."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return
+    try:
+        select.select([descriptor], [], [], seconds)
+    finally:
+        os.close(descriptor)
+
+
 class _PipeExchange:
     """Writes a program's input and reads its outputs at the same time, so that neither side waits for the other."""
 
@@ -205,6 +242,8 @@ class _PipeExchange:
         """What it prints until it ends."""
         self._exchange()
         try:
+            # Waiting with a timeout looks now and then; most are gone by now, or a moment later.
+            _await_end(self._process.pid, self._time_left())
             code = self._process.wait(timeout=self._time_left())
         except subprocess.TimeoutExpired:
             raise self._too_slow() from None

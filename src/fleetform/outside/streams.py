@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Self
 
@@ -27,7 +28,7 @@ class EndedError(OutsideError):
 
 
 class Stream:
-    """One running program: a line in, a line out. It serves one thread at a time; after an error it is of no use."""
+    """One running program: lines in, a line out for each. It serves one thread; after an error it is of no use."""
 
     def __init__(self, programs: Programs, command: list[str], scratch: str, limits: Limits) -> None:
         self._name, self._limits = os.path.basename(command[0]), limits
@@ -49,29 +50,33 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, line: bytes) -> bytes:
-        """The line that it answers to a line; both without what is behind them."""
-        deadline = time.monotonic() + self._limits.seconds
-        left = memoryview(line if line.endswith(b"\n") else line + b"\n")
-        left = left[self._write(left) :]
-        answer = bytearray()
-        while not answer.endswith(b"\n"):
-            self._await(deadline, bool(left))
-            left = left[self._write(left) :] if left else left
-            self._drain_log()
-            try:
-                part = os.read(self._stdout, _CHUNK)
-            except BlockingIOError:
-                continue
-            if not part:
-                raise self._ended()
-            answer += part
-            if len(answer) > self._limits.output:
-                amount = f"{self._limits.output / 1_000_000:,g} MB"
-                raise TooMuchOutputError(f"{self._name} printed more than {amount}", "let it print less")
-        if answer.count(b"\n") > 1:
-            raise EndedError(f"{self._name} printed more than one line for one request", bytes(self._log))
-        return bytes(answer[:-1])
+    def ask(self, lines: Sequence[bytes]) -> Iterator[bytes]:
+        """The lines that it answers to lines, in order. It gets them all at once, and each answer has its own time."""
+        left = memoryview(b"".join(lines))
+        read = bytearray()
+        for _ in lines:
+            deadline = time.monotonic() + self._limits.seconds
+            while (end := read.find(b"\n")) < 0:
+                left = left[self._write(left) :] if left else left
+                self._await(deadline, bool(left))
+                self._drain_log()
+                read += self._read()
+                if len(read) > self._limits.output and b"\n" not in read:
+                    amount = f"{self._limits.output / 1_000_000:,g} MB"
+                    raise TooMuchOutputError(f"{self._name} printed more than {amount}", "let it print less")
+            yield bytes(read[:end])
+            del read[: end + 1]
+        if read:
+            raise EndedError(f"{self._name} printed more lines than it had requests", bytes(self._log))
+
+    def _read(self) -> bytes:
+        try:
+            part = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            return b""
+        if not part:
+            raise self._ended()
+        return part
 
     def _await(self, deadline: float, has_more: bool) -> None:
         """Wait until there is something to read, or room to write."""

@@ -30,6 +30,10 @@ class WireError(ValueError):
     """What is wrong with what a plugin printed."""
 
 
+class OutOfStepError(WireError):
+    """What a plugin printed is no reply, or none to this request: what it prints next cannot be trusted either."""
+
+
 class OptionalField(Struct, frozen=True, rename="camel"):
     """An option that a plugin takes, by the name it has in extras."""
 
@@ -69,7 +73,8 @@ class _Reply(Struct, rename="camel"):
     patches: Any = None
     new_resources: list[dict[str, Any]] | None = None
     changes_identity: bool | None = False
-    # Only on a line of a stream: an error has no exit code there.
+    # Only on a line of a stream, which tells by its number what it answers, and has no exit code for an error.
+    request_id: int | None = None
     error: str | None = None
 
 
@@ -78,9 +83,10 @@ _reply = msgspec.json.Decoder(_Reply).decode
 _complaint = msgspec.json.Decoder(PluginComplaint).decode
 
 
-def write_request(tree: Mapping[str, Any], extras: Mapping[str, str] | None) -> bytes:
-    """A request on one line; extras are null where there are none."""
-    return msgspec.json.encode({**plain(tree), "extras": dict(extras) if extras else None}) + b"\n"
+def write_request(tree: Mapping[str, Any], extras: Mapping[str, str] | None, number: int | None = None) -> bytes:
+    """A request on one line; extras are null where there are none. One of a stream has a number."""
+    numbered = {} if number is None else {"requestId": number}
+    return msgspec.json.encode({**plain(tree), "extras": dict(extras) if extras else None, **numbered}) + b"\n"
 
 
 def read_metadata(text: bytes) -> PluginMetadata:
@@ -94,12 +100,16 @@ def read_metadata(text: bytes) -> PluginMetadata:
     return found
 
 
-def read_reply(text: bytes) -> Response:
-    """A reply as JSON text. A stream's error is raised as what the plugin says."""
+def read_reply(text: bytes, number: int | None = None) -> Response:
+    """A reply as JSON text; of a stream, to the request of a number."""
     try:
         found = _reply(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _not_json("its reply", text, error) from error
+    if found.request_id != number and number is not None:
+        raise OutOfStepError(f"it answers request {found.request_id} where {number} is next")
+    if found.error is not None:
+        raise WireError(printable(found.error))
     return _response(found)
 
 
@@ -112,8 +122,6 @@ def parse_reply(tree: Mapping[str, Any]) -> Response:
 
 
 def _response(reply: _Reply) -> Response:
-    if reply.error is not None:
-        raise WireError(printable(reply.error))
     try:
         operations = parse_patch(reply.patches) if reply.patches is not None else ()
     except PatchError as error:
@@ -127,8 +135,8 @@ def _response(reply: _Reply) -> Response:
 def _not_json(what: str, text: bytes, error: Exception) -> WireError:
     shown = printable(text.decode("utf-8", "replace").strip(), _SHOWN)
     if not shown:
-        return WireError(f"{what} is empty")
-    return WireError(f"{what} cannot be read: {error}; it printed {shown!r} (logs belong on stderr)")
+        return OutOfStepError(f"{what} is empty")
+    return OutOfStepError(f"{what} cannot be read: {error}; it printed {shown!r} (logs belong on stderr)")
 
 
 def complaint(stderr: bytes) -> str:

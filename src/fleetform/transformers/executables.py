@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count, islice
 from threading import Lock
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from fleetform.transform.runner import PluginError
 from fleetform.transform.wire import (
     ASKS_FOR_METADATA,
     STREAM,
+    OutOfStepError,
     PluginMetadata,
     WireError,
     complaint,
@@ -116,44 +118,76 @@ class ExecutablePlugin(TransformPlugin):
 
 
 class StreamPlugin(ExecutablePlugin):
-    """Processes that are kept alive, at most one for each worker; requests go to whichever is idle."""
+    """Processes that are kept alive, at most one for each worker; requests go to whichever is idle, many at once."""
 
     def __init__(self, path: str, file: str, metadata: PluginMetadata, workshop: Workshop, folder: str) -> None:
         super().__init__(path, file, metadata, workshop, folder)
         self._idle: list[Stream] = []
         self._lock = Lock()
+        # No number comes twice: an answer that is late can be told from the one that is due.
+        self._numbers = count()
 
     def answer(self, resource: Mapping[str, Any], extras: Mapping[str, str]) -> Response:
-        line = write_request(resource, extras)
-        stream = self._take()
+        (found,) = self.answer_many([resource], extras)
+        if isinstance(found, PluginError):
+            raise found
+        return found
+
+    def answer_many(
+        self, resources: Sequence[Mapping[str, Any]], extras: Mapping[str, str]
+    ) -> list[Response | PluginError]:
+        """What it answers for each of several objects; after one on which a process fails the next one goes on."""
+        found: list[Response | PluginError] = []
+        while len(found) < len(resources):
+            found += self._answer_until_failure(resources[len(found) :], extras)
+        return found
+
+    def _answer_until_failure(
+        self, resources: Sequence[Mapping[str, Any]], extras: Mapping[str, str]
+    ) -> list[Response | PluginError]:
+        found: list[Response | PluginError] = []
+        with self._lock:
+            numbers = list(islice(self._numbers, len(resources)))
+        lines = [write_request(each, extras, number) for number, each in zip(numbers, resources, strict=True)]
         try:
-            answer = stream.ask(line)
+            stream = self._take()
+        except OutsideError as error:
+            return [PluginError(error.message)]
+        try:
+            for number, line in zip(numbers, stream.ask(lines), strict=True):
+                found.append(_reply_of(line, number))
         except BaseException as error:
             # Whatever it says next would be taken for the answer to another request.
             stream.close()
             if isinstance(error, EndedError):
-                raise PluginError(complaint(error.stderr) or error.message) from error
-            if isinstance(error, OutsideError):
-                raise PluginError(error.message) from error
+                return [*found, PluginError(complaint(error.stderr) or error.message)][: len(resources)]
+            if isinstance(error, (OutsideError, OutOfStepError)):
+                return [*found, PluginError(getattr(error, "message", str(error)))][: len(resources)]
             raise
         with self._lock:
             self._idle.append(stream)
-        return read_reply(answer)
+        return found
 
     def _take(self) -> Stream:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        try:
-            return Stream(self._workshop.programs, [self._path, STREAM], self._folder, self._workshop.limits)
-        except OutsideError as error:
-            raise PluginError(error.message) from error
+        return Stream(self._workshop.programs, [self._path, STREAM], self._folder, self._workshop.limits)
 
     def close(self) -> None:
         with self._lock:
             for stream in self._idle:
                 stream.close()
             self._idle.clear()
+
+
+def _reply_of(line: bytes, number: int) -> Response | PluginError:
+    try:
+        return read_reply(line, number)
+    except OutOfStepError:
+        raise
+    except WireError as error:
+        return PluginError(str(error))
 
 
 def digest_of(path: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fleetform.transform.runner import Answer
+from fleetform.engine.transform.records import Response
+from fleetform.syntax.printable import printable
+from fleetform.transform.runner import Answer, Failure, ask
 from fleetform.transform.wire import OptionalField
 
 
@@ -40,3 +42,11 @@ class BoundPlugin:
 
     def run(self, resource: Mapping[str, Any]) -> Answer:
         return self.plugin.answer(resource, self._extras)
+
+    def run_many(self, resources: Sequence[Mapping[str, Any]]) -> list[Response | Failure]:
+        """What it answers for each of several objects; a plugin that can take them at once gets them so."""
+        at_once = getattr(self.plugin, "answer_many", None)
+        if at_once is None:
+            return [ask(self, each) for each in resources]
+        answers = at_once(resources, self._extras)
+        return [each if isinstance(each, Response) else Failure(self.name, printable(str(each))) for each in answers]
