@@ -83,6 +83,8 @@ def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
             tally.soaked_at = member.soaked_at
     for stage in view.stages:
         stage.measure()
+        if stage.tally.soaked_at is not None:
+            view.look_at(stage.tally.soaked_at)
     if rollout is not None:
         _find_done(view, rollout)
     return members
