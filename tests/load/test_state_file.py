@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fleetform.engine.bindings.value_sources import OUTPUT
 
 from fleetform.app.errors import StateError
-from fleetform.engine.report.progress import Reached
 from fleetform.load.state import load_state
+from fleetform.model.objects import Ref
+from fleetform.model.state import Deployed, PluginState
 from fleetform.ports.state import KnownState
 
 STAMP = {"kind": "PluginOverride", "organization": "acme", "name": "more", "created": "2026-01-01T00:00:00Z"}
 RUNS = {"organization": "acme", "cluster": "eu-1", "plugin": "web-eu-1", "admitted": {"inputHash": "h1:0"}}
+EU_1 = Ref("Cluster", "acme", "eu-1")
 STOPPED = {**RUNS, "plugin": "old-eu-1", "admitted": None}
 
 
@@ -36,19 +40,36 @@ def test_no_state_is_an_empty_one() -> None:
 def test_stamps_and_admitted_states_are_read_by_their_keys(file: Path) -> None:
     file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [STAMP], "plugins": [RUNS, STOPPED]}))
     assert load_state(str(file)) == KnownState(
-        {("PluginOverride", "acme", "more"): "2026-01-01T00:00:00Z"},
-        {("acme", "eu-1", "web-eu-1"): {"inputHash": "h1:0"}},
-        reached={("acme", "eu-1", "web-eu-1"): Reached("h1:0"), ("acme", "eu-1", "old-eu-1"): Reached()},
+        {Ref("PluginOverride", "acme", "more"): "2026-01-01T00:00:00Z"},
+        {EU_1: {"old-eu-1": PluginState(), "web-eu-1": PluginState(Deployed(None, input_hash="h1:0"))}},
     )
 
 
+def test_a_stamp_may_say_where_its_object_is_written(file: Path) -> None:
+    stamp = {**STAMP, "place": {"file": "overrides/more.yaml", "line": 1, "column": 1}}
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [stamp]}))
+    assert load_state(str(file)).stamps == {Ref("PluginOverride", "acme", "more"): "2026-01-01T00:00:00Z"}
+
+
 def test_what_was_seen_on_a_cluster_is_read(file: Path) -> None:
-    seen = {**RUNS, "lastHealthy": {"version": "1.0.0", "inputHash": "h1:1"}}
-    seen["observed"] = {"bindings": {"NODE": "n1", "GONE": None}, "failed": "h1:2"}
+    seen: dict[str, Any] = {**RUNS, "lastHealthy": {"version": "1.0.0", "inputHash": "h1:1"}}
+    seen["observed"] = {"bindings": {"NODE": "n1", "GONE": None}, "outputs": {"ip": 4}, "failed": "h1:2"}
     file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], "plugins": [seen]}))
-    state = load_state(str(file))
-    assert state.observed == {("acme", "eu-1", "web-eu-1"): {"NODE": "n1", "GONE": None}}
-    assert state.reached == {("acme", "eu-1", "web-eu-1"): Reached("h1:0", "h1:1", "h1:2")}
+    assert load_state(str(file)).plugin(EU_1, "web-eu-1") == PluginState(
+        Deployed(None, input_hash="h1:0"),
+        Deployed("1.0.0", input_hash="h1:1"),
+        {"NODE": "n1", "GONE": None, f"{OUTPUT}ip": 4},
+        "h1:2",
+    )
+
+
+def test_a_plugin_says_which_definition_runs_and_how_its_last_change_went(file: Path) -> None:
+    runs = {**RUNS, "admitted": {"version": "v1.0.0", "definition": "web"}, "lastHealthy": {"version": "odd"}}
+    runs |= {"phase": "Healthy", "since": "2026-01-01T00:00:00Z"}
+    file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], "plugins": [runs]}))
+    found = load_state(str(file)).plugin(EU_1, "web-eu-1")
+    assert (found.admitted, found.last_healthy) == (Deployed("1.0.0", "web"), Deployed(None))
+    assert (found.phase, found.since) == ("Healthy", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_a_state_without_plugins_is_read(file: Path) -> None:

@@ -19,6 +19,7 @@ from support.bound import (
     thing,
 )
 from support.fleets import CLUSTERS, documents
+from support.states import states
 
 SERVICE = "  bindings: [{name: X, objectFieldRef: {kind: Service, name: s, fieldPath: /spec/clusterIP}}]\n"
 Files = dict[str, str]
@@ -154,13 +155,18 @@ def test_a_producer_that_comes_reaches_those_that_wait_for_it() -> None:
     assert decided_again(base, {**base, "ca": preset("[]", None, name="ca")}) == everywhere("web", "ca")
 
 
+def observing(value: object) -> KnownState:
+    """A state in which a value was read for X on one cluster."""
+    return KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"X": value}}))
+
+
 @pytest.mark.rule("R3-8", "B16")
 def test_what_was_read_on_a_cluster_reaches_its_plugins_alone() -> None:
     base = {"preset": preset(HOST, None, SERVICE)}
-    states = [KnownState(observed={("acme", "eu-1", "web-eu-1"): {"X": each}}) for each in ("10.0.0.1", "10.0.0.2")]
-    assert decided_again(base, base, None, states[0]) == {"web-eu-1"}
-    assert decided_again(base, base, *states) == {"web-eu-1"}
-    assert decided_again(base, base, states[0], None) == {"web-eu-1"}
+    one, other = (observing(each) for each in ("10.0.0.1", "10.0.0.2"))
+    assert decided_again(base, base, None, one) == {"web-eu-1"}
+    assert decided_again(base, base, one, other) == {"web-eu-1"}
+    assert decided_again(base, base, one, None) == {"web-eu-1"}
 
 
 # ---- What is read through others
@@ -195,7 +201,7 @@ def test_another_systems_cluster_that_bears_the_clusters_name_is_read_again() ->
 
 @pytest.mark.rule("R3-8", "B17")
 def test_outputs_of_the_healthy_version_that_change_reach_those_that_read_them() -> None:
-    state = KnownState(healthy={("acme", "eu-1", "ca-eu-1"): "1.0.0"})
+    state = KnownState(plugins=states(healthy={("acme", "eu-1", "ca-eu-1"): "1.0.0"}))
     newer = definition_of("ca", "[{name: out, value: new}]", "2.0.0")
     base = {"preset": READS, "ca": documents(preset("[]", None, name="ca"), newer)}
     old, older = (definition_of("ca", f"[{{name: out, value: {each}}}]") for each in ("old", "older"))
@@ -204,6 +210,6 @@ def test_outputs_of_the_healthy_version_that_change_reach_those_that_read_them()
 
 @pytest.mark.rule("B16")
 def test_true_that_was_one_is_another_observation() -> None:
-    one, other = (KnownState(observed={("acme", "eu-1", "web-eu-1"): {"X": each}}) for each in (1, True))
+    one, other = (observing(each) for each in (1, True))
     base = {"preset": preset("[{name: args, value: [$(X)]}]", more=SERVICE)}
     assert decided_again(base, base, one, other) == {"web-eu-1"}

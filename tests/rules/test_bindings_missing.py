@@ -22,6 +22,7 @@ from support.bound import (
 )
 from support.command import Runner
 from support.fleets import BASE, documents, override, plugin_on
+from support.states import states
 
 MISSING = field_of("ConfigMap", "c", "/data/host")
 SERVICE = "{name: IP, objectFieldRef: {kind: Service, name: s, fieldPath: /spec/clusterIP}"
@@ -233,7 +234,7 @@ def run(
 
 
 def seen(value: object) -> KnownState:
-    return KnownState(observed={("acme", "eu-1", "web-eu-1"): {"IP": value}})
+    return KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"IP": value}}))
 
 
 DOWNSTREAM = f"  bindings: [{SERVICE}}}]\n"

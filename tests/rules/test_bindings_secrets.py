@@ -30,6 +30,7 @@ from support.bound import (
     thing,
 )
 from support.fleets import documents, plugin_on
+from support.states import states
 
 CANARY = "hunter2-canary"
 CODED = b64encode(CANARY.encode()).decode()
@@ -147,7 +148,7 @@ def test_secrecy_passes_through_an_output() -> None:
 @pytest.mark.rule("R3-18", "B16")
 def test_a_secret_of_the_cluster_is_secret() -> None:
     more = "  bindings: [{name: X, objectFieldRef: {kind: Secret, name: s, fieldPath: /data/k}}]\n"
-    state = KnownState(observed={("acme", "eu-1", "web-eu-1"): {"X": CANARY}})
+    state = KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"X": CANARY}}))
     fleet = bound_fleet("[{name: host, value: a$(X)}]", None, more, state=state)
     assert option_on(fleet) == f"a{CANARY}"
     assert is_hidden(fleet)

@@ -16,6 +16,7 @@ from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff
 from support.bound import bound_fleet, field_of, secret
 from support.fleets import fleet_of
+from support.states import states
 
 ACME = Scope("acme")
 FROM_SECRET = field_of("Secret", "db", "/stringData/password")
@@ -139,6 +140,6 @@ def test_a_variable_of_the_cluster_changes_as_it_is_written_and_is_told_once() -
     for change in changes(before, after):
         assert change["variables"] == [{"name": "IP", "from": "$(NODE)", "to": "x-$(NODE)"}]
         assert change["also"] == []
-    state = KnownState(observed={("acme", "eu-1", "web-eu-1"): {"NODE": "10.0.0.1"}})
+    state = KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"NODE": "10.0.0.1"}}))
     read = bound_fleet("[]", "[]", "  substitute: {IP: $(NODE)}\n" + DOWNSTREAM, state)
     assert changes(before, read) == []

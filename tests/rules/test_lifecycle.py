@@ -13,6 +13,7 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.state import KnownState
 from support.answers import explain, get
 from support.fleets import BASE, DEFINITION, PRESET, codes, documents, fleet_of, fleet_with, override, plugin_on
+from support.states import states
 
 ACME = Scope("acme")
 
@@ -30,8 +31,8 @@ def wanting(text: str, more: str = "") -> str:
 
 def running(number: str) -> KnownState:
     """A state in which a version runs everywhere."""
-    admitted = {("acme", cluster, f"web-{cluster}"): {"version": number} for cluster in ("eu-1", "eu-2", "us-1")}
-    return KnownState(admitted=admitted)
+    running = {("acme", cluster, f"web-{cluster}"): number for cluster in ("eu-1", "eu-2", "us-1")}
+    return KnownState(plugins=states(running))
 
 
 def fleet_running(number: str, **files: str) -> Fleet:

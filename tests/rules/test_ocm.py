@@ -8,6 +8,7 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.model.objects import Ref
 from fleetform.ports.state import KnownState
 from support.answers import get
 from support.fleets import documents, fleet_of
@@ -160,7 +161,7 @@ def test_selection_has_memory_of_decisions_and_of_a_state() -> None:
     wanted = addon(placed(entry("two")))
     assert sorted(addons(fleet(two, wanted))) == ["c1"]
     assert sorted(addons(fleet(two, wanted, decision))) == ["c3"]
-    state = KnownState(placements={("default", "ops/two"): ["c2"]})
+    state = KnownState(placements={Ref("Placement", "default", "ops/two"): ["c2"]})
     assert sorted(addons(fleet(two, wanted, decision, state=state))) == ["c2"]
 
 

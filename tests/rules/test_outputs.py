@@ -22,6 +22,7 @@ from support.bound import (
     told,
 )
 from support.fleets import documents, plugin_on
+from support.states import states
 
 FROM_CA = "[{name: X, pluginOutputRef: {definition: ca, output: issuer}}]"
 
@@ -155,9 +156,8 @@ def test_without_a_state_the_outputs_are_those_of_the_wanted_version() -> None:
 
 @pytest.mark.rule("B17")
 def test_with_a_state_the_outputs_are_those_of_the_version_that_was_last_healthy() -> None:
-    state = KnownState(
-        admitted={("acme", "eu-1", "ca-eu-1"): {"version": "2.0.0"}}, healthy={("acme", "eu-1", "ca-eu-1"): "1.0.0"}
-    )
+    key = ("acme", "eu-1", "ca-eu-1")
+    state = KnownState(plugins=states({key: "2.0.0"}, healthy={key: "1.0.0"}))
     fleet = with_producer("[]", state=state, producer=TWO)
     assert [option_on(fleet, cluster=each) for each in ("eu-1", "eu-2")] == ["old", "new"]
 
@@ -166,7 +166,9 @@ def test_with_a_state_the_outputs_are_those_of_the_version_that_was_last_healthy
 def test_a_field_that_the_plugin_makes_itself_is_read_on_the_cluster() -> None:
     outputs = "[{name: issuer, objectFieldRef: {kind: Service, name: ca, fieldPath: /spec/clusterIP}}]"
     assert gates_on(with_producer(outputs)) == ["downstream"]
-    state = KnownState(observed={("acme", "eu-1", "ca-eu-1"): {f"{OUTPUT}issuer": "10.0.0.9", "issuer": "a binding's"}})
+    state = KnownState(
+        plugins=states(observed={("acme", "eu-1", "ca-eu-1"): {f"{OUTPUT}issuer": "10.0.0.9", "issuer": "a binding's"}})
+    )
     fleet = with_producer(outputs, state=state)
     assert (option_on(fleet), gates_on(fleet)) == ("10.0.0.9", [])
     assert gates_on(fleet, "us-1") == ["downstream"]

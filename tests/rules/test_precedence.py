@@ -11,6 +11,7 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.engine.decide import decide
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Item
 from fleetform.model.snapshot import Snapshot
 from fleetform.ports.state import KnownState
@@ -147,7 +148,7 @@ def test_the_states_stamp_goes_before_the_annotation_and_that_before_the_timesta
     both = older.replace("annotations:", "creationTimestamp: '2026-12-01', annotations:")
     assert value_on(fleet_with(overrides=documents(older, newer)), "eu-1", "host") == "b"
     assert value_on(fleet_with(overrides=documents(both, timestamp)), "eu-1", "host") == "b"
-    state = KnownState(stamps={("PluginOverride", "acme", "a"): "2026-09-01"})
+    state = KnownState(stamps={Ref("PluginOverride", "acme", "a"): "2026-09-01"})
     fleet = fleet_of({**BASE, "overrides.yaml": documents(older, newer)}, state=state)
     assert value_on(fleet, "eu-1", "host") == "a"
 

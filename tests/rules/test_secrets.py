@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.get import kinds
 from fleetform.app.scope import Scope
+from fleetform.model.objects import Ref
+from fleetform.model.state import Deployed, PluginState
 from support.answers import diff, explain, get, validate
 from support.fleets import BASE, NOW, documents, fleet_with, override, plugin_on
 
@@ -105,9 +108,8 @@ def test_a_state_brings_what_runs(tmp_path: object) -> None:
 
     admitted = {"version": "1.0.0", "inputHash": "h1:abc"}
     fleet = fleet_with()
-    known = Fleet(
-        fleet.input, fleet.snapshot, KnownState(admitted={("acme", "eu-1", "web-eu-1"): admitted}), fleet.reading
-    )
+    states = {Ref("Cluster", "acme", "eu-1"): {"web-eu-1": PluginState(Deployed("1.0.0", input_hash="h1:abc"))}}
+    known = replace(fleet, state=KnownState(plugins=states))
     assert explain(known, plugin_on(known, "eu-1"))["admitted"] == admitted
     assert explain(known, plugin_on(known, "eu-2"))["admitted"] is None
     assert known.snapshot.at == NOW

@@ -18,6 +18,7 @@ from support.answers import diff
 from support.bound import bound_fleet, config_map, preset, thing
 from support.command import Runner
 from support.fleets import BASE, CLUSTERS, fleet_of, fleet_with, override, plugin_on
+from support.states import states
 
 DOWNSTREAM = (
     "  bindings: [{name: NODE, objectFieldRef: {kind: Service, namespace: lb, name: it, fieldPath: /status/ip}}]\n"
@@ -27,7 +28,7 @@ DOWNSTREAM = (
 def seen(value: Any) -> KnownState:
     """What was read on eu-1, for either plugin."""
     read = {"NODE": value, f"{OUTPUT}ip": value}
-    return KnownState(observed={("acme", "eu-1", name): read for name in ("web-eu-1", "ca-eu-1")})
+    return KnownState(plugins=states(observed={("acme", "eu-1", name): read for name in ("web-eu-1", "ca-eu-1")}))
 
 
 def hash_of(fleet: Fleet) -> str | None:

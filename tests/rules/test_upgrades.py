@@ -18,8 +18,10 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from support.answers import diff, explain, get
 from support.fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
+from support.states import states
 
 ACME = Scope("acme")
+DEFINED = Ref("PluginDefinition", "acme", "web")
 PLUGINS = {("acme", cluster, f"web-{cluster}") for cluster in ("eu-1", "eu-2", "us-1")}
 
 
@@ -37,7 +39,7 @@ def wanting(text: str) -> str:
 
 
 def running(number: str, **more: Any) -> KnownState:
-    return KnownState(admitted={key: {"version": number} for key in PLUGINS}, **more)
+    return KnownState(plugins=states(dict.fromkeys(PLUGINS, number)), **more)
 
 
 def fleet_running(state: KnownState, **files: str) -> Fleet:
@@ -155,7 +157,7 @@ def test_a_way_back_above_an_irreversible_version_is_open() -> None:
     assert (plugin.version, gates(plugin)) == ("1.1.0", [])
 
 
-WEB = ("PluginPreset", "acme", "web")
+WEB = Ref("PluginPreset", "acme", "web")
 NEWER = documents(version("1.1.0"), version("1.2.0"))
 
 
@@ -191,7 +193,7 @@ def test_an_edit_of_the_preset_gives_a_version_that_failed_another_try() -> None
 
 
 def mutated(digest: str) -> KnownState:
-    return running("1.0.0", versions={("acme", "web", "1.1.0"): KnownVersion(digest=digest)})
+    return running("1.0.0", versions={(DEFINED, "1.1.0"): KnownVersion(digest=digest)})
 
 
 class Bytes:
@@ -311,7 +313,7 @@ def statuses(fleet: Fleet) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.rule("R2-48")
 def test_pinned_and_last_healthy_revisions_are_kept() -> None:
-    state = KnownState(healthy={("acme", "eu-1", "web-eu-1"): "1.1.0"})
+    state = KnownState(plugins=states(healthy={("acme", "eu-1", "web-eu-1"): "1.1.0"}))
     fleet = fleet_running(
         state, newer=NEWER, more=version("1.3.0"), limit=policy("revisionHistory: 0"), preset=wanting("1.0.0")
     )
@@ -325,7 +327,7 @@ def test_pinned_and_last_healthy_revisions_are_kept() -> None:
 @pytest.mark.rule("R2-48", "R2-9")
 def test_an_end_that_was_stamped_forces_a_pin_upwards() -> None:
     ended = KnownVersion(ends=datetime(2026, 10, 1, tzinfo=UTC))
-    state = running("1.0.0", versions={("acme", "web", "1.0.0"): ended})
+    state = running("1.0.0", versions={(DEFINED, "1.0.0"): ended})
     fleet = fleet_running(state, newer=NEWER, preset=wanting("1.0.0"))
     plugin = plugin_on(fleet, "eu-1")
     assert (plugin.version, plugin.target.forced) == ("1.1.0", True)
@@ -350,7 +352,7 @@ def test_too_many_in_use_show_when_the_oldest_ends() -> None:
 @pytest.mark.rule("R2-28")
 def test_an_announcement_that_was_stamped_counts_from_then() -> None:
     stamp = KnownVersion(announced=datetime(2026, 10, 20, tzinfo=UTC))
-    state = running("1.1.0", versions={("acme", "web", "1.2.0"): stamp})
+    state = running("1.1.0", versions={(DEFINED, "1.2.0"): stamp})
     fleet = fleet_running(state, newer=NEWER, limits=policy("notice: 3d"))
     upgrade = explain(fleet, plugin_on(fleet, "eu-1"))["upgrade"]
     assert (upgrade["announcedAt"], upgrade["notBefore"]) == ("2026-10-20T00:00:00Z", "2026-10-23T00:00:00Z")

@@ -17,6 +17,7 @@ from fleetform.engine.versions.choose import versions_between
 from fleetform.engine.versions.lifecycle import upgrade_times
 from fleetform.engine.versions.span import span_between
 from fleetform.model.answers.explanation import (
+    AdmittedState,
     AwaitedPlugin,
     Explanation,
     TargetState,
@@ -24,6 +25,7 @@ from fleetform.model.answers.explanation import (
     WantedVersion,
 )
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
+from fleetform.model.state import PluginState
 from fleetform.syntax.times import time_text
 
 
@@ -37,7 +39,7 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         cluster=plugin.cluster.ref.name,
         definition=target.definition,
         target=TargetState(version=plugin.version, input_hash=inputs.hash(plugin)),
-        admitted=fleet.state.admitted.get(plugin.key),
+        admitted=_admitted(fleet.state.plugin(plugin.cluster.ref, plugin.name)),
         applied_overrides=applied(plugin, options),
         values=masked(values_tree(options)),
         options=[explained_option(each, locator, _variables_in(fleet, plugin, each)) for each in chosen],
@@ -53,6 +55,17 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         waits_for=[AwaitedPlugin(definition=name, plugin=offering) for name, offering in inputs.producers(plugin)],
         bindings=[explained_binding(each, target.owner, locator) for each in inputs.bound(plugin)],
         diagnostics=reported(fleet.findings.about(plugin), locator),
+    )
+
+
+def _admitted(state: PluginState) -> AdmittedState | None:
+    admitted = state.admitted
+    if admitted is None:
+        return None
+    return AdmittedState(
+        version=admitted.version if admitted.version is not None else UNSET,
+        definition=admitted.definition if admitted.definition is not None else UNSET,
+        input_hash=admitted.input_hash if admitted.input_hash is not None else UNSET,
     )
 
 

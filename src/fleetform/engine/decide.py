@@ -160,7 +160,7 @@ class Deciding:
         choice = self._index.definitions.choice(owner)
         revisions = [choice.revision if isinstance(choice, Choice) else None]
         admitted = self._snapshot.state(cluster.ref, name).admitted
-        if admitted is not None:
+        if admitted is not None and admitted.version is not None:
             # Gates may keep it at the revision that runs, which may name its release otherwise.
             revisions.append(self._index.definitions.known(owner).get(admitted.version))
         return {(name,), *(owner.release(each) for each in revisions)}
@@ -180,7 +180,7 @@ class Deciding:
         chosen = choice.revision if isinstance(choice, Choice) else choice
         wanted = self._at_revision(case, chosen)
         admitted = self._snapshot.state(cluster.ref, case.name).admitted
-        if admitted is None:
+        if admitted is None or admitted.version is None:
             return wanted
         version = admitted.version
         if admitted.definition not in (None, owner.definition):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from fleetform.app.errors import StateError
 from fleetform.engine.bindings.value_sources import OUTPUT
-from fleetform.engine.report.progress import Reached
+from fleetform.model.answers.base import Json
+from fleetform.model.objects import Ref
+from fleetform.model.state import NOTHING_OBSERVED, Deployed, PluginState, PluginStates
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
@@ -18,28 +19,41 @@ _WANTED = "give a file that holds a State of version 1"
 
 
 class _Stamp(msgspec.Struct, forbid_unknown_fields=True):
+    """When an object was created. place is where it was written, as references have it; nothing follows from it."""
+
     kind: str
     organization: str
     name: str
     created: str
+    place: dict[str, str | int] | None = None
 
 
 class _Observed(msgspec.Struct, forbid_unknown_fields=True):
-    """What was seen on the cluster: values of downstream bindings and of outputs by name, null where there was nothing;
+    """What was seen on the cluster: values of downstream bindings and of outputs by name, null if there was nothing;
     and the inputHash that failed there last."""
 
-    bindings: dict[str, Any] = {}
-    outputs: dict[str, Any] = {}
+    bindings: dict[str, Json] = {}
+    outputs: dict[str, Json] = {}
     failed: str | None = None
+
+
+class _Deployed(msgspec.Struct, rename="camel"):
+    """A version of a definition that was brought to a cluster, and the hash of all that it was made of."""
+
+    version: str | None = None
+    definition: str | None = None
+    input_hash: str | None = None
 
 
 class _Plugin(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     organization: str
     cluster: str
     plugin: str
-    admitted: dict[str, Any] | None = None
-    last_healthy: dict[str, Any] | None = None
+    admitted: _Deployed | None = None
+    last_healthy: _Deployed | None = None
     observed: _Observed | None = None
+    phase: str | None = None
+    since: str | None = None
 
 
 class _Version(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
@@ -88,7 +102,7 @@ def load_state(name: str | None) -> KnownState:
     return _read(name, tree)
 
 
-def _read(name: str, tree: Any) -> KnownState:
+def _read(name: str, tree: Json) -> KnownState:
     if (
         not isinstance(tree, dict)
         or tree.get("kind") != "State"
@@ -101,40 +115,48 @@ def _read(name: str, tree: Any) -> KnownState:
     except msgspec.ValidationError as error:
         raise StateError(f"{name} is damaged: {str(error)[:1].lower()}{str(error)[1:]}", "export it anew") from error
     return KnownState(
-        {(each.kind, each.organization, each.name): each.created for each in state.stamps},
-        {(each.organization, each.cluster, each.plugin): each.admitted for each in state.plugins if each.admitted},
+        {Ref(each.kind, each.organization, each.name): each.created for each in state.stamps},
+        _plugins(name, state.plugins),
         {
-            (each.organization, each.definition, _version(each.version)): KnownVersion(
+            (Ref("PluginDefinition", each.organization, each.definition), _version(each.version)): KnownVersion(
                 _time(name, each.announced_at), _time(name, each.ends_at), each.digest
             )
             for each in state.announced
         },
         tuple(
-            Rejection((each.kind, each.organization, each.name), _version(each.version), each.content_hash)
+            Rejection(Ref(each.kind, each.organization, each.name), _version(each.version), each.content_hash)
             for each in state.rejected
         ),
-        {
-            (each.organization, each.cluster, each.plugin): _version(str(each.last_healthy["version"]))
-            for each in state.plugins
-            if each.last_healthy and "version" in each.last_healthy
-        },
-        {(each.organization, each.name): each.clusters for each in state.placements},
-        {
-            (each.organization, each.cluster, each.plugin): _read_there(each.observed)
-            for each in state.plugins
-            if each.observed is not None
-        },
-        {(each.organization, each.cluster, each.plugin): _reached(each) for each in state.plugins},
+        {Ref("Placement", each.organization, each.name): each.clusters for each in state.placements},
     )
 
 
-def _read_there(observed: _Observed) -> dict[str, Any]:
-    return {**observed.bindings, **{f"{OUTPUT}{name}": value for name, value in observed.outputs.items()}}
+def _plugins(name: str, plugins: list[_Plugin]) -> PluginStates:
+    """What is known of each plugin, by cluster and name."""
+    found: dict[Ref, dict[str, PluginState]] = {}
+    for each in sorted(plugins, key=lambda each: (each.organization, each.cluster, each.plugin)):
+        seen = each.observed or _Observed()
+        observed = {**seen.bindings, **{f"{OUTPUT}{output}": value for output, value in seen.outputs.items()}}
+        found.setdefault(Ref("Cluster", each.organization, each.cluster), {})[each.plugin] = PluginState(
+            _deployed(each.admitted),
+            _deployed(each.last_healthy),
+            observed or NOTHING_OBSERVED,
+            seen.failed,
+            each.phase,
+            _time(name, each.since),
+        )
+    return found
 
 
-def _reached(plugin: _Plugin) -> Reached:
-    admitted, healthy = (part.get("inputHash") if part else None for part in (plugin.admitted, plugin.last_healthy))
-    return Reached(admitted, healthy, plugin.observed.failed if plugin.observed is not None else None)
+def _deployed(written: _Deployed | None) -> Deployed | None:
+    """What was brought to a cluster; a version that cannot be read is not known."""
+    if written is None or written == _Deployed():
+        return None
+    try:
+        version = str(parse_version(written.version)) if written.version is not None else None
+    except VersionError:
+        version = None
+    return Deployed(version, written.definition, written.input_hash)
 
 
 def _time(name: str, text: str | None) -> datetime | None:
@@ -145,7 +167,7 @@ def _time(name: str, text: str | None) -> datetime | None:
 
 
 def _version(text: str) -> str:
-    """A version as we spell it; one that cannot be read is known to nobody, and stays."""
+    """A version in its normal spelling; one that cannot be read fits none, and stays as it is."""
     try:
         return str(parse_version(text))
     except VersionError:

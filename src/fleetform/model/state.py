@@ -19,10 +19,11 @@ NOTHING_OBSERVED: Mapping[str, object] = MappingProxyType({})
 class Deployed(Struct, frozen=True, gc=False):
     """A state that a plugin reached: a version of a definition, and the hash of all that it was made of.
 
-    definition is None if the state does not say: the one that the plugin's owner names is assumed.
+    version is None if a state holds none that can be read: nobody knows then what runs. definition is None if a state
+    does not say: it is then taken for the one that the plugin's owner names.
     """
 
-    version: str
+    version: str | None
     definition: str | None = None
     input_hash: str | None = None
 

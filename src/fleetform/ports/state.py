@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fleetform.engine.report.progress import Reached
+from fleetform.model.objects import Ref
+from fleetform.model.snapshot import VersionKey
+from fleetform.model.state import UNKNOWN, PluginState, PluginStates
 
 
 class KnownVersion(NamedTuple):
@@ -19,27 +21,27 @@ class KnownVersion(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A version that failed for an owner (kind, organization, name), as long as its content is this one."""
+    """A version that failed for an owner, as long as the owner's content is this one."""
 
-    owner: tuple[str, str, str]
+    owner: Ref
     version: str
     content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """What a state export brings: stamps by (kind, organization, name), what runs, by plugin, and more on versions.
+    """All that is known from earlier passes.
 
-    versions go by organization, definition and version; healthy is the last version that was healthy, by plugin;
-    placements are the clusters that a placement had chosen, by organization and name; observed is what was read on its
-    cluster for a plugin, by the binding's name; reached are the hashes that a plugin had.
+    stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
+    placements are the clusters that a placement had chosen.
     """
 
-    stamps: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    admitted: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
-    versions: dict[tuple[str, str, str], KnownVersion] = field(default_factory=dict)
+    stamps: Mapping[Ref, str] = field(default_factory=dict)
+    plugins: PluginStates = field(default_factory=dict)
+    versions: Mapping[VersionKey, KnownVersion] = field(default_factory=dict)
     rejected: Sequence[Rejection] = ()
-    healthy: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    placements: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
-    observed: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
-    reached: dict[tuple[str, str, str], Reached] = field(default_factory=dict)
+    placements: Mapping[Ref, Sequence[str]] = field(default_factory=dict)
+
+    def plugin(self, cluster: Ref, name: str) -> PluginState:
+        """What is known of a plugin."""
+        return self.plugins.get(cluster, {}).get(name, UNKNOWN)

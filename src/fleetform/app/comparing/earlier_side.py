@@ -41,10 +41,11 @@ def _running_after(before: Decisions, known: PluginStates) -> PluginStates:
         on_cluster = dict(known.get(ref, {}))
         for name, plugin in here.plugins.items():
             state, definition = on_cluster.get(name, UNKNOWN), plugin.target.definition
-            if state.admitted is not None and state.admitted.definition is None:
+            if state.admitted is None or state.admitted.version is None:
+                if plugin.version is not None:
+                    on_cluster[name] = structs.replace(state, admitted=Deployed(plugin.version, definition))
+            elif state.admitted.definition is None:
                 admitted = structs.replace(state.admitted, definition=definition)
                 on_cluster[name] = structs.replace(state, admitted=admitted)
-            elif state.admitted is None and plugin.version is not None:
-                on_cluster[name] = structs.replace(state, admitted=Deployed(plugin.version, definition))
         states[ref] = on_cluster
     return states

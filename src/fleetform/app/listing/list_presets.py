@@ -38,9 +38,10 @@ def _preset_status(fleet: Fleet, preset: Object[PluginPresetSpec], plugins: list
     lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
     updated: int | UnsetType = UNSET
     progress: PresetProgress | UnsetType = UNSET
-    if fleet.state.reached:
-        wanted = ((each.key, fleet.inputs.hash(each.upgrade or each)) for each in plugins)
-        summary = summarize(wanted, fleet.state.reached)
+    if fleet.state.plugins:
+        states = (fleet.state.plugin(each.cluster.ref, each.name) for each in plugins)
+        wanted = (fleet.inputs.hash(each.upgrade or each) for each in plugins)
+        summary = summarize(zip(states, wanted, strict=True))
         updated = summary.updated
         progress = PresetProgress(
             total=summary.total, updating=summary.updating, failed=summary.failed, succeeded=summary.succeeded

@@ -85,7 +85,7 @@ class _Use:
         owners += fleet.snapshot.plugins.values()
         for owner in owners:
             self._count_pin(fleet, owner)
-        for key, plugin in fleet.decisions.plugins.items():
+        for plugin in fleet.decisions.plugins.values():
             wanted = plugin.upgrade or plugin
             revision = wanted.target.revision or plugin.target.revision
             name = _home(fleet, plugin.organization, plugin.target.definition)
@@ -93,7 +93,8 @@ class _Use:
                 name = (revision.object.ref.organization, revision.object.ref.name)
             if plugin.version is not None:
                 self.plugins[name, plugin.version] += 1
-            needed = (plugin.version, wanted.version, plugin.running, fleet.state.healthy.get(key))
+            healthy = fleet.state.plugin(plugin.cluster.ref, plugin.name).last_healthy
+            needed = (plugin.version, wanted.version, plugin.running, healthy.version if healthy is not None else None)
             self._needed.update((name, version) for version in needed if version is not None)
 
     def _count_pin(self, fleet: Fleet, owner: Object[PluginPresetSpec] | Object[PluginSpec]) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from fleetform.app.answering.manifests import content_of
-from fleetform.engine.report.progress import Reached
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
-from fleetform.model.state import NOTHING_OBSERVED, Deployed, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
@@ -36,7 +33,7 @@ def assemble(
     stamped = [_stamped(each, state, diagnostics) for each in objects]
     fields = _by_kind(stamped, diagnostics)
     owners = {**fields["presets"], **fields["plugins"]}
-    versions = {(Ref("PluginDefinition", *key[:2]), key[2]): each for key, each in state.versions.items()}
+    versions = state.versions
     return Snapshot(
         at,
         fields["organizations"],
@@ -46,7 +43,7 @@ def assemble(
         fields["plugins"],
         fields["overrides"],
         fields["others"],
-        states=_states(state),
+        states=state.plugins,
         rejected=_rejected(state, owners),
         announced={key: each.announced for key, each in versions.items() if each.announced is not None},
         selected=_selected(state, fields["others"].values()),
@@ -88,27 +85,6 @@ def _group_of(object_: Object[Any]) -> str:
     return str(version).partition("/")[0]
 
 
-def _states(state: KnownState) -> dict[Ref, dict[str, PluginState]]:
-    """What a state knows of each plugin; an admitted version that cannot be read is not known."""
-    states: dict[Ref, dict[str, PluginState]] = {}
-    for key in sorted({*state.admitted, *state.healthy, *state.observed, *state.reached}):
-        organization, cluster, plugin = key
-        written, healthy, reached = state.admitted.get(key), state.healthy.get(key), state.reached.get(key, Reached())
-        admitted: Deployed | None = None
-        if written is not None:
-            with suppress(VersionError):
-                version = str(parse_version(str(written.get("version"))))
-                definition = written.get("definition")
-                admitted = Deployed(version, definition if isinstance(definition, str) else None, reached.admitted)
-        states.setdefault(Ref("Cluster", organization, cluster), {})[plugin] = PluginState(
-            admitted,
-            Deployed(healthy, input_hash=reached.healthy) if healthy is not None else None,
-            state.observed.get(key, NOTHING_OBSERVED),
-            reached.failed,
-        )
-    return states
-
-
 _PLACEMENT = "cluster.open-cluster-management.io/placement"
 
 
@@ -124,7 +100,7 @@ def _selected(state: KnownState, others: Iterable[Object[Any]]) -> dict[Ref, fro
         clusters = [_map(one).get("clusterName") for one in (decisions if isinstance(decisions, list) else ())]
         found.setdefault(ref, set()).update(one for one in clusters if isinstance(one, str))
     chosen = {ref: frozenset(names) for ref, names in found.items()}
-    return {**chosen, **{Ref("Placement", *key): frozenset(names) for key, names in state.placements.items()}}
+    return {**chosen, **{ref: frozenset(names) for ref, names in state.placements.items()}}
 
 
 def _map(tree: Any) -> dict[str, Any]:
@@ -135,7 +111,7 @@ def _rejected(state: KnownState, owners: dict[Ref, Object[Any]]) -> dict[Ref, fr
     """The versions that failed, by owner; one that was edited since is given another try (B10)."""
     rejected: dict[Ref, frozenset[str]] = {}
     for each in state.rejected:
-        owner = owners.get(Ref(*each.owner))
+        owner = owners.get(each.owner)
         if owner is not None and each.content in (None, content_of(owner)):
             rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
     return rejected

@@ -178,7 +178,8 @@ class Binders:
 
     def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
         healthy = self._index.snapshot.state(cluster.ref, name).last_healthy
-        kept = self._index.definitions.known(owner).get(healthy.version) if healthy is not None else None
+        version = healthy.version if healthy is not None else None
+        kept = self._index.definitions.known(owner).get(version) if version is not None else None
         choice = self._index.definitions.choice(owner)
         return kept or (choice.revision if isinstance(choice, Choice) else None)
 

@@ -6,18 +6,10 @@ tell (R3-28).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from fleetform.model.results.decisions import PluginKey
-
-
-class Reached(NamedTuple):
-    """The hashes that a plugin had when it was admitted, when it was last healthy, and when it last failed."""
-
-    admitted: str | None = None
-    healthy: str | None = None
-    failed: str | None = None
+from fleetform.model.state import PluginState
 
 
 class Summary(NamedTuple):
@@ -33,15 +25,17 @@ class Summary(NamedTuple):
         return self.total - self.succeeded - self.failed
 
 
-def summarize(wanted: Iterable[tuple[PluginKey, str | None]], reached: Mapping[PluginKey, Reached]) -> Summary:
-    """How many have reached what is wanted; one whose hash is unknown has reached nothing that can be shown."""
+def summarize(plugins: Iterable[tuple[PluginState, str | None]]) -> Summary:
+    """How many have reached what is wanted, each a state and the hash that is wanted.
+
+    One whose hash is not known has reached nothing that can be counted.
+    """
     counts = {"total": 0, "updated": 0, "succeeded": 0, "failed": 0}
-    for key, hash_ in wanted:
+    for state, wanted in plugins:
         counts["total"] += 1
-        state = reached.get(key)
-        if hash_ is None or state is None:
-            continue
-        counts["updated"] += state.admitted == hash_
-        counts["succeeded"] += state.healthy == hash_
-        counts["failed"] += state.failed == hash_ != state.healthy
+        if wanted is not None:
+            admitted, healthy = (each.input_hash if each else None for each in (state.admitted, state.last_healthy))
+            counts["updated"] += admitted == wanted
+            counts["succeeded"] += healthy == wanted
+            counts["failed"] += state.failed == wanted != healthy
     return Summary(**counts)

@@ -23,6 +23,14 @@ class TargetState(AnswerRecord, frozen=True, kw_only=True):
     input_hash: str | None
 
 
+class AdmittedState(AnswerRecord, frozen=True, kw_only=True):
+    """What a state says was admitted last; what it does not say is left out."""
+
+    version: str | UnsetType = UNSET
+    definition: str | UnsetType = UNSET
+    input_hash: str | UnsetType = UNSET
+
+
 class WantedVersion(AnswerRecord, frozen=True, kw_only=True):
     """The version that a plugin should have once nothing holds it back, and the range that asks for it."""
 
@@ -113,7 +121,7 @@ class Explanation(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag
     cluster: str
     definition: str
     target: TargetState
-    admitted: JsonMap | None
+    admitted: AdmittedState | None
     applied_overrides: list[AppliedOverride]
     values: JsonMap
     options: list[ExplainedOption]
