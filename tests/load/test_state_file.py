@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleetform.engine.bindings.value_sources import OUTPUT
 
 from fleetform.app.errors import StateError
+from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.load.state import load_state
 from fleetform.model.objects import Ref
 from fleetform.model.state import Deployed, PluginState

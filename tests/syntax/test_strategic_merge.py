@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from data.oracles.tables import Row, rows_of
+from data.oracles.tables import Row, rows_named, rows_of
 from fleetform.syntax.json_merge import merge_patch
 from fleetform.syntax.strategic_merge import StrategicMergeError, merge_into_object
 from fleetform.syntax.yaml_in import read_one
@@ -49,6 +49,13 @@ def pod(tree: Any) -> Any:
 @pytest.mark.parametrize("row", rows_of("jsonmerge", without={"jsonmerge-016"}))
 def test_a_json_merge_patch_gives_what_it_gives_there(row: Row) -> None:
     assert merge_patch(json.loads(row.given["doc"]), json.loads(row.given["patch"])) == json.loads(row.answer["result"])
+
+
+@pytest.mark.parametrize("row", rows_named("jsonmerge", ["jsonmerge-016"]))
+def test_no_text_is_no_patch(row: Row) -> None:
+    assert "error" in row.answer
+    with pytest.raises(ValueError):
+        json.loads(row.given["patch"])
 
 
 def test_containers_are_merged_by_name_and_new_ones_come_last() -> None:
