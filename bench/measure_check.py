@@ -6,7 +6,7 @@ from bench.calibrate import best_of, calibrate
 from bench.fleets import Size, make_fleet
 from bench.table import Row, plainly
 from fleetform.engine.check import lint_objects
-from fleetform.engine.check.effects import lint_effects
+from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decide import decide
 
 CLUSTERS = 1_000

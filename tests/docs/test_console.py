@@ -21,6 +21,7 @@ STARTS = {
     "README.md": "examples/fleet",
     "docs/how-to/find-out-why.md": "examples/fleet",
     "docs/how-to/fleeet.md": "examples/seed-3",
+    "docs/how-to/move-a-namespace.md": "examples/seed-4",
     "docs/how-to/open-cluster-management.md": "examples/seed-1",
     "docs/how-to/pull-request-check.md": "examples/fleet",
     "docs/how-to/render.md": "examples/seed-3",
@@ -29,6 +30,7 @@ STARTS = {
     "examples/seed-0/README.md": "examples/seed-0",
     "examples/seed-1/README.md": "examples/seed-1",
     "examples/seed-3/README.md": "examples/seed-3",
+    "examples/seed-4/README.md": "examples/seed-4",
     "examples/seed-3/fleeet/README.md": "examples/seed-3/fleeet",
 }
 PAGES = (

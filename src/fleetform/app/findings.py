@@ -8,7 +8,7 @@ from functools import cached_property
 
 from fleetform.engine.check import lint_objects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
-from fleetform.engine.check.effects import lint_effects
+from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import PluginDecision

@@ -25,9 +25,9 @@ from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
 from fleetform.engine.options.gates import gates_with_own
+from fleetform.engine.options.item_values import ItemValues
 from fleetform.engine.options.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
 from fleetform.engine.options.shared import Sharing
-from fleetform.engine.options.values import ItemValues
 from fleetform.engine.versions.choose import Choice
 from fleetform.engine.versions.upgrade_gates import removed_option_gates, upgrade_gates
 from fleetform.model.objects import Object, Ref

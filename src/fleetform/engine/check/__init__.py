@@ -17,7 +17,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 
 
 def lint_objects(known: Index) -> Iterator[Diagnostic]:
-    """What is wrong with a snapshot's objects, one by one; check.effects reports what their decisions show."""
+    """What is wrong with a snapshot's objects, one by one; check.decided reports what their decisions show."""
     snapshot = known.snapshot
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fleetform.engine.check.configs import lint_default_configs
+from fleetform.engine.check.decided import lint_claims, lint_gates
 from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
-from fleetform.engine.check.effects import lint_claims, lint_gates
 from fleetform.engine.check.output_cycles import lint_output_cycles
 from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.check.owners import lint_plugin, lint_preset

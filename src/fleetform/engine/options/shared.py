@@ -23,9 +23,9 @@ from fleetform.engine.index.outputs import Binders
 from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.gates import gates_of_option, missing_configs
+from fleetform.engine.options.item_values import ItemValues
 from fleetform.engine.options.resolve import all_plain, decide_option, outline_of
 from fleetform.engine.options.schema import Schema
-from fleetform.engine.options.values import ItemValues
 from fleetform.engine.versions.choose import Choice, versions_between
 from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object

@@ -12,10 +12,10 @@ from fleetform.engine.plan.gates.chain import (
     stage_reasons,
 )
 from fleetform.engine.plan.gates.concurrency import concurrency
+from fleetform.engine.plan.gates.found_by_decide import validity
 from fleetform.engine.plan.gates.rejected import gave_up
 from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
-from fleetform.engine.plan.gates.validity import validity
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
 from fleetform.engine.plan.progress import Enrolment, started

@@ -7,6 +7,7 @@ from datetime import datetime
 from fleetform.engine.plan.gates.approval import approval
 from fleetform.engine.plan.gates.budget import budget
 from fleetform.engine.plan.gates.dependency import dependency
+from fleetform.engine.plan.gates.found_by_decide import render_failed, validity
 from fleetform.engine.plan.gates.freeze import freeze
 from fleetform.engine.plan.gates.in_flight import in_flight
 from fleetform.engine.plan.gates.notice import notice
@@ -16,7 +17,6 @@ from fleetform.engine.plan.gates.soak import soak
 from fleetform.engine.plan.gates.stage import stage
 from fleetform.engine.plan.gates.suspended import suspended
 from fleetform.engine.plan.gates.unreachable import too_many_unreachable, unreachable
-from fleetform.engine.plan.gates.validity import render_failed, validity
 from fleetform.engine.plan.gates.veto import veto
 from fleetform.engine.plan.gates.wait import wait
 from fleetform.engine.plan.gates.window import window
