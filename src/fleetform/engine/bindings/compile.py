@@ -294,7 +294,7 @@ def written_bindings(object_: Object[OwnerSpec]) -> Iterator[LocatedBinding]:
 
 
 def substitutions(object_: Object[OwnerSpec]) -> Iterator[tuple[str, Path, object]]:
-    """The entries of an owner's substitute, in any of the seeds' forms; one without a value refers to its own name."""
+    """The entries of an owner's substitute, in any of its forms; one without a value refers to its own name."""
     written = object_.spec.substitute
     path: Path = ("spec", "substitute")
     if isinstance(written, dict):

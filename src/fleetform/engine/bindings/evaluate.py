@@ -40,6 +40,7 @@ class Binder:
         self, cluster: Cluster, plugin: str, steps: Sequence[tuple[int, Make]] | None = None
     ) -> PluginVariables:
         """The variables of a plugin on a cluster: all of them, or those that some steps make."""
+        # A copy of what all clusters share, in which only the slots that vary are evaluated: this runs once per plugin.
         values = self._shared.copy()
         variables = PluginVariables(self._lookups, self._organization, cluster, plugin, values)
         for index, make in self.program.varying if steps is None else steps:

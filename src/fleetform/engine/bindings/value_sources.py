@@ -166,7 +166,7 @@ class _Parts:
             elif isinstance(value, Secret):
                 # It would be printed in every message about the object that it leads to.
                 message = f"{self._name} {_UNRESOLVED}: its reference contains a secret"
-                hint = "refer to objects by names that are no secrets"
+                hint = "refer to objects by names that are not secret"
                 return Unresolved("value-type", message, hint, self._at)
             else:
                 try:

@@ -1,6 +1,11 @@
 """Checks of a snapshot beyond the shape of its objects: what contradicts itself, is misspelt, or can have no effect.
 
-One set of checks serves the command line, pull requests, and whatever admits objects later.
+One set of checks serves the command line, pull requests, and whatever admits objects later. A file checks what its
+name says; effects, unresolved and output_cycles look at decisions, all others at objects one by one. references holds
+the checks of names that several of them share, report collects findings. Checks decide nothing, and nothing that is
+decided depends on them: what cannot be read is skipped by the engine and reported here. Whether a document has the
+shape of its kind is checked when it is read (model/shape); a change of definitions against the versions before it, in
+versions/compatibility.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _lint_binding(report: Report, written: LocatedBinding, program: Program) -> 
         report.error("null-value", f"{binding.name} cannot be null", "leave the binding out", *path, "value")
     if binding.default is None:
         message = f"the default of {binding.name} cannot be null"
-        report.error("null-value", message, "write optional: true to leave the name out", *path, "default")
+        report.error("null-value", message, "write optional: true to leave the variable out", *path, "default")
     # An assemblage of Fleeet brings values of built-in variables along, from where it was made.
     may_bind = report.object.conventions.brings_variables and report.object.ref.kind == "Plugin"
     if is_built_in(binding.name, program.syntax) and not may_bind:

@@ -53,7 +53,7 @@ def lint_reach(report: Report, reference: ConfigReference, index: ConfigIndex, p
     """A config must lie within reach, and should be there; one of somebody else's is no more than not there."""
     if not may_use(report.object, reference.identity):
         own = report.object.ref.organization
-        message = f"the config {_name(reference)} is out of reach: configs lie in {own} or fleetform-system"
+        message = f"the config {_name(reference)} is out of reach: configs must be in {own} or fleetform-system"
         report.error("out-of-reach", message, f"keep a copy in {own}", *path)
     elif index.find(reference.identity) is None:
         message = f"there is no config {_name(reference)} in the input"

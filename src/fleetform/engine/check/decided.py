@@ -53,7 +53,7 @@ def lint_claims(decisions: Decisions) -> Iterator[Diagnostic]:
     for claim in decisions.claims:
         message = f"{claim.loses.ref.kind} {claim.loses.ref.name} and {claim.keeps.ref.kind} {claim.keeps.ref.name} "
         message += f"both claim {claim.claimed} on {claim.cluster.ref.name}; the older one keeps it"
-        hint = "give one another name or releaseName, or write presetRef where only values are meant"
+        hint = "give one another name or releaseName, or write presetRef if only values are meant"
         related = (claim.keeps.at("metadata", "name"),)
         # Two presets may meet on a cluster, and the older keeps it; a Plugin beside a preset must say what it is (B4).
         by_hand = "Plugin" in (claim.loses.ref.kind, claim.keeps.ref.kind)

@@ -67,7 +67,7 @@ def _lint_scores(report: Report, spec: PlacementSpec) -> None:
             if score.add_on is None:
                 report.error("missing-field", "a score of type AddOn needs addOn", "name the resource and score", *path)
         elif score.built_in is None:
-            message, hint = "a score of type BuiltIn needs builtIn", f"one of {', '.join(BUILT_IN)}"
+            message, hint = "a score of type BuiltIn needs builtIn", f"write one of {', '.join(BUILT_IN)}"
             report.error("missing-field", message, hint, *path)
         elif score.built_in not in BUILT_IN:
             hint = did_you_mean(score.built_in, list(BUILT_IN), f"there are {', '.join(BUILT_IN)}")

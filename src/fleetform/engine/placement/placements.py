@@ -141,7 +141,10 @@ class Placements:
         return (each.look_again_at for each in self._placed.values() if each.look_again_at is not None)
 
     def keep(self, before: Placements) -> None:
-        """Take over what an earlier pass chose, as far as time alone does not change it."""
+        """Take over what an earlier pass chose, as far as time alone does not change it.
+
+        Without its choices and pools: they hold the time of that pass, and are made again when somebody asks why.
+        """
         for ref, placed in before._placed.items():
             if placed.look_again_at is None or placed.look_again_at > self.at:
                 self._placed[ref] = placed

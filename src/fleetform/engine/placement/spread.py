@@ -43,7 +43,7 @@ class SpreadCounts:
         self._least_common = [len(each) for each in self.counts]
 
     def add(self, name: str) -> bool:
-        """Counts a cluster among the chosen; true where the fewest of some constraint thereby become more."""
+        """Counts a cluster among the chosen; true if that raises the fewest of some constraint."""
         rose = False
         for index, value in enumerate(self.values[name]):
             if value is None:
@@ -60,6 +60,8 @@ class SpreadCounts:
     def take(self, ranked: Sequence[Ranked], most: int, *, strict: bool) -> list[str]:
         """The names of the next clusters, at most so many; strict: without those that DoNotSelect forbids."""
         waiting = _Waiting(ranked, self.values)
+        # Clusters of equal values differ in rank only, so that the first of each queue stands for all of it. A cluster
+        # that is taken changes the excess of values that share one with it, or of all if the fewest rose.
         keys: dict[Values, Key] = {}
         changed: Iterable[Values] = list(waiting.queues)
         taken: list[str] = []

@@ -1,1 +1,4 @@
-"""What Fleetform answers: diagnostics and decisions, as records that point at the objects they are about."""
+"""What the engine answers: decisions with their provenance, configs, bindings, render inputs, diagnostics.
+
+Records point at the objects they are about and never copy them. What a verb prints of them is not here.
+"""
