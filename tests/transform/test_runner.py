@@ -12,6 +12,7 @@ import pytest
 from data.oracles.tables import Row, rows_named
 from fleetform.transform import (
     Answer,
+    Operation,
     PatchError,
     PluginError,
     Response,
@@ -76,6 +77,7 @@ def test_priorities_are_a_map_or_a_list_and_belong_to_the_run() -> None:
         [{"op": "add", "path": "/x", "value": 1}],
         {"version": "v1", "patches": [{"op": "add", "path": "/x", "value": 1}]},
         Response((add("/x", 1),)),
+        Response(({"op": "add", "path": "/x", "value": 1},)),  # type: ignore[arg-type]
         (add("/x", 1),),
     ],
 )
@@ -120,6 +122,11 @@ def test_failures_are_as_in_crane(row: Row) -> None:
         ({"patches": [{"op": "remove", "path": "x"}]}, "patches[0] in its reply: 'x' is not a JSON pointer: it begins"),
         ({"isWhiteOut": "yes"}, "its reply cannot be read: Expected `bool | null`, got `str` - at `$.isWhiteOut`"),
         (Response(({"op": "put"},)), "op is 'put'"),  # type: ignore[arg-type]
+        (Response((Operation(op="add", path="/x"),)), "add /x has no value"),
+        (Response((Operation(op="move", path="/x"),)), "move /x has no from"),
+        ([add("/x", {1})], "it answers with a value that JSON does not have: {1}"),
+        (Response((Operation(op="add", path="/x", value={1: 2}),)), "it answers with a value that JSON does not have"),
+        (Response(new_resources=({"kind": object},)), "it answers with a value that JSON does not have"),
         (7, "TypeError: 'int' object is not iterable"),
     ],
 )

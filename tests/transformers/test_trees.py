@@ -99,6 +99,9 @@ def test_applying_writes_what_comes_of_it_and_leaves_the_rest_byte_for_byte(expo
 
 
 def test_without_transform_files_the_export_is_written_as_it_is(export: Path, tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="transform is not a folder"):
+        apply(export)
+    (tmp_path / "transform").mkdir()
     found = apply(export)
     assert found.untransformed == (ROLE, DEPLOYMENT, SERVICE)
     assert (tmp_path / "output" / DEPLOYMENT).read_text() == FILES[DEPLOYMENT]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import UNSET
+
 from fleetform.engine.transform.apply import apply_settled
 from fleetform.engine.transform.priorities import PluginNames, by_index, prioritise
 from fleetform.engine.transform.records import Ignored, Kept, NewResource, Proposal, Response, Settled, TransformError
@@ -119,10 +121,38 @@ def as_response(answer: Answer) -> Response:
     if answer is None:
         return Response()
     if isinstance(answer, Response):
-        for number, operation in enumerate(answer.operations):
-            if operation.__class__ is not Operation or operation.path[:1] != "/" or "~" in operation.path:
-                parse_operation(operation, number)
-        return answer
-    if isinstance(answer, Mapping):
-        return parse_reply(answer)
-    return Response(parse_patch([unwrapped(each) for each in answer]))
+        if all(map(_is_sound, answer.operations)) and not answer.new_resources:
+            return answer
+        operations = [parse_operation(each, number) for number, each in enumerate(answer.operations)]
+        new = unwrapped(answer.new_resources)
+        found = Response(tuple(operations), answer.whiteout, tuple(new), answer.changes_identity)
+    elif isinstance(answer, Mapping):
+        found = parse_reply(answer)
+    else:
+        found = Response(parse_patch([unwrapped(each) for each in answer]))
+    for tree in (*(each.value for each in found.operations), *found.new_resources):
+        if not _is_json(tree):
+            raise PluginError(f"it answers with a value that JSON does not have: {tree!r}")
+    return found
+
+
+def _is_sound(operation: Operation) -> bool:
+    """Whether an operation needs no closer look: most set or remove something at a path without escapes."""
+    if operation.__class__ is not Operation or operation.path[:1] != "/" or "~" in operation.path:
+        return False
+    return operation.op == "remove" or (operation.op in ("add", "replace") and _is_json(operation.value, True))
+
+
+def _is_json(tree: Any, must_be: bool = False) -> bool:
+    """Whether a value is one of JSON; no value at all is, unless there must be one."""
+    kind = tree.__class__
+    if kind in _SINGLE:
+        return True
+    if kind is dict:
+        return all(key.__class__ is str and _is_json(each, True) for key, each in tree.items())
+    if kind is list:
+        return all(_is_json(each, True) for each in tree)
+    return tree is UNSET and not must_be
+
+
+_SINGLE = frozenset({str, int, float, bool, type(None)})

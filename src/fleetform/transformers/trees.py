@@ -205,6 +205,8 @@ def _write_transform(
 
 def apply_tree(export: str, transform: str, output: str, progress: Progress | None = None) -> AppliedTree:
     """Write what comes of an export and its transform files; what cannot be applied is named, and the rest written."""
+    if not os.path.isdir(transform):
+        raise TreeError(f"{transform} is not a folder", "run transform first, and name the folder that it wrote")
     _check_apart(export, output)
     _check_apart(transform, output)
     exported, broken = _sorted_out(export)
