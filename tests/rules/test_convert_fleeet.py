@@ -79,5 +79,5 @@ def test_that_nothing_travels_any_more_is_told_of_modules_on_any_cluster_or_none
     for clusters in ({}, {"clusters.yaml": OF_DEFAULT}):
         fleet = fleet_of({"module.yaml": text + node, **clusters})
         assert [each.message for each in losses(fleet) if "travel" in each.message] == [
-            "names that are resolved on the cluster do not travel there in an Assemblage any more"
+            "variables that are resolved on the cluster do not travel there in an Assemblage any more"
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -17,14 +16,14 @@ from fleetform.app.comparing.causes import Sides, cause_of
 from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.comparing.manifest_changes import ManifestChanges
-from fleetform.app.comparing.plugin_changes import OptionChange, PluginChange, VariableChange, compare
+from fleetform.app.comparing.plugin_changes import PluginChange, compare
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.bindings.fields import api_version_of
 from fleetform.engine.desired import has_secret
 from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
-from fleetform.model.answers.base import MASKED, Json
+from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.diff import (
     ChangedOption,
     ChangedPlugin,
@@ -37,10 +36,9 @@ from fleetform.model.answers.diff import (
     NotedOverrides,
     VersionChange,
 )
-from fleetform.model.answers.upgrades import ChangelogEntry
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import ABSENT, OptionDecision
+from fleetform.model.results.decisions import ABSENT
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import api_group
@@ -58,10 +56,13 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
     changes, unknown = compare(before, after, scope)
     manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
     upgrades = _upgrades(before, after, changes)
-    changed = [_changed_plugin(Sides(before, after, each), _is_breaking(each, upgrades), manifests) for each in changes]
+    breaking = {key for key, each in upgrades.items() if each.breaking}
+    changed = [_changed_plugin(Sides(before, after, each), _span_key(each) in breaking, manifests) for each in changes]
     found = [each for each in after.findings.of_objects if each.object is None or scope.offers(each.object)]
     if manifests is not None:
         found += manifests.findings()
+    # The texts of every version passed on the way, each once.
+    passed = {(each.definition, parse_version(each.version)): each for up in upgrades.values() for each in up.changelog}
     return Diff(
         from_=before.input.name,
         to=after.input.name,
@@ -69,7 +70,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
         summary=_summary(changes, unknown),
         changes=changed,
         groups=_groups(changed),
-        changelog=_changelog(upgrades.values()),
+        changelog=[passed[key] for key in sorted(passed) if passed[key].text or passed[key].breaking],
         upgrades=list(upgrades.values()),
         overrides=_noted_overrides(before, after, scope),
         diagnostics=reported(found, after.input.locator),
@@ -83,6 +84,20 @@ def _changed_plugin(sides: Sides, breaking: bool, manifests: ManifestChanges | N
     change = sides.change
     plugin, one, other = change.either, change.before, change.after
     owner = plugin.target.owner.ref
+    options = []
+    for option in change.options:
+        # Secret on one side is secret on both: a value does not become harmless by a change.
+        decisions = (option.before, option.after)
+        secret = any(each is not None and each.slot.secret for each in decisions)
+        given = [each.value if each is not None else ABSENT for each in decisions]
+        then, now = (MASKED if secret and value is not ABSENT else masked(value) for value in given)
+        options.append(ChangedOption(path=option.name, from_=then, to=now, cause=cause_of(sides, option)))
+    variables = []
+    for each in change.variables:
+        values = (each.before, each.after)
+        secret = any(map(has_secret, values))
+        then, now = (MASKED if secret and value is not ABSENT else masked(value) for value in values)
+        variables.append(ChangedVariable(name=each.name, from_=then, to=now))
     return ChangedPlugin(
         organization=plugin.organization,
         cluster=plugin.cluster.ref.name,
@@ -94,33 +109,13 @@ def _changed_plugin(sides: Sides, breaking: bool, manifests: ManifestChanges | N
             from_=one.version if one is not None else None, to=other.version if other is not None else None
         ),
         breaking=breaking,
-        options=[_changed_option(sides, each) for each in change.options],
-        variables=[_changed_variable(each) for each in change.variables],
+        options=options,
+        variables=variables,
         also=list(change.also),
         configs=config_changes(one.configs, other.configs) if one is not None and other is not None else [],
         blocked=reported_gates(other.gates, plugin, sides.after.input.locator) if other is not None else [],
         manifests=manifests.of(change) if manifests is not None else [],
     )
-
-
-def _changed_option(sides: Sides, change: OptionChange) -> ChangedOption:
-    # Secret on one side is secret on both: a value does not become harmless by a change.
-    secret = any(each is not None and each.slot.secret for each in (change.before, change.after))
-
-    def shown(decision: OptionDecision | None) -> Json:
-        if decision is None or decision.value is ABSENT:
-            return None
-        return MASKED if secret else masked(decision.value)
-
-    cause = cause_of(sides, change)
-    return ChangedOption(path=change.name, from_=shown(change.before), to=shown(change.after), cause=cause)
-
-
-def _changed_variable(change: VariableChange) -> ChangedVariable:
-    values = (change.before, change.after)
-    secret = any(map(has_secret, values))
-    before, after = (MASKED if secret and each is not ABSENT else masked(each) for each in values)
-    return ChangedVariable(name=change.name, from_=before, to=after)
 
 
 def _summary(changes: list[PluginChange], unknown: int) -> DiffSummary:
@@ -193,11 +188,6 @@ def _span_key(change: PluginChange) -> SpanKey | None:
     return SpanKey(goal.object.ref.organization, goal.object.ref.name, change.before.version or "", goal.version)
 
 
-def _is_breaking(change: PluginChange, upgrades: dict[SpanKey, DefinitionUpgrade]) -> bool:
-    key = _span_key(change)
-    return key is not None and upgrades[key].breaking
-
-
 def _upgrades(before: Fleet, after: Fleet, changes: list[PluginChange]) -> dict[SpanKey, DefinitionUpgrade]:
     """Every span of versions that plugins pass, once: what it brings, on how many clusters, whose values it affects."""
     spans: dict[SpanKey, list[PluginChange]] = {}
@@ -205,80 +195,62 @@ def _upgrades(before: Fleet, after: Fleet, changes: list[PluginChange]) -> dict[
         key = _span_key(change)
         if key is not None:
             spans.setdefault(key, []).append(change)
-    order = sorted(spans, key=lambda key: (*key[:2], parse_version(key.low), parse_version(key.high)))
-    return {key: _upgrade(before, after, spans[key]) for key in order}
-
-
-def _upgrade(before: Fleet, after: Fleet, members: list[PluginChange]) -> DefinitionUpgrade:
-    low, high = members[0].before, members[0].after
-    assert low is not None
-    assert high is not None
-    goal = high.target.revision
-    assert goal is not None
-    running = low.target.revision
-    assert running is not None
-    versions = {**before.decisions.versions_of(running), **after.decisions.versions_of(goal)}
-    span = span_between(versions, running, goal)
-    entries = changelog(span)
-    affected = {}
-    for change in members:
-        assert change.after is not None
-        for each in affected_values(span, change.after, after.input.locator):
-            place = each.object.place
-            where = (place.file, place.line) if place is not UNSET else ("", 0)
-            affected[each.path, each.effect, where] = each
-    return DefinitionUpgrade(
-        definition=goal.object.ref.name,
-        from_=low.version,
-        to=goal.version,
-        plugins=len(members),
-        breaking=any(each.breaking for each in entries),
-        changelog=entries,
-        options=options_of(span, versions),
-        affected=[affected[key] for key in sorted(affected)],
-    )
-
-
-def _changelog(upgrades: Iterable[DefinitionUpgrade]) -> list[ChangelogEntry]:
-    """The texts of every version passed on the way, each once."""
-    passed = {(each.definition, parse_version(each.version)): each for up in upgrades for each in up.changelog}
-    return [passed[key] for key in sorted(passed) if passed[key].text or passed[key].breaking]
+    upgrades = {}
+    for key in sorted(spans, key=lambda key: (*key[:2], parse_version(key.low), parse_version(key.high))):
+        low, high = spans[key][0].before, spans[key][0].after
+        assert low is not None
+        assert high is not None
+        running, goal = low.target.revision, high.target.revision
+        assert running is not None
+        assert goal is not None
+        versions = {**before.decisions.versions_of(running), **after.decisions.versions_of(goal)}
+        span = span_between(versions, running, goal)
+        entries = changelog(span)
+        affected = {}
+        for plugin in (each.after for each in spans[key] if each.after is not None):
+            for value in affected_values(span, plugin, after.input.locator):
+                place = value.object.place
+                where = (place.file, place.line) if place is not UNSET else ("", 0)
+                affected[value.path, value.effect, where] = value
+        upgrades[key] = DefinitionUpgrade(
+            definition=goal.object.ref.name,
+            from_=low.version,
+            to=goal.version,
+            plugins=len(spans[key]),
+            breaking=any(each.breaking for each in entries),
+            changelog=entries,
+            options=options_of(span, versions),
+            affected=[affected[place] for place in sorted(affected)],
+        )
+    return upgrades
 
 
 # ---- Overrides
 
 
-class _Odd(NamedTuple):
-    """Overrides that reach no plugin, that others hide everywhere, and that tie with another."""
-
-    dead: list[Object[object]]
-    shadowed: list[Object[object]]
-    ties: list[Object[object]]
-
-
 def _noted_overrides(before: Fleet, after: Fleet, scope: Scope) -> NotedOverrides:
     """Overrides without effect and ties after the change; new says that the change made them so."""
-
-    def noted(old: list[Object[object]], now: list[Object[object]]) -> list[NotedOverride]:
-        known = {each.ref for each in old}
-        return [
+    old, now = _odd_overrides(before, scope), _odd_overrides(after, scope)
+    noted: dict[str, list[NotedOverride]] = {}
+    for kind, found in now.items():
+        known = {each.ref for each in old[kind]}
+        noted[kind] = [
             NotedOverride(**structs.asdict(object_reference(each, after.input.locator)), new=each.ref not in known)
-            for each in sorted(now, key=lambda each: each.ref)
+            for each in sorted(found, key=lambda each: each.ref)
         ]
-
-    dead, shadowed, ties = (noted(old, now) for old, now in zip(_odd(before, scope), _odd(after, scope), strict=True))
-    return NotedOverrides(dead=dead, shadowed=shadowed, ties=ties)
+    return NotedOverrides(**noted)
 
 
-def _odd(fleet: Fleet, scope: Scope) -> _Odd:
+def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]]:
+    """Overrides that reach no plugin, that others hide everywhere, and that tie with another."""
     effects = Effects(fleet.decisions)
     active = [each for each in fleet.decisions.overrides if scope.holds(each.ref)]
     tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
-    return _Odd(
-        dead=[each for each in active if not effects.plugins(each)],
-        shadowed=[each for each in active if effects.is_shadowed(each)],
-        ties=[each for each in active if each in tied],
-    )
+    return {
+        "dead": [each for each in active if not effects.plugins(each)],
+        "shadowed": [each for each in active if effects.is_shadowed(each)],
+        "ties": [each for each in active if each in tied],
+    }
 
 
 # ---- What the change consists of
@@ -292,25 +264,19 @@ def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
 
 
 def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
-    """What every object says that may make a difference: all that bindings may read, annotations included."""
+    """The content of every object that may make a difference: all that bindings may read, annotations included."""
     organizations = set(fleet.organizations)
-    counted = [
-        each
-        for each in fleet.snapshot.objects
+    found = {}
+    for each in fleet.snapshot.objects:
         # A namespace of no organization may be a module's own.
-        if (scope.offers(each.ref) or each.ref.organization not in organizations)
-        and each.ref.kind not in (*_NOT_PART_OF_A_CHANGE, "Secret")
-    ]
-    return {_identity(each): content_hash([content_of(each), _annotations(each)]) for each in counted}
-
-
-def _annotations(object_: Object[object]) -> dict[str, str]:
-    """Those that people write for themselves: our own are stamps, which say when and not what."""
-    written = object_.metadata.annotations or {}
-    return {key: value for key, value in written.items() if not key.startswith("fleetform.dev/")}
-
-
-def _identity(object_: Object[object]) -> tuple[str, str, str]:
-    """What is one object on both sides: objects of two groups may bear one name, versions of a definition do."""
-    version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else ""
-    return str(object_.ref), api_group(api_version_of(object_)), version
+        in_scope = scope.offers(each.ref) or each.ref.organization not in organizations
+        if not in_scope or each.ref.kind in (*_NOT_PART_OF_A_CHANGE, "Secret"):
+            continue
+        # Fleetform's own annotations are stamps, which say when and not what.
+        written = each.metadata.annotations or {}
+        annotations = {key: value for key, value in written.items() if not key.startswith("fleetform.dev/")}
+        # Objects of two groups may have one name, and versions of a definition do.
+        version = each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""
+        identity = (str(each.ref), api_group(api_version_of(each)), version)
+        found[identity] = content_hash([content_of(each), annotations])
+    return found

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 
-class NotFoundError(Exception):
-    """What was asked for is not there: exit 1."""
+class NoAnswerError(Exception):
+    """Why a question has no answer, and what to do: exit 2, unless a subclass says otherwise."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
 
 
-class AmbiguousError(Exception):
+class NotFoundError(NoAnswerError):
+    """What was asked for is not there: exit 1."""
+
+
+class AmbiguousError(NoAnswerError):
     """The question fits several things: exit 2, listing them."""
 
     def __init__(self, message: str, choices: list[str], hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.choices, self.hint = message, choices, hint
+        super().__init__(message, hint)
+        self.choices = choices
 
 
-class StateError(Exception):
+class StateError(NoAnswerError):
     """A state cannot be read: exit 2."""
 
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
-
-class NotRenderedError(Exception):
-    """A plugin has no objects to ask about: exit 3, or 4 where only a tool or a source is missing here."""
+class NotRenderedError(NoAnswerError):
+    """A plugin has no objects to ask about: exit 3, or 4 if only a tool or a source is missing here."""
 
     def __init__(self, message: str, hint: str, unavailable: bool = False) -> None:
-        super().__init__(message)
-        self.message, self.hint, self.unavailable = message, hint, unavailable
+        super().__init__(message, hint)
+        self.unavailable = unavailable

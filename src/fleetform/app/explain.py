@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied, explained_option, skipped_item
@@ -25,7 +25,6 @@ from fleetform.model.answers.explanation import (
     WantedVersion,
 )
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
-from fleetform.model.state import PluginState
 from fleetform.syntax.times import time_text
 
 
@@ -33,16 +32,25 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
     """The explanation of a plugin, or of one option of it."""
     locator, options, inputs, target = fleet.input.locator, plugin.options, fleet.inputs, plugin.target
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
+    admitted = fleet.state.plugin(plugin.cluster.ref, plugin.name).admitted
+    fields = structs.asdict(admitted) if admitted is not None else {}
+    known = {name: value for name, value in fields.items() if value is not None}
+
+    def variables_in(decision: OptionDecision) -> list[str]:
+        """The variables that those items refer to which made an option what it is."""
+        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
+        return sorted({name for item in items for name in inputs.variable_references(plugin, item)})
+
     return Explanation(
         plugin=plugin.name,
         organization=plugin.organization,
         cluster=plugin.cluster.ref.name,
         definition=target.definition,
         target=TargetState(version=plugin.version, input_hash=inputs.hash(plugin)),
-        admitted=_admitted(fleet.state.plugin(plugin.cluster.ref, plugin.name)),
+        admitted=AdmittedState(**known) if known else None,
         applied_overrides=applied(plugin, options),
         values=masked(values_tree(options)),
-        options=[explained_option(each, locator, _variables_in(fleet, plugin, each)) for each in chosen],
+        options=[explained_option(each, locator, variables_in(each)) for each in chosen],
         skipped=[skipped_item(each, locator) for each in plugin.skipped],
         running=plugin.running,
         wanted=WantedVersion(version=plugin.wanted_version, range=target.wanted, forced=target.forced),
@@ -56,23 +64,6 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         bindings=[explained_binding(each, target.owner, locator) for each in inputs.bound(plugin)],
         diagnostics=reported(fleet.findings.about(plugin), locator),
     )
-
-
-def _admitted(state: PluginState) -> AdmittedState | None:
-    admitted = state.admitted
-    if admitted is None:
-        return None
-    return AdmittedState(
-        version=admitted.version if admitted.version is not None else UNSET,
-        definition=admitted.definition if admitted.definition is not None else UNSET,
-        input_hash=admitted.input_hash if admitted.input_hash is not None else UNSET,
-    )
-
-
-def _variables_in(fleet: Fleet, plugin: PluginDecision, decision: OptionDecision) -> list[str]:
-    """The variables that those items refer to which made an option what it is."""
-    items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-    return sorted({name for item in items for name in fleet.inputs.variable_references(plugin, item)})
 
 
 def _upgrade_ahead(fleet: Fleet, plugin: PluginDecision) -> UpgradeAhead | None:

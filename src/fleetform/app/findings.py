@@ -12,7 +12,7 @@ from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports.inputs import Locator
 
 _WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
@@ -78,13 +78,11 @@ class Findings:
         """Findings in file order; with strict, warnings are errors."""
         # Under --strict a tie that only names decide, and every other warning, is an error.
         raised = [each.as_error() if self._strict and each.severity == "warning" else each for each in found]
-        return tuple(sorted(raised, key=self._order))
-
-    def _order(self, diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
-        if diagnostic.at is None:
-            return "", 0, 0, diagnostic.code, diagnostic.message
-        place = self._locator.place(diagnostic.at)
-        return place.file, place.line, place.column, diagnostic.code, diagnostic.message
+        order = []
+        for each in raised:
+            place = self._locator.place(each.at) if each.at is not None else Place("", 0, 0)
+            order.append((place.file, place.line, place.column, each.code, each.message))
+        return tuple(each for _, each in sorted(zip(order, raised, strict=True), key=lambda pair: pair[0]))
 
     @cached_property
     def _checks(self) -> list[Diagnostic]:
@@ -101,28 +99,25 @@ class Findings:
         """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""
         wanted = ((each.upgrade or each).target.revision for each in (plugins if self._catalog_files else ()))
         used = {each.object.origin for each in wanted if each is not None}
+        errors = [each.object for each in self._reading if each.severity == "error"]
+        unreadable = {ref.name for ref in errors if ref is not None and ref.kind == "PluginDefinition"}
+        owners = {object_.ref: owner for object_, owner in self._decisions.index.owners.items()} if unreadable else {}
         for each in found:
-            if self._is_known_to_be_unreadable(each):
+            owner = owners.get(each.object) if each.code == "missing-definition" and each.object is not None else None
+            if owner is not None and owner.definition in unreadable:
+                # A definition that cannot be read is there: its errors are reported, and not that it is missing.
                 continue
             if not isinstance(each.at, At) or each.at.origin.file not in self._catalog_files:
                 yield each
             elif each.severity != "info" and each.at.origin in used:
                 yield replace(each, severity="warning")
 
-    def _is_known_to_be_unreadable(self, diagnostic: Diagnostic) -> bool:
-        """A definition that cannot be read is there: its errors are reported, and not that it is missing."""
-        if diagnostic.code != "missing-definition" or diagnostic.object is None:
-            return False
-        index = self._decisions.index
-        object_ = index.snapshot.presets.get(diagnostic.object) or index.snapshot.plugins.get(diagnostic.object)
-        owner = index.owners.get(object_) if object_ is not None else None
-        return owner is not None and owner.definition in self._unreadable_definitions
-
-    @cached_property
-    def _unreadable_definitions(self) -> set[str]:
-        refs = [each.object for each in self._reading if each.severity == "error"]
-        return {ref.name for ref in refs if ref is not None and ref.kind == "PluginDefinition"}
-
 
 def _wrong_value_at(diagnostic: Diagnostic) -> At | None:
     return diagnostic.at if diagnostic.code == "wrong-type" and isinstance(diagnostic.at, At) else None
+
+
+def file_of(diagnostic: Diagnostic) -> str:
+    """The file that a finding is about; empty if it is about none."""
+    at = diagnostic.at
+    return at.origin.file if isinstance(at, At) else at.file if at is not None else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from fleetform.app.findings import Findings
+from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
 from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import assemble
@@ -20,8 +20,6 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.definition import PluginDefinitionSpec
-from fleetform.model.objects import At, Object
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
@@ -119,7 +117,7 @@ def read_fleet(
         for document, reading in readings
         if document.origin.file in naming or not below(document.origin.file, folders)
     ]
-    diagnostics = [each for each in input_.diagnostics if each.at is None or not below(_file(each), folders)]
+    diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
     diagnostics += [each for reading in kept for each in reading.diagnostics]
     objects = [each for reading in kept for each in (reading.object, *reading.also) if each is not None]
     found = read_catalogs(objects, catalogs, input_.locator)
@@ -127,18 +125,13 @@ def read_fleet(
     snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)
     fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs)
     if catalogs is not None and catalogs.looks:
-        catalogs.look(_definitions_in_use(fleet))
+        # Only what plugins have or want: a history has many definitions that nobody does. Catalogs of charts know the
+        # digests of what they offer.
+        plugins = [each for plugin in fleet.decisions.plugins.values() for each in (plugin, plugin.upgrade)]
+        revisions = {each.target.revision for each in plugins if each is not None and each.target.revision is not None}
+        wanted = [each.object for each in revisions if (each.object.ref, each.version) not in found.found]
+        catalogs.look(sorted(wanted, key=lambda each: (each.ref, each.spec.version)))
     return replace(fleet, snapshot=_with_digests(fleet))
-
-
-def _definitions_in_use(fleet: Fleet) -> list[Object[PluginDefinitionSpec]]:
-    """The definitions that plugins have or want: a history has many that nobody does."""
-    plugins = [each for plugin in fleet.decisions.plugins.values() for each in (plugin, plugin.upgrade)]
-    revisions = {each.target.revision for each in plugins if each is not None and each.target.revision is not None}
-    # Catalogs of charts know the digests of what they offer.
-    known = fleet.catalog_definitions.found
-    wanted = [each.object for each in revisions if (each.object.ref, each.version) not in known]
-    return sorted(wanted, key=lambda each: (each.ref, each.spec.version))
 
 
 def _with_digests(fleet: Fleet) -> Snapshot:
@@ -155,9 +148,3 @@ def _with_digests(fleet: Fleet) -> Snapshot:
             found[key] = digests.found
     recorded.update(snapshot.recorded)
     return replace(snapshot, retired=known.retired, recorded=recorded, found=found)
-
-
-def _file(diagnostic: Diagnostic) -> str:
-    at = diagnostic.at
-    assert at is not None
-    return at.origin.file if isinstance(at, At) else at.file

@@ -6,7 +6,6 @@ version, it needs the value as it was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -84,27 +83,23 @@ def migrate(fleet: Fleet, files: Files) -> Migration:
 
 def _edited(text: str, moves: list[Move]) -> str:
     """A file's text with its moves made, document by document, the last one first: lines above stay where they are."""
-    documents: dict[tuple[int, int], list[Move]] = {}
+    documents: dict[tuple[int, int], list[Edit]] = {}
     for move in moves:
-        documents.setdefault((move.at.origin.first_line, move.at.origin.last_line), []).append(move)
+        path, in_map = move.at.path, isinstance(move.item.index, str)
+        edits = documents.setdefault((move.at.origin.first_line, move.at.origin.last_line), [])
+        if move.outcome.steps is None:
+            edits.append(Remove(path))
+            continue
+        if move.renamed is not None:
+            name = "path" if move.item.layer.name == "override" else "name"
+            edits.append(RenameKey(path, move.renamed) if in_map else Replace((*path, name), move.renamed))
+        if move.outcome.value is not ABSENT:
+            edits.append(Replace(path if in_map else (*path, "value"), move.outcome.value))
     starts = [*line_starts(text), len(text)]
     for lines in sorted(documents, reverse=True):
         start, end = starts[lines[0] - 1], starts[min(lines[1], len(starts) - 1)]
-        edited = edit_yaml(text[start:end], [edit for move in documents[lines] for edit in _edits(move)])
-        text = text[:start] + edited + text[end:]
+        text = text[:start] + edit_yaml(text[start:end], documents[lines]) + text[end:]
     return text
-
-
-def _edits(move: Move) -> Iterator[Edit]:
-    path, in_map = move.at.path, isinstance(move.item.index, str)
-    if move.outcome.steps is None:
-        yield Remove(path)
-        return
-    if move.renamed is not None:
-        name = "path" if move.item.layer.name == "override" else "name"
-        yield RenameKey(path, move.renamed) if in_map else Replace((*path, name), move.renamed)
-    if move.outcome.value is not ABSENT:
-        yield Replace(path if in_map else (*path, "value"), move.outcome.value)
 
 
 # ---- How plugins read values
@@ -124,10 +119,20 @@ class _Readings:
             for form, option in revision.forms.items()
             if option.type == "secret"
         }
-        for plugin in fleet.decisions.plugins.values():
-            for each in (plugin, plugin.upgrade):
-                if each is not None:
-                    self._look_at(each)
+        plugins = [each for plugin in fleet.decisions.plugins.values() for each in (plugin, plugin.upgrade)]
+        for plugin in (each for each in plugins if each is not None):
+            if plugin.shared not in self._seen:
+                self._seen.add(plugin.shared)
+                for settled in plugin.shared.options:
+                    for item, inside in (*settled.below, *settled.above):
+                        self._note(plugin, item, Outcome((*settled.slot.steps, *inside)))
+                for skipped in plugin.shared.skipped:
+                    self._skip(plugin, skipped.item, skipped.reason)
+            for decision in plugin.own:
+                for item in (*winning_items(decision), *hidden_items(decision)):
+                    self._note(plugin, item, Outcome(item.steps))
+            for skipped in plugin.own_skipped:
+                self._skip(plugin, skipped.item, skipped.reason)
 
     def has_beside(self, move: Move) -> bool:
         """Whether another value stands where this one would go: written there, one of the two would be lost."""
@@ -142,25 +147,11 @@ class _Readings:
             other is not None and normal_form(other) == normal_form(steps) for other in others
         )
 
-    def _look_at(self, plugin: PluginDecision) -> None:
-        if plugin.shared not in self._seen:
-            self._seen.add(plugin.shared)
-            for settled in plugin.shared.options:
-                for item, inside in (*settled.below, *settled.above):
-                    self._hear(plugin, item, Outcome((*settled.slot.steps, *inside)))
-            for skipped in plugin.shared.skipped:
-                self._skip(plugin, skipped.item, skipped.reason)
-        for decision in plugin.own:
-            for item in (*winning_items(decision), *hidden_items(decision)):
-                self._hear(plugin, item, Outcome(item.steps))
-        for skipped in plugin.own_skipped:
-            self._skip(plugin, skipped.item, skipped.reason)
-
     def _skip(self, plugin: PluginDecision, item: Item, reason: str) -> None:
         # What a revision does not know yet, or nobody declares, stays as it is.
-        self._hear(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
+        self._note(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
 
-    def _hear(self, plugin: PluginDecision, item: Item, outcome: Outcome) -> None:
+    def _note(self, plugin: PluginDecision, item: Item, outcome: Outcome) -> None:
         if item.layer.name in ("default", "config"):
             # Written by the definition's author, or in an object that is none of ours.
             return
@@ -199,22 +190,17 @@ def _place(move: Move) -> tuple[str, int, str]:
 
 
 def _as_written(move: Move) -> Move:
-    """The move without a value where that is the one that stands there already."""
-    value = move.outcome.value
+    """The move without a value if that is the one that stands there already: a migrated item holds the new one."""
+    value, item = move.outcome.value, move.item
     if value is ABSENT:
         return move
-    written = _written_value(move.item)
-    if written is not ABSENT and same_value(value, written):
-        return move._replace(outcome=move.outcome._replace(value=ABSENT))
-    return move
-
-
-def _written_value(item: Item) -> Json:
-    """What stands in the object: a migrated item holds the new value."""
     tree: Json = {"spec": msgspec.to_builtins(item.layer.object.spec)}
     for step in (*item.collection, item.index):
         tree = tree[step]
-    return tree.get("value", ABSENT) if isinstance(item.index, int) else tree
+    written = tree.get("value", ABSENT) if isinstance(item.index, int) else tree
+    if written is not ABSENT and same_value(value, written):
+        return move._replace(outcome=move.outcome._replace(value=ABSENT))
+    return move
 
 
 def _changes(move: Move) -> bool:

@@ -65,24 +65,20 @@ def find_plugin(fleet: Fleet, scope: Scope, name: str | None, definition: str | 
         where = f" on {scope.cluster}" if scope.cluster else ""
         where += " on a cluster that -l selects" if scope.labels else ""
         where += f" in {scope.organization}" if scope.organization else ""
-        raise NotFoundError(f"there is no {asked}{where}", _hint(fleet, scope, name, definition))
+        hint = other_organizations_hint(fleet, scope)
+        if not hint:
+            there = list(_selected(fleet, scope))
+            known = {each.owner.definition for _, each in there} if definition is not None else set()
+            if definition is None:
+                known = {each.owner.object.ref.name for _, each in there}
+                known |= {each.plugin_on(cluster) for cluster, each in there}
+            listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)[:8])}"
+            otherwise = listed if scope.cluster and known else "see `fleetform get plugins`"
+            hint = did_you_mean(name or definition or "", sorted(known), otherwise)
+        raise NotFoundError(f"there is no {asked}{where}", hint)
     choices = [f"{each.organization}/{each.name} on {each.cluster.ref.name}" for each in found]
     hint = "name the plugin itself" if scope.cluster else "name the cluster with -c, or the plugin itself"
     raise AmbiguousError(f"{len(found):,} plugins fit {name or definition}", choices, hint)
-
-
-def _hint(fleet: Fleet, scope: Scope, name: str | None, definition: str | None) -> str:
-    """What may have been meant, of all that is there."""
-    if other := other_organizations_hint(fleet, scope):
-        return other
-    if definition is not None:
-        known = {each.owner.definition for _, each in _selected(fleet, scope)}
-    else:
-        known = {each.owner.object.ref.name for _, each in _selected(fleet, scope)}
-        known |= {each.plugin_on(cluster) for cluster, each in _selected(fleet, scope)}
-    listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)[:8])}" if known else ""
-    otherwise = listed if scope.cluster and known else "see `fleetform get plugins`"
-    return did_you_mean(name or definition or "", sorted(known), otherwise)
 
 
 def find_option(plugin: PluginDecision, text: str) -> OptionDecision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fleetform.app.errors import NotFoundError
@@ -69,31 +69,25 @@ def scope_over(
 ) -> Scope:
     """A scope over several fleets; what it names must be in one of them."""
     found = sorted({name for fleet in fleets for name in fleet.organizations})
-    platform = any(ref.organization == organization == PLATFORM_NAMESPACE for each in fleets for ref in _refs(each))
+    refs = (
+        [each.ref for fleet in fleets for each in fleet.snapshot.objects] if organization == PLATFORM_NAMESPACE else []
+    )
+    platform = any(ref.organization == PLATFORM_NAMESPACE for ref in refs)
     if must_exist and organization is not None and found and organization not in found and not platform:
         hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
         raise NotFoundError(f"there is no organization {organization} in the input", hint)
-    if cluster is not None:
-        _check_cluster(fleets, organization, cluster)
-    return Scope(organization, cluster, labels)
-
-
-def _refs(fleet: Fleet) -> Iterator[Ref]:
-    return (each.ref for each in fleet.snapshot.objects)
-
-
-def other_organizations_hint(fleet: Fleet, scope: Scope) -> str:
-    """What to try where nothing is found in an organization that the input does not hold; else nothing."""
-    if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
-        return ""
-    return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"
-
-
-def _check_cluster(fleets: Sequence[Fleet], organization: str | None, cluster: str) -> None:
-    refs = {ref for fleet in fleets for ref in fleet.snapshot.clusters}
-    names = {ref.name for ref in refs if organization in (None, ref.organization)}
-    if cluster not in names:
+    clusters = {ref for fleet in fleets for ref in fleet.snapshot.clusters} if cluster is not None else set()
+    names = {ref.name for ref in clusters if organization in (None, ref.organization)}
+    if cluster is not None and cluster not in names:
         other = other_organizations_hint(fleets[-1], Scope(organization))
         hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
         where = f" in {organization}" if organization else ""
         raise NotFoundError(f"there is no cluster {cluster}{where}", hint)
+    return Scope(organization, cluster, labels)
+
+
+def other_organizations_hint(fleet: Fleet, scope: Scope) -> str:
+    """What to try if a scope is an organization that the input does not hold; else nothing."""
+    if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
+        return ""
+    return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"

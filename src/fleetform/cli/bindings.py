@@ -13,7 +13,7 @@ from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, patience, place_text, table, value_text
 from fleetform.engine.bindings.compile import substitutions
-from fleetform.model.answers.explanation import ExplainedField, Explanation, FieldCause, FieldChange
+from fleetform.model.answers.explanation import Explanation, FieldCause, FieldChange
 from fleetform.model.results.decisions import PluginDecision
 
 
@@ -59,7 +59,16 @@ def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: 
         return 0
     for cause in found.causes:
         _print_cause(flags, fleet, plugin, cause)
-    _print_limits(found)
+    if found.release:
+        click.echo(f"  it is made of {' and '.join(found.release)}")
+    elif not found.causes:
+        rest = " among those that could be tried" if found.untold else ""
+        click.echo(f"  no option changes it{rest}: it is written in what is rendered")
+    if found.unsteady:
+        click.echo("  the chart comes out otherwise each time, so what changes it cannot be told from chance")
+    elif found.untold:
+        names = ", ".join(found.untold[:8]) + (", …" if len(found.untold) > 8 else "")
+        click.echo(f"  unknown for {names}: with another value nothing is rendered")
     return 0
 
 
@@ -80,17 +89,3 @@ def _print_cause(flags: Flags, fleet: Fleet, plugin: PluginDecision, cause: Fiel
     click.echo(f"  {path} {how}:")
     for line in option_lines(option, path, Painter(flags.color), limit_of(flags)):
         click.echo(f"  {line}")
-
-
-def _print_limits(found: ExplainedField) -> None:
-    """What is known if no option is behind a field, and of which options nothing is known."""
-    if found.release:
-        click.echo(f"  it is made of {' and '.join(found.release)}")
-    elif not found.causes:
-        rest = " among those that could be tried" if found.untold else ""
-        click.echo(f"  no option changes it{rest}: it is written in what is rendered")
-    if found.unsteady:
-        click.echo("  the chart comes out otherwise each time, so what changes it cannot be told from chance")
-    elif found.untold:
-        names = ", ".join(found.untold[:8]) + (", …" if len(found.untold) > 8 else "")
-        click.echo(f"  unknown for {names}: with another value nothing is rendered")

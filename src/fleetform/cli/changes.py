@@ -16,7 +16,6 @@ from fleetform.model.answers.diff import (
     ChangedOption,
     ChangedPlugin,
     Diff,
-    PatchOperation,
 )
 
 _SHOWN_OPTIONS = 6
@@ -105,10 +104,11 @@ def _group_lines(members: list[ChangedPlugin], paint: Painter, wide: bool) -> It
     mark = paint(_MARKS[change.action], fg=_COLORS.get(change.action, "cyan"), bold=True)
     yield f"  {mark} {paint(clusters_text(members), bold=True)}   {what_text(change)}"
     with_values = wide or change.action != "install"
-    texts = [
-        f"{each.path} {unset_or(each.from_)} → {unset_or(each.to)}{_because(each)}"
-        for each in (change.options if with_values else ())
-    ]
+    texts = []
+    for option in change.options if with_values else ():
+        where = cause_text(option)
+        because = f"   ({where})" if where else ""
+        texts.append(f"{option.path} {unset_or(option.from_)} → {unset_or(option.to)}{because}")
     variables = [
         f"variable {each.name} {unset_or(each.from_)} → {unset_or(each.to)}"
         for each in (change.variables if with_values else ())
@@ -126,11 +126,6 @@ def _group_lines(members: list[ChangedPlugin], paint: Painter, wide: bool) -> It
     for gate in change.blocked:
         yield f"      {paint('blocked', fg='red')}: {gate.message}"
         yield f"        {gate.do}"
-
-
-def _because(option: ChangedOption) -> str:
-    where = cause_text(option)
-    return f"   ({where})" if where else ""
 
 
 def cause_text(option: ChangedOption) -> str:
@@ -151,18 +146,15 @@ def manifest_lines(manifests: list[ChangedManifest], wide: bool) -> Iterator[str
             continue
         shown = patch if wide else patch[:_SHOWN_FIELDS]
         yield each.object
-        yield from (f"  {_operation_text(one)}" for one in shown)
+        for one in shown:
+            if one.op == "remove":
+                yield f"  {one.path} is gone"
+            elif one.was is UNSET:
+                yield f"  {one.path} is new: {value_text(one.value, 40)}"
+            else:
+                yield f"  {one.path} {value_text(one.was, 40)} → {value_text(one.value, 40)}"
         if len(patch) > len(shown):
             yield f"  and {count(len(patch) - len(shown), 'field')} more (-o wide)"
-
-
-def _operation_text(operation: PatchOperation) -> str:
-    if operation.op == "remove":
-        return f"{operation.path} is gone"
-    value = value_text(operation.value, 40)
-    if operation.was is UNSET:
-        return f"{operation.path} is new: {value}"
-    return f"{operation.path} {value_text(operation.was, 40)} → {value}"
 
 
 def config_text(config: ChangedConfig) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from fleetform.cli.text import cut
+from fleetform.cli.text import count, cut
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.answers.listing import (
     Listed,
@@ -68,27 +68,23 @@ def _(item: ListedDefinition) -> Cells:
 @cells.register
 def _(item: ListedCatalog) -> Cells:
     sources = item.status.sources
+    failing = [each.failed_since for each in sources if each.failed_since]
+    problems = _problems(item)
+    if failing:
+        state = f"unavailable since {min(failing)}"
+    elif any(each.error for each in sources):
+        state = "unavailable"
+    elif any(each.read_at is None for each in sources):
+        state = "unread"
+    else:
+        state = count(len(problems), "problem") if problems else "ok"
     return {
         "DEFINITIONS": f"{item.status.definitions:,}",
         "VERSIONS": f"{sum(each.versions for each in sources):,}",
         "SOURCES": ", ".join(each.source for each in sources),
         "READ": ", ".join(each.read_at or "never" for each in sources),
-        "STATE": _catalog_state(item),
+        "STATE": state,
     }
-
-
-def _catalog_state(item: ListedCatalog) -> str:
-    """What stands in a catalog's way, of all its sources together."""
-    sources = item.status.sources
-    failing = [each.failed_since for each in sources if each.failed_since]
-    if failing:
-        return f"unavailable since {min(failing)}"
-    if any(each.error for each in sources):
-        return "unavailable"
-    if any(each.read_at is None for each in sources):
-        return "unread"
-    problems = _problems(item)
-    return f"{len(problems):,} problem{'s' if len(problems) != 1 else ''}" if problems else "ok"
 
 
 def _problems(item: ListedCatalog) -> list[str]:

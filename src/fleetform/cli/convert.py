@@ -92,7 +92,9 @@ def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
         flags.print_data(migration_result(fleet, migration))
     elif check or dry_run:
         for file, text in migration.files.items():
-            click.echo(_patch(file, LocalFiles().read(file), text), nl=False)
+            before = _lines(LocalFiles().read(file))
+            for line in difflib.unified_diff(before, _lines(text), f"a/{file}", f"b/{file}"):
+                click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
     for move, reason in migration.left:
         flags.say(f"{move.item.text} stays as it is: {reason}")
     for file, text in migration.files.items() if not check and not dry_run else ():
@@ -102,11 +104,6 @@ def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
     would = "would be " if check or dry_run else ""
     flags.say(f"{count(len(migration.moves), 'value')} {would}rewritten in {count(len(migration.files), 'file')}")
     return 1 if check and migration.moves else 0
-
-
-def _patch(file: str, before: str, after: str) -> str:
-    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _lines(text: str) -> list[str]:

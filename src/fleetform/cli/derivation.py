@@ -52,7 +52,9 @@ def option_lines(option: ExplainedOption, asked: str, paint: Painter, limit: int
     """The items that an option has, or a path inside it."""
     inside = parse_path(asked)[len(parse_path(option.path)) :]
     lines = [f"  {text_of(inside)} inside the option {option.path}"] if inside else []
-    parts = [part for part in option.parts or () if _touches(part.inside, inside)]
+    # Those that lie above or below what was asked for.
+    forms = [(part, normal_form(parse_path(part.inside)), normal_form(inside)) for part in option.parts or ()]
+    parts = [part for part, one, other in forms if all(a == b for a, b in zip(one, other, strict=False))]
     covered = any(len(parse_path(part.inside)) <= len(inside) for part in parts)
     if not covered:
         lines += _derivation(option, paint, "  ", limit, inside)
@@ -70,13 +72,6 @@ def option_lines(option: ExplainedOption, asked: str, paint: Painter, limit: int
 def limit_of(flags: Flags) -> int:
     """How much of a value is shown."""
     return 100_000 if flags.output == "wide" else 60
-
-
-def _touches(part: str, asked: Steps) -> bool:
-    """Whether a part lies above or below what was asked for."""
-    one, other = normal_form(parse_path(part)), normal_form(asked)
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
 
 
 def _derivation(

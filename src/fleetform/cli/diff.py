@@ -11,6 +11,7 @@ from fleetform.app.scope import scope_over
 from fleetform.cli.changes import change_lines
 from fleetform.cli.markdown import markdown
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.sides import in_same_folder
 from fleetform.cli.text import Painter, patience
 from fleetform.model.answers.diff import Diff
 
@@ -59,7 +60,10 @@ def command(
     Clusters with the same change are shown once. FROM is taken as what runs.
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
-    before, after = flags.fleet([_same_folder(from_side, to_side, flags)]), flags.fleet([to_side] if to_side else ())
+    paths = [to_side] if to_side else list(flags.filename)
+    folders = paths if len(paths) == 1 and os.path.isdir(paths[0]) else []
+    before = flags.fleet([in_same_folder(from_side, folders)])
+    after = flags.fleet([to_side] if to_side else ())
     # All organizations unless one is named: a preview that leaves something out is none.
     organization = None if flags.everywhere else flags.organization
     scope = scope_over([before, after], organization, flags.cluster, flags.selector)
@@ -77,16 +81,6 @@ def command(
         for line in change_lines(answer, Painter(flags.color), output == "wide"):
             click.echo(line)
     return _verdict(flags, answer, exit_code, max_clusters, fail_on)
-
-
-def _same_folder(side: str, other: str | None, flags: Flags) -> str:
-    """`diff git:main fleet/` and `diff git:main -f fleet/` mean that folder in main, too."""
-    folders = [other] if other else list(flags.filename)
-    if side.startswith("git:") and ":" not in side.removeprefix("git:") and len(folders) == 1:
-        folder = folders[0]
-        if os.path.isdir(folder) and not os.path.isabs(folder) and os.path.normpath(folder) != ".":
-            return f"{side}:{os.path.normpath(folder)}"
-    return side
 
 
 def _verdict(flags: Flags, answer: Diff, exit_code: bool, max_clusters: int | None, fail_on: tuple[str, ...]) -> int:

@@ -19,7 +19,6 @@ from fleetform.cli.text import Painter, count, cut, place_text, table, value_tex
 from fleetform.cli.upgrades import upgrade_lines
 from fleetform.model.answers.configs import HiddenNamedConfig
 from fleetform.model.answers.explanation import Explanation
-from fleetform.model.answers.options import ExplainedOption
 from fleetform.model.results.decisions import PluginDecision
 
 
@@ -177,7 +176,14 @@ def _print_plugin(flags: Flags, answer: Explanation) -> None:
         names = overrides_text(overrides)
         order = ", in order of application" if len(overrides) > 1 else ""
         click.echo(f"  {count(len(overrides), 'override')}{order}: {cut(names, 400)}")
-    rows = [_option_row(each) for each in answer.options]
+    rows = []
+    for option in answer.options:
+        value = value_text(option.value, 48) if option.value is not None else "-"
+        giver = option.removed_by or option.winner or (option.parts[0].winner if option.parts else None)
+        # A star says that paths inside the option have winners of their own.
+        name = option.path + (" *" if option.parts else "")
+        by = (layer_text(giver), place_text(giver.object.place)) if giver else ("", "")
+        rows.append((name, value, *by))
     for number, line in enumerate(table(("OPTION", "VALUE", "FROM", "WHERE"), rows, "  ")):
         unset = number and rows[number - 1][1] == "-"
         click.echo(paint(line, dim=True) if unset or not number else line)
@@ -187,12 +193,3 @@ def _print_plugin(flags: Flags, answer: Explanation) -> None:
         example = next((row[0] for row in rows if row[1] != "-"), rows[0][0]).rstrip(" *")
         command_ = f"fleetform explain {answer.plugin} {example}{flags.again()}"
         flags.say(paint(f"\nthe whole derivation: {command_}", dim=True))
-
-
-def _option_row(option: ExplainedOption) -> tuple[str, ...]:
-    """An option, its value and who gives it; a star says that paths inside it have winners of their own."""
-    value = value_text(option.value, 48) if option.value is not None else "-"
-    giver = option.removed_by or option.winner or (option.parts[0].winner if option.parts else None)
-    if giver is None:
-        return option.path, value, "", ""
-    return option.path + (" *" if option.parts else ""), value, layer_text(giver), place_text(giver.object.place)

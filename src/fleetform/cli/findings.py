@@ -43,17 +43,13 @@ class _Shower:
         for each in fleet.findings.of_objects:
             if each.code == "plain-secret" and each.at is not None:
                 place = self._locator.place(each.at)
-                lines = range(place.line, self._end_of_value(place) + 1)
+                after = self._locator.lines(place.file, place.line + 1, place.line + 1000)
+                # The following lines that are indented deeper belong to the value.
+                ends = (text.strip() and len(text) - len(text.lstrip()) < place.column for text in after)
+                length = next((number for number, end in enumerate(ends) if end), len(after))
+                lines = range(place.line, place.line + length + 1)
                 self._secret_lines.setdefault(place.file, []).append(lines)
         self._holds_secrets: dict[str, bool] = {}
-
-    def _end_of_value(self, place: Place) -> int:
-        """The last line of a value: the following ones that are indented deeper belong to it."""
-        lines = self._locator.lines(place.file, place.line + 1, place.line + 1000)
-        for number, text in enumerate(lines, start=place.line + 1):
-            if text.strip() and len(text) - len(text.lstrip()) < place.column:
-                return number - 1
-        return place.line + len(lines)
 
     def lines(self, diagnostic: Diagnostic) -> Iterator[str]:
         kind = self._paint(f"{diagnostic.severity}[{diagnostic.code}]", fg=_COLORS[diagnostic.severity], bold=True)
@@ -73,7 +69,10 @@ class _Shower:
     def _snippet(self, diagnostic: Diagnostic, place: Place) -> Iterator[str]:
         first = max(1, place.line - 2) if diagnostic.code == "conflicting-values" else place.line
         shown = self._locator.lines(place.file, first, place.line)
-        if not shown or self._is_secret_file(place.file):
+        if place.file not in self._holds_secrets:
+            text = "\n".join(self._locator.lines(place.file, 1, 1_000_000_000))
+            self._holds_secrets[place.file] = bool(_SECRET_FILE.search(text))
+        if not shown or self._holds_secrets[place.file]:
             return
         width = len(str(place.line))
         for number, text in enumerate(shown, start=first):
@@ -94,9 +93,3 @@ class _Shower:
                 return f"{text[: match.end()]} …" if text[match.end() :].strip(" {[") else text[:160]
             shown = match.end()
         return text[:160] if shown or not text.strip() else f"{text[: len(text) - len(text.lstrip())]}…"
-
-    def _is_secret_file(self, file: str) -> bool:
-        if file not in self._holds_secrets:
-            text = "\n".join(self._locator.lines(file, 1, 1_000_000_000))
-            self._holds_secrets[file] = bool(_SECRET_FILE.search(text))
-        return self._holds_secrets[file]

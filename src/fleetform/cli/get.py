@@ -9,7 +9,6 @@ from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import table
-from fleetform.model.answers.listing import Listed
 from fleetform.model.shape import did_you_mean
 
 _SINGULAR = {
@@ -55,7 +54,11 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         for item in answer.items:
             click.echo(f"{item.kind.lower()}/{item.metadata.name}")
     elif answer.items:
-        rows = [_row(item, output == "wide", flags.everywhere) for item in answer.items]
+        rows = []
+        for item in answer.items:
+            organization = {"ORGANIZATION": item.metadata.namespace} if flags.everywhere else {}
+            more = more_cells(item) if output == "wide" else {}
+            rows.append({**organization, "NAME": item.metadata.name, **cells(item), **more})
         for line in table(list(rows[0]), [list(row.values()) for row in rows]):
             click.echo(line)
     else:
@@ -63,9 +66,3 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
     return 0
-
-
-def _row(item: Listed, wide: bool, everywhere: bool) -> dict[str, str]:
-    """An object's cells by their columns."""
-    organization = {"ORGANIZATION": item.metadata.namespace} if everywhere else {}
-    return {**organization, "NAME": item.metadata.name, **cells(item), **(more_cells(item) if wide else {})}

@@ -115,32 +115,23 @@ def run() -> int:
         return 130
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {name}{(error.strerror or str(error)).lower()}", err=True)
+        _say(f"{name}{(error.strerror or str(error)).lower()}", "")
         return 2
     except Exception as error:
-        return _unexpected(error)
+        from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError
+
+        if isinstance(error, NoAnswerError):
+            choices = error.choices if isinstance(error, AmbiguousError) else ()
+            _say("\n  ".join([f"{error.message}:", *choices]) if choices else error.message, error.hint)
+            if isinstance(error, NotRenderedError):
+                return 4 if error.unavailable else 3
+            return 1 if isinstance(error, NotFoundError) else 2
+        if os.environ.get("FLEETFORM_DEBUG"):
+            raise
+        problem = f"internal error: {type(error).__name__}: {error}"
+        _say(problem, "this is a bug; FLEETFORM_DEBUG=1 shows where it happened")
+        return 70
     return result if isinstance(result, int) else 0
-
-
-def _unexpected(error: Exception) -> int:
-    from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError, StateError
-
-    if isinstance(error, NotFoundError):
-        _say(error.message, error.hint)
-        return 1
-    if isinstance(error, AmbiguousError):
-        _say("\n  ".join([f"{error.message}:", *error.choices]), error.hint)
-        return 2
-    if isinstance(error, NotRenderedError):
-        _say(error.message, error.hint)
-        return 4 if error.unavailable else 3
-    if isinstance(error, StateError):
-        _say(error.message, error.hint)
-        return 2
-    if os.environ.get("FLEETFORM_DEBUG"):
-        raise error
-    _say(f"internal error: {type(error).__name__}: {error}", "this is a bug; FLEETFORM_DEBUG=1 shows where it happened")
-    return 70
 
 
 def _say(message: str, hint: str) -> None:

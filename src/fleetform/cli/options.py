@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import click
 import msgspec
 
 from fleetform.app.answering.references import reported
-from fleetform.app.errors import AmbiguousError, NotFoundError, NotRenderedError, StateError
+from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
@@ -162,16 +163,19 @@ def shared_flags(function: F) -> Any:
             fetching="all" if given.pop("fetch") else "none",
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
-            color=_wants_color(given.pop("no_color")),
+            color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
             plugin_dir=given.pop("plugin_dir"),
         )
-        _refuse_server(given.pop("server"))
+        if given.pop("server") is not None:
+            raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
         given.pop("as_user")
         try:
             return function(flags, **given)
-        except (NotFoundError, NotRenderedError, AmbiguousError, StateError) as error:
+        except NoAnswerError as error:
             if flags.output in ("json", "yaml"):
-                flags.print_failure([_no_answer(error)])
+                choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
+                code, message = _CODES[type(error)], error.message + choices
+                flags.print_failure([Finding(code=code, severity="error", message=message, hint=error.hint)])
             raise
 
     decorated: Any = update_wrapper(wrapper, function)
@@ -186,22 +190,6 @@ _CODES: dict[type[Exception], str] = {
     NotRenderedError: "render-failed",
     StateError: "cannot-read",
 }
-
-
-def _no_answer(error: NotFoundError | NotRenderedError | AmbiguousError | StateError) -> Finding:
-    choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-    return Finding(code=_CODES[type(error)], severity="error", message=error.message + choices, hint=error.hint)
-
-
-def _wants_color(no_color: bool) -> bool:
-    import os
-
-    return not no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
-
-
-def _refuse_server(server: str | None) -> None:
-    if server is not None:
-        raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
 
 
 def _selector(_: click.Context, __: click.Parameter, text: str | None) -> Requirements:

@@ -18,7 +18,6 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import PluginDecision
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
 from fleetform.wiring import OUTPUT_MARK, write_file
@@ -54,7 +53,11 @@ def command(
     if name is None and flags.cluster is None and not flags.selector and not flags.everywhere:
         raise click.UsageError("Name a plugin, or give -c CLUSTER, -l LABELS or -A.")
     fleet = flags.fleet()
-    plugins = _plugins(flags, fleet, name)
+    scope = flags.scope(fleet)
+    plugins = [each for each in scope.plugins(fleet) if name in (None, each.target.owner.ref.name)]
+    if name is not None and not plugins:
+        # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo reported as there.
+        plugins = [find_plugin(fleet, scope, name, None)]
     with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
         rendered = render_plugins(
             fleet, plugins, flags.renderers(), output_dir is not None, transforming=not no_transform
@@ -62,57 +65,37 @@ def command(
     if output in ("json", "yaml"):
         flags.print_data(render_answer(fleet, rendered))
     elif output == "name":
-        click.echo("".join(f"{line}\n" for line in _names(rendered)), nl=False)
+        for each in rendered:
+            for tree in each.objects:
+                click.echo(f"{each.plugin.cluster.ref.name}/{each.plugin.name} {object_label(tree)}")
     elif output_dir is None:
-        _print_objects(rendered)
+        for plugin, objects in ((each.plugin, each.objects) for each in rendered if each.objects):
+            click.echo(f"# {plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}: {plugin.name}")
+            click.echo("---\n" + "---\n".join(write_documents([tree]) for tree in objects), nl=False)
     if output_dir is not None:
-        if not output_dir:
-            raise click.UsageError("--output-dir needs a folder.")
-        files = [(os.path.join(output_dir, path), text) for path, text in files_of(rendered)]
-        folders = {os.path.dirname(path) for path, _ in files}
-        # Only a plugin's own folder: the one that is given may hold anything, the fleet itself included.
-        new = sorted(each for each in folders if not os.path.exists(each) or os.path.exists(_mark(each)))
-        if files:
-            write_files(flags, files, dry_run, yes)
-        for each in new if not dry_run else ():
-            write_file(_mark(each), "Written by `fleetform render`: no part of a fleet.\n")
+        _write_objects(flags, rendered, output_dir, dry_run, yes)
     _say_problems(flags, fleet, rendered)
-    return _exit_code(rendered)
-
-
-def _mark(folder: str) -> str:
-    return os.path.join(folder, OUTPUT_MARK)
-
-
-def _plugins(flags: Flags, fleet: Fleet, name: str | None) -> Sequence[PluginDecision]:
-    scope = flags.scope(fleet)
-    if name is None:
-        return scope.plugins(fleet)
-    preset = [each for each in scope.plugins(fleet) if each.target.owner.ref.name == name]
-    # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo told as there.
-    return preset or [find_plugin(fleet, scope, name, None)]
-
-
-def _exit_code(rendered: Sequence[PluginRender]) -> int:
     if any(each.blocked and not each.unavailable for each in rendered):
         return 3
     return 4 if any(each.unavailable for each in rendered) else 0
 
 
-def _names(rendered: Sequence[PluginRender]) -> list[str]:
-    return [
-        f"{each.plugin.cluster.ref.name}/{each.plugin.name} {object_label(tree)}"
-        for each in rendered
-        for tree in each.objects
-    ]
+def _write_objects(flags: Flags, rendered: Sequence[PluginRender], output_dir: str, dry_run: bool, yes: bool) -> None:
+    """A file for each object, and a mark in each folder that is made: what is in there is no input."""
+    if not output_dir:
+        raise click.UsageError("--output-dir needs a folder.")
+    files = [(os.path.join(output_dir, path), text) for path, text in files_of(rendered)]
+    folders = {os.path.dirname(path) for path, _ in files}
+    # Only a plugin's own folder: the one that is given may hold anything, the fleet itself included.
+    new = sorted(each for each in folders if not os.path.exists(each) or os.path.exists(_mark(each)))
+    if files:
+        write_files(flags, files, dry_run, yes)
+    for each in new if not dry_run else ():
+        write_file(_mark(each), "Written by `fleetform render`: no part of a fleet.\n")
 
 
-def _print_objects(rendered: Sequence[PluginRender]) -> None:
-    for each in rendered:
-        plugin = each.plugin
-        if each.objects:
-            click.echo(f"# {plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}: {plugin.name}")
-            click.echo("---\n" + "---\n".join(write_documents([tree]) for tree in each.objects), nl=False)
+def _mark(folder: str) -> str:
+    return os.path.join(folder, OUTPUT_MARK)
 
 
 def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) -> None:

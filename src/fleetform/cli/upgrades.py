@@ -1,4 +1,4 @@
-"""An upgrade for people: what was said of the versions it passes, what becomes of options, whose values it meets."""
+"""An upgrade for people: the changelogs of versions that it passes, what becomes of options, what it affects."""
 
 from __future__ import annotations
 
@@ -26,24 +26,21 @@ def upgrade_lines(
 ) -> Iterator[str]:
     """The texts of the versions passed, oldest first, then the options, then the values."""
     for entry in changelog:
-        yield from _version_lines(entry, paint)
+        marks = marks_of(entry)
+        if entry.text or marks:
+            title = paint(f"{entry.definition} {entry.version}", bold=True)
+            yield f"{title}{' · ' if marks else ''}{', '.join(marks)}"
+            if entry.acknowledge:
+                yield f"  to do first: {entry.acknowledge}"
+            yield from (f"  {line}" for line in entry.text.rstrip().splitlines())
     limit = 10_000 if wide else _SHOWN
     for word, texts in option_texts(options):
-        yield f"options {word}: {_listed(texts, limit)}"
+        more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+        yield f"options {word}: {', '.join(texts[:limit])}{more}"
     for each in affected[:limit]:
         yield f"{each.path} {_EFFECTS[each.effect]}   ({place_text(each.object.place)})"
     if len(affected) > limit:
         yield f"and {count(len(affected) - limit, 'value')} more (-o wide)"
-
-
-def _version_lines(entry: ChangelogEntry, paint: Painter) -> Iterator[str]:
-    marks = marks_of(entry)
-    if not entry.text and not marks:
-        return
-    yield f"{paint(f'{entry.definition} {entry.version}', bold=True)}{' · ' if marks else ''}{', '.join(marks)}"
-    if entry.acknowledge:
-        yield f"  to do first: {entry.acknowledge}"
-    yield from (f"  {line}" for line in entry.text.rstrip().splitlines())
 
 
 def marks_of(entry: ChangelogEntry) -> list[str]:
@@ -68,8 +65,3 @@ def option_texts(options: OptionsOfUpgrade) -> Iterator[tuple[str, list[str]]]:
 
 def _default(value: Json) -> str:
     return value_text(value, 30) if value is not None else "unset"
-
-
-def _listed(texts: list[str], limit: int) -> str:
-    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
-    return ", ".join(texts[:limit]) + more

@@ -7,11 +7,11 @@ import os
 import click
 
 from fleetform.app.comparing.definition_changes import against
-from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.sides import in_same_folder
 from fleetform.cli.text import Painter, count, patience, place_text
 from fleetform.model.answers.validation import ValidateResult
 from fleetform.model.results.diagnostics import Diagnostic
@@ -40,7 +40,13 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     output = flags.only("table", "wide", "json", "yaml", "markdown")
     fleet = flags.decided((*flags.filename, *paths))
     unavailable = False
-    more = _against(flags, fleet, _side(base, (*flags.filename, *paths))) if base is not None else []
+    more: list[Diagnostic] = []
+    if base is not None:
+        side = base if base.startswith("git:") else f"git:{base}"
+        before = flags.decided([base if os.path.isdir(base) else in_same_folder(side, (*flags.filename, *paths))])
+        # A base that is not there is an error, one with errors in it is not.
+        flags.refuse(before, [each for each in before.reading if each.code == "cannot-read"])
+        more += against(fleet, before)
     if with_objects and not fleet.findings.errors:
         with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
             failed, unavailable = lint_renders(fleet, flags.renderers())
@@ -62,23 +68,6 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     if result.valid:
         return 0
     return 4 if unavailable and not fleet.findings.errors else 1
-
-
-def _against(flags: Flags, fleet: Fleet, side: str) -> list[Diagnostic]:
-    """What changed definitions owe; a base that is not there is an error, one with errors in it is not."""
-    base = flags.decided([side])
-    flags.refuse(base, [each for each in base.reading if each.code == "cannot-read"])
-    return against(fleet, base)
-
-
-def _side(base: str, paths: tuple[str, ...]) -> str:
-    """A folder, or a commit: of the folder that is validated, where it is one."""
-    if os.path.isdir(base):
-        return base
-    side = base if base.startswith("git:") else f"git:{base}"
-    folder = os.path.normpath(paths[0]) if len(paths) == 1 else "."
-    named = ":" in side.removeprefix("git:")
-    return side if named or folder == "." or os.path.isabs(folder) else f"{side}:{folder}"
 
 
 def _markdown(result: ValidateResult) -> str:

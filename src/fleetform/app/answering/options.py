@@ -20,20 +20,19 @@ from fleetform.model.answers.options import (
     ValueSource,
     WinningItem,
 )
-from fleetform.model.results.decisions import Item, OptionDecision, Part, PluginDecision, Skipped, Steps
+from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Skipped, Steps
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import text_of
 
 
 def provenance(item: Item, locator: Locator, secret: bool = False) -> Provenance:
     """Who gives an item, and where; an expression that makes a secret is not shown."""
-    shows_expression = item.expression is not None and not secret
     return Provenance(
         layer=item.layer.name,
         rank=item.layer.rank,
         object=reference(item.layer.object.ref, item.at, locator),
         part=item.layer.part or UNSET,
-        expression=item.expression if item.expression is not None and shows_expression else UNSET,
+        expression=item.expression if item.expression is not None and not secret else UNSET,
         migrated_from=item.migrated_from if item.migrated_from is not None else UNSET,
     )
 
@@ -57,6 +56,18 @@ def explained_option(decision: OptionDecision, locator: Locator, variables: Iter
     won = None
     if winner is not None:
         won = WinningItem(**structs.asdict(provenance(winner, locator, secret)), tie=decision.tie)
+    parts = []
+    for each in decision.parts:
+        path = decision.slot.steps + each.steps
+        part = ExplainedPart(
+            path=text_of(path),
+            option=decision.name,
+            inside=text_of(each.steps),
+            value=MASKED if secret else masked(each.value),
+            winner=WinningItem(**structs.asdict(provenance(each.winner, locator, secret)), tie=each.tie),
+            hidden=_hidden(each.hidden, secret, locator, path),
+        )
+        parts.append(part)
     return ExplainedOption(
         path=decision.name,
         type=option.type if option is not None else None,
@@ -65,21 +76,9 @@ def explained_option(decision: OptionDecision, locator: Locator, variables: Iter
         hidden=_hidden(decision.hidden, secret, locator),
         migrated_from=winner.migrated_from if winner is not None else None,
         mentions=list(variables),
-        parts=[_part(decision, each, locator) for each in decision.parts] or UNSET,
+        parts=parts or UNSET,
         removed_by=provenance(decision.removed_by, locator) if decision.removed_by is not None else UNSET,
         problem=problem if problem is not None else UNSET,
-    )
-
-
-def _part(decision: OptionDecision, part: Part, locator: Locator) -> ExplainedPart:
-    path, secret = decision.slot.steps + part.steps, decision.slot.secret
-    return ExplainedPart(
-        path=text_of(path),
-        option=decision.name,
-        inside=text_of(part.steps),
-        value=MASKED if secret else masked(part.value),
-        winner=WinningItem(**structs.asdict(provenance(part.winner, locator, secret)), tie=part.tie),
-        hidden=_hidden(part.hidden, secret, locator, path),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import UNSET
@@ -67,27 +67,25 @@ def options_of(span: Span, versions: Mapping[str, Revision]) -> OptionsOfUpgrade
 
 def affected_values(span: Span, wanted: PluginDecision, locator: Locator) -> list[AffectedValue]:
     """The values that people wrote and that the upgrade reads differently, and the defaults it changes under them."""
-    return [
-        AffectedValue(path=path, effect=effect, object=reference(item.layer.object.ref, item.at, locator))
-        for path, effect, item in _affected(span, wanted)
-    ]
+    found: list[AffectedValue] = []
 
+    def add(path: str, effect: Literal["migrated", "retyped", "removed", "default"], item: Item) -> None:
+        place = reference(item.layer.object.ref, item.at, locator)
+        found.append(AffectedValue(path=path, effect=effect, object=place))
 
-def _affected(
-    span: Span, wanted: PluginDecision
-) -> Iterator[tuple[str, Literal["migrated", "retyped", "removed", "default"], Item]]:
     redefaulted = {new.name for _, new in span.redefaulted}
     retyped = {new.name for _, new in span.retyped}
     for name, decision in wanted.options.items():
         for item in dict.fromkeys((*winning_items(decision), *hidden_items(decision))):
             if item.migrated_from is not None:
-                yield item.migrated_from, "migrated", item
+                add(item.migrated_from, "migrated", item)
             elif item.layer.name != "default" and name in retyped:
-                yield item.text, "retyped", item
+                add(item.text, "retyped", item)
         winner = decision.winner
         if winner is not None and winner.layer.name == "default" and name in redefaulted:
-            yield name, "default", winner
+            add(name, "default", winner)
     removed = {option.name for option in span.removed}
     for skipped in wanted.skipped:
         if skipped.reason == "removed" or (skipped.reason == "not-declared" and skipped.item.text in removed):
-            yield skipped.item.text, "removed", skipped.item
+            add(skipped.item.text, "removed", skipped.item)
+    return found

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from fleetform.app.findings import file_of
 from fleetform.app.fleet import Fleet
 from fleetform.engine.versions.compatibility import compare_definitions
-from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.snapshot import VersionKey
 
 
 def against(fleet: Fleet, base: Fleet) -> list[Diagnostic]:
@@ -16,38 +13,21 @@ def against(fleet: Fleet, base: Fleet) -> list[Diagnostic]:
 
     What cannot be read on one side is compared with nothing: a repair passes, and hides nothing else.
     """
-    found = compare_definitions(base.decisions.revisions, fleet.decisions.revisions, _rendering_anew(fleet, base))
-    broken = {_tail(each) for each in _files_with_errors(fleet)}
-    told = [each for each in found if each.code != "vanished-definition" or not broken & set(_homes(base, each))]
-    return [*told, *_unread(base)]
-
-
-def _rendering_anew(fleet: Fleet, base: Fleet) -> set[VersionKey]:
-    """The versions that both have, and whose folders hold other files."""
     both = fleet.snapshot.definitions.keys() & base.snapshot.definitions.keys()
-    found = {key: (base.digests(key).found, fleet.digests(key).found) for key in both}
-    return {key for key, (then, now) in found.items() if then is not None and now is not None and then != now}
-
-
-def _unread(base: Fleet) -> Iterator[Diagnostic]:
+    digests = {key: (base.digests(key).found, fleet.digests(key).found) for key in both}
+    rendering_anew = {key for key, (then, now) in digests.items() if None not in (then, now) and then != now}
+    found = compare_definitions(base.decisions.revisions, fleet.decisions.revisions, rendering_anew)
+    # A definition whose file cannot be read now has not vanished.
+    broken = {_tail(file_of(each)) for each in fleet.reading if each.severity == "error"}
+    homes: dict[object, set[str]] = {}
+    for (ref, _), definition in base.snapshot.definitions.items():
+        homes.setdefault(ref, set()).add(_tail(definition.origin.file))
+    kept = [each for each in found if each.code != "vanished-definition" or not broken & homes.get(each.object, set())]
     errors = [each for each in base.reading if each.severity == "error"]
     if errors:
         message = f"{base.input.name} has {len(errors):,} error{'s' if len(errors) != 1 else ''}: {errors[0].message}"
-        hint = "what cannot be read there is compared with nothing"
-        yield Diagnostic("unread-base", message, hint, "info")
-
-
-def _files_with_errors(fleet: Fleet) -> Iterator[str]:
-    for each in fleet.reading:
-        if each.severity == "error" and each.at is not None:
-            yield each.at.origin.file if isinstance(each.at, At) else each.at.file
-
-
-def _homes(base: Fleet, vanished: Diagnostic) -> Iterator[str]:
-    """The files in which a definition stood."""
-    for ref, definition in ((key[0], each) for key, each in base.snapshot.definitions.items()):
-        if ref == vanished.object:
-            yield _tail(definition.origin.file)
+        kept.append(Diagnostic("unread-base", message, "what cannot be read there is compared with nothing", "info"))
+    return kept
 
 
 def _tail(file: str) -> str:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from msgspec import structs
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Ref
-from fleetform.model.state import UNKNOWN, Deployed, PluginState, PluginStates
+from fleetform.model.state import UNKNOWN, Deployed, PluginState
 
 
 def with_earlier_side(fleet: Fleet, before: Fleet) -> Fleet:
@@ -23,22 +22,10 @@ def with_earlier_side(fleet: Fleet, before: Fleet) -> Fleet:
     known = {**then.retired, **then.definitions, **now.retired}
     placed = {ref: before.placements.placed(ref) for ref in before.placements.objects}
     selected = {ref: frozenset(each.names) for ref, each in placed.items() if each is not None}
-    snapshot = replace(
-        now,
-        states=_running_after(before.decisions, now.states),
-        retired={key: each for key, each in known.items() if key not in now.definitions},
-        selected={**selected, **now.selected},
-        recorded={**recorded, **now.recorded},
-        found={**found, **now.found},
-    )
-    return replace(fleet, snapshot=snapshot)
-
-
-def _running_after(before: Decisions, known: PluginStates) -> PluginStates:
-    """What runs: what a state knows and, if none does, what an earlier fleet wants."""
-    states: dict[Ref, Mapping[str, PluginState]] = dict(known)
-    for ref, here in before.clusters.items():
-        on_cluster = dict(known.get(ref, {}))
+    # What runs is what a state knows and, if none does, what the earlier fleet wants.
+    states: dict[Ref, Mapping[str, PluginState]] = dict(now.states)
+    for ref, here in before.decisions.clusters.items():
+        on_cluster = dict(now.states.get(ref, {}))
         for name, plugin in here.plugins.items():
             state, definition = on_cluster.get(name, UNKNOWN), plugin.target.definition
             if state.admitted is None or state.admitted.version is None:
@@ -48,4 +35,12 @@ def _running_after(before: Decisions, known: PluginStates) -> PluginStates:
                 admitted = structs.replace(state.admitted, definition=definition)
                 on_cluster[name] = structs.replace(state, admitted=admitted)
         states[ref] = on_cluster
-    return states
+    snapshot = replace(
+        now,
+        states=states,
+        retired={key: each for key, each in known.items() if key not in now.definitions},
+        selected={**selected, **now.selected},
+        recorded={**recorded, **now.recorded},
+        found={**found, **now.found},
+    )
+    return replace(fleet, snapshot=snapshot)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 from fleetform.app.comparing.config_changes import config_changes
+from fleetform.app.comparing.same_values import SameValues
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.desired import has_secret
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.answers.diff import ChangeAction
-from fleetform.model.kinds.base import SecretKey
-from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
-from fleetform.syntax.trees import same_value
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision
 from fleetform.syntax.versions import parse_version
 
 
@@ -64,48 +61,27 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
     keys = {each.key for fleet in (before, after) for each in scope.plugins(fleet)}
     runs = [plugin for key, plugin in before.decisions.plugins.items() if key in keys]
     wanted = [plugin.upgrade or plugin for key, plugin in after.decisions.plugins.items() if key in keys]
-    unread = _has_unread_catalog(before) or _has_unread_catalog(after)
+    sources = [each for fleet in (before, after) for each in fleet.catalog_definitions.sources.values()]
+    unread = any(each.read is None for listed in sources for each in listed)
     for one, other in _pairs(runs, wanted):
-        if unread and _is_undecided(one) and _is_undecided(other):
+        if unread and all(each is None or each.target.revision is None for each in (one, other)):
             # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
             unknown += 1
-            continue
-        if one is None or other is None:
-            changes.append(_one_sided(after, one, other))
-            continue
-        left, right = before.inputs.parts(one), after.inputs.parts(other)
-        same = _Same(before, after, one.organization)
-        options = tuple(_option_changes(same, one, other))
-        variables = tuple(_variable_changes(same, _variables(left), _variables(right)))
-        unknown += any(each.unknown for each in options) or any(each.unknown for each in variables)
-        also = tuple(_other_differences(left, right, one, other))
-        change = PluginChange(one, other, _action(one, other), _certain(options), also, _certain(variables))
-        if change.options or change.variables or also or one.version != other.version or one.name != other.name:
-            changes.append(change)
+        elif one is not None and other is not None:
+            change, certain = _change(before, after, one, other)
+            unknown += not certain
+            if change is not None:
+                changes.append(change)
+        elif other is not None:
+            given = [each for each in other.options.values() if each.value is not ABSENT]
+            options = tuple(OptionChange(each.name, None, each) for each in given)
+            named = sorted(_variables(after.inputs.parts(other)).items())
+            variables = tuple(VariableChange(name, ABSENT, each) for name, each in named)
+            changes.append(PluginChange(None, other, "install", options, (), variables))
+        elif one is not None:
+            retained = getattr(one.target.owner.spec, "deletion_policy", None) == "Retain"
+            changes.append(PluginChange(one, None, "retain" if retained else "delete", ()))
     return sorted(changes, key=lambda change: change.either.key), unknown
-
-
-def _has_unread_catalog(fleet: Fleet) -> bool:
-    return any(each.read is None for sources in fleet.catalog_definitions.sources.values() for each in sources)
-
-
-def _is_undecided(plugin: PluginDecision | None) -> bool:
-    return plugin is None or plugin.target.revision is None
-
-
-# What a change says by itself.
-_ELSEWHERE = {"revision", "substitute"}
-
-
-def _other_differences(left: JsonMap, right: JsonMap, one: PluginDecision, other: PluginDecision) -> Iterator[str]:
-    """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
-    for name in sorted((left.keys() | right.keys()) - _ELSEWHERE):
-        if _beside_variables(left, name) != _beside_variables(right, name):
-            yield name
-    if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
-        yield "configs"
-    if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
-        yield "blocked"
 
 
 def _pairs(
@@ -122,51 +98,62 @@ def _pairs(
         yield plugin, None
 
 
-def _one_sided(after: Fleet, one: PluginDecision | None, other: PluginDecision | None) -> PluginChange:
-    if other is not None:
-        options = tuple(
-            OptionChange(each.name, None, each) for each in other.options.values() if each.value is not ABSENT
-        )
-        named = _variables(after.inputs.parts(other))
-        variables = tuple(VariableChange(name, ABSENT, each) for name, each in sorted(named.items()))
-        return PluginChange(None, other, "install", options, (), variables)
-    assert one is not None
-    policy = getattr(one.target.owner.spec, "deletion_policy", None)
-    return PluginChange(one, None, "retain" if policy == "Retain" else "delete", ())
-
-
 def _release(plugin: PluginDecision) -> tuple[str, str, str]:
     target = plugin.target
     return target.definition, target.release_namespace, target.release_name
 
 
-def _action(one: PluginDecision, other: PluginDecision) -> ChangeAction:
+def _change(
+    before: Fleet, after: Fleet, one: PluginDecision, other: PluginDecision
+) -> tuple[PluginChange | None, bool]:
+    """What differs between a plugin on both sides, if anything, and whether nothing else may."""
+    left, right = before.inputs.parts(one), after.inputs.parts(other)
+    same = SameValues(before, after, one.organization)
+    options: list[OptionChange] = []
+    earlier, later = one.options, other.options
+    for name in [*later, *(name for name in earlier if name not in later)]:
+        then, now = earlier.get(name), later.get(name)
+        if then is not now:
+            alike = same(then.value if then is not None else ABSENT, now.value if now is not None else ABSENT)
+            options += [OptionChange(name, then, now, unknown=alike is None)] if alike is not True else []
+    variables: list[VariableChange] = []
+    old, new = _variables(left), _variables(right)
+    for name in sorted(old.keys() | new.keys()):
+        values = old.get(name, ABSENT), new.get(name, ABSENT)
+        alike = same(*values)
+        variables += [VariableChange(name, *values, unknown=alike is None)] if alike is not True else []
+    certain = not any(each.unknown for each in options) and not any(each.unknown for each in variables)
+    also = tuple(_other_differences(left, right, one, other))
+    action: ChangeAction = "reconfigure"
     if one.target.owner.ref != other.target.owner.ref:
-        return "handover"
-    if one.target.definition != other.target.definition:
+        action = "handover"
+    elif one.target.definition == other.target.definition and one.version and other.version:
         # Versions of two definitions do not compare.
-        return "reconfigure"
-    if one.version is not None and other.version is not None and one.version != other.version:
-        return "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
-    return "reconfigure"
+        old_version, new_version = parse_version(one.version), parse_version(other.version)
+        if one.version != other.version:
+            action = "upgrade" if new_version > old_version else "downgrade"
+    change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
+    differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
+    return change if differs else None, certain
 
 
-def _certain(changes: tuple[_Change, ...]) -> tuple[_Change, ...]:
+def _certain(changes: list[_Change]) -> tuple[_Change, ...]:
     return tuple(each for each in changes if not each.unknown)
 
 
-def _option_changes(same: _Same, one: PluginDecision, other: PluginDecision) -> Iterator[OptionChange]:
-    old, new = one.options, other.options
-    for name in [*new, *(name for name in old if name not in new)]:
-        left, right = old.get(name), new.get(name)
-        if left is right:
-            continue
-        alike = same(left.value if left is not None else ABSENT, right.value if right is not None else ABSENT)
-        if alike is not True:
-            yield OptionChange(name, left, right, unknown=alike is None)
+# What a change has fields of its own for.
+_TOLD = {"revision", "substitute"}
 
 
-# ---- Variables
+def _other_differences(left: JsonMap, right: JsonMap, one: PluginDecision, other: PluginDecision) -> Iterator[str]:
+    """What else a plugin is made of that differs, by name; and whether it is blocked by something else."""
+    for name in sorted((left.keys() | right.keys()) - _TOLD):
+        if _beside_variables(left, name) != _beside_variables(right, name):
+            yield name
+    if left.get("configs") == right.get("configs") and config_changes(one.configs, other.configs):
+        yield "configs"
+    if {(gate.gate, gate.message) for gate in one.gates} != {(gate.gate, gate.message) for gate in other.gates}:
+        yield "blocked"
 
 
 def _variables(parts: JsonMap) -> JsonMap:
@@ -176,69 +163,8 @@ def _variables(parts: JsonMap) -> JsonMap:
 
 
 def _beside_variables(parts: JsonMap, name: str) -> Json:
-    """A part without the variables that are in it, which are not to be told twice."""
+    """A part without the variables that are in it, which are not to be reported twice."""
     part = parts.get(name)
     if name != "downstream" or part is None:
         return part
     return {key: each for key, each in part.items() if key != "variables"}
-
-
-def _variable_changes(same: _Same, old: JsonMap, new: JsonMap) -> Iterator[VariableChange]:
-    for name in sorted(old.keys() | new.keys()):
-        left, right = old.get(name, ABSENT), new.get(name, ABSENT)
-        alike = same(left, right)
-        if alike is not True:
-            yield VariableChange(name, left, right, unknown=alike is None)
-
-
-# ---- Values
-
-
-class _Same(NamedTuple):
-    """Whether two values of two fleets are the same; None where nobody can tell (B30)."""
-
-    before: Fleet
-    after: Fleet
-    organization: str
-
-    def __call__(self, one: Json, other: Json) -> bool | None:
-        if has_secret(one) or has_secret(other):
-            return self._with_secrets(one, other)
-        if one is ABSENT or other is ABSENT:
-            return one is other
-        return same_value(one, other)
-
-    def _with_secrets(self, one: Json, other: Json) -> bool | None:
-        if isinstance(one, Secret) and isinstance(other, Secret):
-            return self._secrets(one, other)
-        if isinstance(one, dict) and isinstance(other, dict):
-            return one.keys() == other.keys() and self._all(one.values(), [other[key] for key in one])
-        if isinstance(one, list) and isinstance(other, list):
-            return len(one) == len(other) and self._all(one, other)
-        return False
-
-    def _all(self, ones: Iterable[Json], others: Iterable[Json]) -> bool | None:
-        found = [self(one, other) for one, other in zip(ones, others, strict=True)]
-        if False in found:
-            return False
-        return None if None in found else True
-
-    def _secrets(self, one: Secret, other: Secret) -> bool | None:
-        if one.ref != other.ref:
-            return False
-        if one.ref is None or (one.plain is not None and other.plain is not None):
-            return same_value(one.plain, other.plain)
-        left, right = (_content(each, self.organization, one.ref) for each in (self.before, self.after))
-        return None if left is None or right is None else bool(left == right)
-
-
-def _content(fleet: Fleet, organization: str, key: SecretKey) -> Json:
-    object_ = fleet.snapshot.others.get(Ref("Secret.v1", organization, key.name))
-    if object_ is None:
-        return None
-    tree = object_.content
-    for field in ("stringData", "data"):
-        held = tree.get(field)
-        if isinstance(held, dict) and key.key in held:
-            return field, held[key.key]
-    return None

@@ -17,7 +17,6 @@ from fleetform.model.answers.listing import (
     ListedAddon,
     ListedMetadata,
 )
-from fleetform.model.results.decisions import PluginDecision
 
 
 def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
@@ -29,6 +28,18 @@ def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
                 AddonConfig(group=each.group, resource=each.resource, namespace=each.namespace or UNSET, name=each.name)
                 for each in own
             ]
+            conditions = []
+            unsupported = [each.reference for each in plugin.configs.hidden if each.reason == "not-supported"]
+            if unsupported:
+                types = sorted({f"{each.type[1]}.{each.type[0]}".rstrip(".") for each in unsupported})
+                message = f"the add-on takes no config of type {', '.join(types)}"
+                conditions.append(_condition("UnsupportedConfiguration", True, "ConfigurationUnsupported", message))
+            missing = [each for each in plugin.configs.effective if each.config is None]
+            if missing:
+                message = f"{len(missing)} configs do not exist"
+                conditions.append(_condition("Configured", False, "ConfigurationsNotConfigured", message))
+            else:
+                conditions.append(_condition("Configured", True, "ConfigurationsConfigured", "every config exists"))
             yield ListedAddon(
                 api_version="addon.open-cluster-management.io/v1alpha1",
                 kind="ManagedClusterAddOn",
@@ -36,25 +47,10 @@ def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
                 spec=AddonSpec(install_namespace=plugin.target.release_namespace, configs=configs or UNSET),
                 status=AddonStatus(
                     config_references=[config_status(each) for each in plugin.configs.effective],
-                    conditions=list(_conditions(plugin)),
+                    conditions=conditions,
                 ),
             )
 
 
-def _conditions(plugin: PluginDecision) -> Iterator[Condition]:
-    unsupported = [each.reference for each in plugin.configs.hidden if each.reason == "not-supported"]
-    if unsupported:
-        types = sorted({f"{each.type[1]}.{each.type[0]}".rstrip(".") for each in unsupported})
-        yield Condition(
-            type="UnsupportedConfiguration",
-            status="True",
-            reason="ConfigurationUnsupported",
-            message=f"the add-on takes no config of type {', '.join(types)}",
-        )
-    missing = [each for each in plugin.configs.effective if each.config is None]
-    yield Condition(
-        type="Configured",
-        status="False" if missing else "True",
-        reason="ConfigurationsNotConfigured" if missing else "ConfigurationsConfigured",
-        message=f"{len(missing)} configs do not exist" if missing else "every config exists",
-    )
+def _condition(type_: str, holds: bool, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="True" if holds else "False", reason=reason, message=message)

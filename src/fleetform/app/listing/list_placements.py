@@ -18,8 +18,6 @@ from fleetform.model.answers.listing import (
     NotSelectedClusters,
     PlacementStatus,
 )
-from fleetform.model.kinds.placement import PlacementSpec
-from fleetform.model.objects import Object
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.times import time_text
 
@@ -61,14 +59,22 @@ def list_placements(fleet: Fleet, scope: Scope) -> Iterator[ListedPlacement]:
 
 def explain_placement(fleet: Fleet, scope: Scope, name: str, cluster: str | None) -> PlacementExplanation:
     """Whether a placement chooses a cluster, or which it chooses, and why not."""
-    object_ = _find(fleet, scope, name)
+    known = {ref: each for ref, each in fleet.placements.objects.items() if scope.holds(ref)}
+    found = [each for ref, each in sorted(known.items()) if name in (ref.name, ref.name.rpartition("/")[2])]
+    if not found:
+        hint = did_you_mean(name, sorted(ref.name for ref in known), "see `fleetform get placements`")
+        raise NotFoundError(f"there is no placement {name}", hint)
+    if len(found) > 1:
+        choices = [f"{each.ref.organization} {each.ref.name}" for each in found]
+        raise AmbiguousError(f"{len(found)} placements are called {name}", choices, "name its namespace, or give -n")
+    [object_] = found
     placed = fleet.placements.placed(object_.ref)
     assert placed is not None
     names = sorted(each.name for each in fleet.snapshot.clusters if each.organization == object_.ref.organization)
     wanted = [each for each in names if cluster in (None, each)]
     reasons = fleet.placements.why_not_others(object_.ref) if cluster is None else {}
     group_of = {one.ref.name: index for index, each in enumerate(placed.groups) for one in each.clusters}
-    choices = [
+    items = [
         PlacementChoice(
             cluster=each,
             chosen=each in group_of,
@@ -78,18 +84,4 @@ def explain_placement(fleet: Fleet, scope: Scope, name: str, cluster: str | None
         for each in wanted
     ]
     placement = object_reference(object_, fleet.input.locator)
-    return PlacementExplanation(placement=placement, items=choices, diagnostics=[])
-
-
-def _find(fleet: Fleet, scope: Scope, name: str) -> Object[PlacementSpec]:
-    known = {ref: each for ref, each in fleet.placements.objects.items() if scope.holds(ref)}
-    found = [each for ref, each in sorted(known.items()) if name in (ref.name, ref.name.rpartition("/")[2])]
-    if not found:
-        names = sorted(ref.name for ref in known)
-        raise NotFoundError(
-            f"there is no placement {name}", did_you_mean(name, names, "see `fleetform get placements`")
-        )
-    if len(found) > 1:
-        choices = [f"{each.ref.organization} {each.ref.name}" for each in found]
-        raise AmbiguousError(f"{len(found)} placements are called {name}", choices, "name its namespace, or give -n")
-    return found[0]
+    return PlacementExplanation(placement=placement, items=items, diagnostics=[])

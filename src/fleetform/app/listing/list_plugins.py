@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from msgspec import UNSET
 
@@ -26,7 +26,7 @@ from fleetform.model.answers.listing import (
     SecretValueSource,
 )
 from fleetform.model.kinds import API_VERSION
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret
+from fleetform.model.results.decisions import ABSENT, Secret
 
 
 def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
@@ -34,13 +34,28 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
     locator = fleet.input.locator
     for plugin in (*scope.plugins(fleet), *scope.contenders(fleet)):
         target, options, owner = plugin.target, plugin.options, plugin.target.owner
+        values = []
+        for name, decision in options.items():
+            value = decision.value
+            if isinstance(value, Secret) and value.ref is not None:
+                secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
+                values.append(EffectiveValue(name=name, value_from=SecretValueSource(secret=secret)))
+            elif value is not ABSENT:
+                values.append(EffectiveValue(name=name, value=masked(value)))
         spec = ListedPluginSpec(
             plugin_definition=DefinitionReference(name=target.definition, version=plugin.version or UNSET),
             cluster_name=plugin.cluster.ref.name,
             release_name=target.release_name,
             release_namespace=target.release_namespace,
-            option_values=list(_effective(options)),
+            option_values=values,
             preset_ref=PresetReference(name=owner.ref.name) if owner.ref.kind == "PluginPreset" else UNSET,
+        )
+        held = next(iter((*plugin.blocked_by, *plugin.waits)), None)
+        resolved = Condition(
+            type="Resolved",
+            status="False" if held else "True",
+            reason="".join(word.capitalize() for word in held.gate.split("-")) if held else "Resolved",
+            message=held.message if held else "every option has a valid value",
         )
         status = PluginStatus(
             version=plugin.version,
@@ -52,27 +67,8 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[_resolved(plugin)],
+            conditions=[resolved],
             owner=object_reference(owner, locator),
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         yield ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
-
-
-def _effective(options: Mapping[str, OptionDecision]) -> Iterator[EffectiveValue]:
-    """The values that options have; secrets by reference."""
-    for decision in options.values():
-        value = decision.value
-        if isinstance(value, Secret) and value.ref is not None:
-            secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
-            yield EffectiveValue(name=decision.name, value_from=SecretValueSource(secret=secret))
-        elif value is not ABSENT:
-            yield EffectiveValue(name=decision.name, value=masked(value))
-
-
-def _resolved(plugin: PluginDecision) -> Condition:
-    """Whether a plugin has all that it needs, by the first gate that says it has not."""
-    for gate in (*plugin.blocked_by, *plugin.waits):
-        reason = "".join(word.capitalize() for word in gate.gate.split("-"))
-        return Condition(type="Resolved", status="False", reason=reason, message=gate.message)
-    return Condition(type="Resolved", status="True", reason="Resolved", message="every option has a valid value")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import to_builtins
@@ -17,9 +18,8 @@ from fleetform.engine.versions.lifecycle import Lifecycle, known_announcement, l
 from fleetform.engine.versions.retention import judge_history
 from fleetform.model.answers.listing import ListedMetadata, ListedRevision, RevisionSpec, RevisionStatus
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
-from fleetform.model.kinds.definition import VersionEnd
-from fleetform.model.kinds.preset import PluginPresetSpec, PluginSpec
-from fleetform.model.objects import Object, Ref
+from fleetform.model.kinds.preset import PluginSpec, PluginTemplate
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Revision
 from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.ranges import RangeError, parse_range
@@ -81,31 +81,28 @@ class _Use:
         self.plugins: Counter[tuple[Name, str]] = Counter()
         self.pinned: set[tuple[Name, str]] = set()
         self._needed: set[tuple[Name, str]] = set()
-        owners: list[Object[PluginPresetSpec] | Object[PluginSpec]] = list(fleet.snapshot.presets.values())
-        owners += fleet.snapshot.plugins.values()
-        for owner in owners:
-            self._count_pin(fleet, owner)
+        templates: dict[Ref, PluginTemplate | PluginSpec] = {}
+        templates.update((ref, each.spec.plugin) for ref, each in fleet.snapshot.presets.items())
+        templates.update((ref, each.spec) for ref, each in fleet.snapshot.plugins.items())
+        # A pin counts whether or not it selects a cluster now.
+        for ref, template in templates.items():
+            if template.plugin_definition is not None:
+                definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
+                with suppress(RangeError):
+                    exact = parse_range(wanted).exact if wanted is not None else None
+                    if exact is not None:
+                        self.pinned.add((_home(fleet, ref.organization, definition), exact))
         for plugin in fleet.decisions.plugins.values():
-            wanted = plugin.upgrade or plugin
-            revision = wanted.target.revision or plugin.target.revision
-            name = _home(fleet, plugin.organization, plugin.target.definition)
+            target = plugin.upgrade or plugin
+            revision = target.target.revision or plugin.target.revision
+            key = _home(fleet, plugin.organization, plugin.target.definition)
             if revision is not None:
-                name = (revision.object.ref.organization, revision.object.ref.name)
+                key = (revision.object.ref.organization, revision.object.ref.name)
             if plugin.version is not None:
-                self.plugins[name, plugin.version] += 1
+                self.plugins[key, plugin.version] += 1
             healthy = fleet.state.plugin(plugin.cluster.ref, plugin.name).last_healthy
-            needed = (plugin.version, wanted.version, plugin.running, healthy.version if healthy is not None else None)
-            self._needed.update((name, version) for version in needed if version is not None)
-
-    def _count_pin(self, fleet: Fleet, owner: Object[PluginPresetSpec] | Object[PluginSpec]) -> None:
-        """A pin counts whether or not it selects a cluster now."""
-        template = owner.spec.plugin if isinstance(owner.spec, PluginPresetSpec) else owner.spec
-        if template.plugin_definition is None:
-            return
-        definition, wanted = definition_of(template.plugin_definition, template.plugin_definition_version)
-        exact = _exact(wanted)
-        if exact is not None:
-            self.pinned.add((_home(fleet, owner.ref.organization, definition), exact))
+            needed = {plugin.version, target.version, plugin.running, healthy.version if healthy else None}
+            self._needed.update((key, version) for version in needed if version is not None)
 
     def versions(self, name: Name) -> set[str]:
         return {version for of, version in self._needed | self.pinned if of == name}
@@ -117,42 +114,19 @@ def _home(fleet: Fleet, organization: str, definition: str) -> Name:
     return own if own in fleet.decisions.revisions else (PLATFORM_NAMESPACE, definition)
 
 
-def _exact(wanted: str | None) -> str | None:
-    try:
-        return parse_range(wanted).exact if wanted is not None else None
-    except RangeError:
-        return None
-
-
 def _end(fleet: Fleet, revision: Revision) -> datetime | None:
     """When a version ends: as a policy says, or as it was stamped."""
     ref = revision.object.ref
     ends = [fleet.snapshot.ends.get((ref, revision.version))]
-    for policy in fleet.snapshot.others.values():
-        if policy.ref.kind != "LifecyclePolicy" or policy.ref.organization not in (
-            PLATFORM_NAMESPACE,
-            ref.organization,
-        ):
-            continue
-        for rule in policy.spec.support or []:
-            ends += [
-                _time(each.at) for each in rule.ends or [] if rule.definition == ref.name and _is_of(each, revision)
-            ]
+    for home in (PLATFORM_NAMESPACE, ref.organization):
+        policies = [each for each in fleet.snapshot.others.values() if each.ref[:2] == ("LifecyclePolicy", home)]
+        rules = [rule for policy in policies for rule in policy.spec.support or [] if rule.definition == ref.name]
+        for each in (each for rule in rules for each in rule.ends or []):
+            # What cannot be read ends nothing, and is reported by checks.
+            with suppress(RangeError, VersionError, ValueError):
+                if parse_range(each.version).admits(revision.version):
+                    ends.append(parse_time(each.at))
     return min((each for each in ends if each is not None), default=None)
-
-
-def _is_of(end: VersionEnd, revision: Revision) -> bool:
-    try:
-        return parse_range(end.version).admits(revision.version)
-    except (RangeError, VersionError):
-        return False
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        return parse_time(text)
-    except ValueError:
-        return None
 
 
 def _revision_spec(fleet: Fleet, revision: Revision, number: int) -> RevisionSpec:

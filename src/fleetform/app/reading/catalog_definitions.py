@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeGuard
+from typing import cast
 
 from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import version_key
@@ -43,41 +44,32 @@ def read_catalogs(
     """The definitions of the catalogs among some objects; credentials of catalogs are Secrets among them, too."""
     found = CatalogDefinitions()
     objects = list(objects)
-    listed = sorted((each for each in objects if _is_catalog(each)), key=lambda each: each.ref)
+    listed = [cast("Object[CatalogSpec]", each) for each in objects if isinstance(each.spec, CatalogSpec)]
     if catalogs is None or not listed:
         return found
     secrets = {each.ref: each.content for each in objects if each.ref.kind == "Secret" and each.dialect == "foreign:v1"}
 
     def secret_of(organization: str, name: str) -> dict[str, str] | None:
+        """The texts that a Secret holds; what is not base64, or no text, is left out."""
         tree = secrets.get(Ref("Secret", organization, name))
-        return _decoded(tree) if tree is not None else None
+        if tree is None:
+            return None
+        plain = {key: text for key, text in _map(tree.get("stringData")).items() if isinstance(text, str)}
+        for key, text in _map(tree.get("data")).items():
+            with suppress(ValueError):
+                plain.setdefault(key, base64.b64decode("".join(str(text).split()), validate=True).decode())
+        return plain
 
-    for catalog in listed:
+    for catalog in sorted(listed, key=lambda each: each.ref):
         readings = catalogs.catalog(catalog, partial(secret_of, catalog.ref.organization))
         found.sources[catalog.ref] = readings
         for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
-            found.diagnostics.extend(_problems_of(catalog, index, reading))
-            found.diagnostics.extend(_unknown_names(catalog, index, source, reading))
+            found.diagnostics.extend(_problems_of(catalog, index, source, reading))
             for entry in reading.entries:
                 file = _add(found, catalog, source, entry, locator)
                 if file is not None and not reading.ours:
                     found.files.add(file)
     return found
-
-
-def _is_catalog(object_: Object[object]) -> TypeGuard[Object[CatalogSpec]]:
-    return isinstance(object_.spec, CatalogSpec)
-
-
-def _decoded(tree: JsonMap) -> dict[str, str]:
-    """The texts that a Secret holds; what is not base64, or no text, is left out."""
-    plain = {key: text for key, text in _map(tree.get("stringData")).items() if isinstance(text, str)}
-    for key, text in _map(tree.get("data")).items():
-        try:
-            plain.setdefault(key, base64.b64decode("".join(str(text).split()), validate=True).decode())
-        except ValueError:
-            continue
-    return plain
 
 
 def _map(tree: Json) -> JsonMap:
@@ -116,21 +108,10 @@ def _add(
     return file
 
 
-def _unknown_names(
+def _problems_of(
     catalog: Object[CatalogSpec], index: int, source: CatalogSource, reading: SourceReading
 ) -> Iterator[Diagnostic]:
-    """Renamed entries that the source does not hold."""
-    names = {_map(each.document.tree.get("metadata")).get("name") for each in reading.entries}
-    for position, each in enumerate(source.rename or []):
-        if names and each.name not in names:
-            hint = did_you_mean(each.name, sorted(map(str, names)), "fix the name, or drop it")
-            at = catalog.at("spec", "sources", index, "rename", position, "name")
-            message = f"{reading.title} holds no definition {each.name}"
-            yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, at)
-
-
-def _problems_of(catalog: Object[CatalogSpec], index: int, reading: SourceReading) -> Iterator[Diagnostic]:
-    """What went wrong with a source, at the place that names it."""
+    """What went wrong with a source, at the place that names it, and renamed entries that it does not hold."""
     at = catalog.at("spec", "sources", index)
     severity: Severity = "error" if reading.ours else "warning"
     if reading.error:
@@ -147,3 +128,10 @@ def _problems_of(catalog: Object[CatalogSpec], index: int, reading: SourceReadin
     for text in reading.changed:
         hint = "a version that changes needs a new number"
         yield Diagnostic("changed-without-bump", f"{reading.title}: {text}", hint, severity, catalog.ref, at)
+    names = {_map(each.document.tree.get("metadata")).get("name") for each in reading.entries}
+    for position, each in enumerate(source.rename or []):
+        if names and each.name not in names:
+            hint = did_you_mean(each.name, sorted(map(str, names)), "fix the name, or drop it")
+            message = f"{reading.title} holds no definition {each.name}"
+            at = catalog.at("spec", "sources", index, "rename", position, "name")
+            yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, at)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 from fleetform.app.answering.manifests import content_of
+from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.snapshot import Snapshot, VersionKey
@@ -17,79 +20,105 @@ from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 
 CREATED = "fleetform.dev/created"
-_PLACES = {
-    "Organization": "organizations",
-    "Cluster": "clusters",
-    "PluginPreset": "presets",
-    "Plugin": "plugins",
-    "PluginOverride": "overrides",
-}
+_CLUSTER_API = "cluster-api"
+_PLACEMENT = "cluster.open-cluster-management.io/placement"
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Objects by kind; definitions by version, too, and those of other systems among the others."""
+
+    organizations: dict[Ref, Object[OrganizationSpec]] = field(default_factory=dict)
+    clusters: dict[Ref, Object[ClusterSpec]] = field(default_factory=dict)
+    definitions: dict[VersionKey, Object[PluginDefinitionSpec]] = field(default_factory=dict)
+    presets: dict[Ref, Object[PluginPresetSpec]] = field(default_factory=dict)
+    plugins: dict[Ref, Object[PluginSpec]] = field(default_factory=dict)
+    overrides: dict[Ref, Object[PluginOverrideSpec]] = field(default_factory=dict)
+    others: dict[Ref, Object[object]] = field(default_factory=dict)
+
+    def of_kind(self, kind: str) -> dict[Ref, Object[object]]:
+        places: Mapping[str, object] = {
+            "Organization": self.organizations,
+            "Cluster": self.clusters,
+            "PluginPreset": self.presets,
+            "Plugin": self.plugins,
+            "PluginOverride": self.overrides,
+        }
+        # A dialect gives each kind the spec that its place holds.
+        return cast("dict[Ref, Object[object]]", places.get(kind, self.others))
 
 
 def assemble(
-    objects: Iterable[Object[Any]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
+    objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
 ) -> Snapshot:
-    """The snapshot of objects at a time; what stands in it twice, or bears no readable stamp, is reported."""
-    stamped = [_stamped(each, state, diagnostics) for each in objects]
-    fields = _by_kind(stamped, diagnostics)
-    owners = {**fields["presets"], **fields["plugins"]}
+    """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
+    places = _by_kind([_stamped(each, state, diagnostics) for each in objects], diagnostics)
+    owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
+    rejected: dict[Ref, frozenset[str]] = {}
+    for each in state.rejected:
+        owner = owners.get(each.owner)
+        # One that was edited since is given another try (B10).
+        if owner is not None and each.content in (None, content_of(owner)):
+            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
     versions = state.versions
     return Snapshot(
         at,
-        fields["organizations"],
-        fields["clusters"],
-        fields["definitions"],
-        fields["presets"],
-        fields["plugins"],
-        fields["overrides"],
-        fields["others"],
+        places.organizations,
+        places.clusters,
+        places.definitions,
+        places.presets,
+        places.plugins,
+        places.overrides,
+        places.others,
         states=state.plugins,
-        rejected=_rejected(state, owners),
+        rejected=rejected,
         announced={key: each.announced for key, each in versions.items() if each.announced is not None},
-        selected=_selected(state, fields["others"].values()),
+        selected={
+            **_decisions_of_ocm(places.others.values()),
+            **{ref: frozenset(names) for ref, names in state.placements.items()},
+        },
         ends={key: each.ends for key, each in versions.items() if each.ends is not None},
         recorded={key: each.digest for key, each in versions.items() if each.digest is not None},
     )
 
 
-def _by_kind(objects: Sequence[Object[Any]], diagnostics: list[Diagnostic]) -> dict[str, dict[Any, Object[Any]]]:
-    objects_by_hand = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
-    fields: dict[str, dict[Any, Object[Any]]] = {name: {} for name in (*_PLACES.values(), "definitions", "others")}
-    for object_ in sorted(objects, key=_object_order):
-        native = not object_.dialect.startswith("foreign:") and not _stands_beside(object_, objects_by_hand)
-        field = _PLACES.get(object_.ref.kind, "others") if native else "others"
-        key: Any = object_.ref
-        if native and object_.ref.kind == "PluginDefinition":
-            field, key = "definitions", version_key(object_)
-        elif not native:
-            # Foreign kinds are told apart by their group, too.
-            key = Ref(f"{object_.ref.kind}.{_group_of(object_)}", *object_.ref[1:])
-        earlier = fields[field].setdefault(key, object_)
-        if earlier is not object_ and (native or object_.ref.name):
-            diagnostics.append(_twice(earlier, object_))
-    return fields
+def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -> _Places:
+    """Objects in their places, the first of two that are one object."""
+    written = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
+    places = _Places()
+    order = [(each.ref, each.origin.file, each.origin.first_line, str(each.origin.base)) for each in objects]
+    for _, object_ in sorted(zip(order, objects, strict=True), key=lambda pair: pair[0]):
+        ref = object_.ref
+        # A cluster of Cluster API that is also written by hand is an object to refer to, and no cluster of its own.
+        beside = object_.dialect == _CLUSTER_API and ref in written
+        native = not beside and not object_.dialect.startswith("foreign:")
+        if native and ref.kind == "PluginDefinition":
+            definition = cast("Object[PluginDefinitionSpec]", object_)
+            earlier: Object[object] = places.definitions.setdefault(version_key(definition), definition)
+        elif native:
+            earlier = places.of_kind(ref.kind).setdefault(ref, object_)
+        else:
+            # Objects of two groups may have one kind and name.
+            version = object_.content["apiVersion"] if beside else object_.dialect.removeprefix("foreign:")
+            kind = f"{ref.kind}.{str(version).partition('/')[0]}"
+            earlier = places.others.setdefault(Ref(kind, ref.organization, ref.name), object_)
+        if earlier is not object_ and (native or ref.name):
+            same = (earlier.spec, earlier.content, earlier.metadata) == (
+                object_.spec,
+                object_.content,
+                object_.metadata,
+            )
+            number = f" {object_.spec.version}" if isinstance(object_.spec, PluginDefinitionSpec) else ""
+            contents = "the same content" if same else "two contents"
+            message = f"{ref.kind} {ref.name}{number} is written twice, with {contents}"
+            severity: Severity = "warning" if same else "error"
+            at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
+            diagnostics.append(Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related))
+    return places
 
 
-_CLUSTER_API = "cluster-api"
-
-
-def _stands_beside(object_: Object[Any], written: Container[Ref]) -> bool:
-    """A cluster of Cluster API of which somebody says more here is an object to refer to, and no cluster of its own."""
-    return object_.dialect == _CLUSTER_API and object_.ref in written
-
-
-def _group_of(object_: Object[Any]) -> str:
-    version = (
-        object_.dialect.removeprefix("foreign:") if object_.dialect != _CLUSTER_API else object_.content["apiVersion"]
-    )
-    return str(version).partition("/")[0]
-
-
-_PLACEMENT = "cluster.open-cluster-management.io/placement"
-
-
-def _selected(state: KnownState, others: Iterable[Object[Any]]) -> dict[Ref, frozenset[str]]:
-    """What placements had chosen: as the decisions of Open Cluster Management among the objects say, or a state."""
+def _decisions_of_ocm(others: Iterable[Object[object]]) -> dict[Ref, frozenset[str]]:
+    """What placements had chosen, as the decisions of Open Cluster Management among the objects say."""
     found: dict[Ref, set[str]] = {}
     for each in others:
         if each.ref.kind != "PlacementDecision" or not isinstance(each.content, dict):
@@ -99,25 +128,14 @@ def _selected(state: KnownState, others: Iterable[Object[Any]]) -> dict[Ref, fro
         ref = Ref("Placement", each.ref.organization, f"{metadata.get('namespace', 'default')}/{name}")
         clusters = [_map(one).get("clusterName") for one in (decisions if isinstance(decisions, list) else ())]
         found.setdefault(ref, set()).update(one for one in clusters if isinstance(one, str))
-    chosen = {ref: frozenset(names) for ref, names in found.items()}
-    return {**chosen, **{ref: frozenset(names) for ref, names in state.placements.items()}}
+    return {ref: frozenset(names) for ref, names in found.items()}
 
 
-def _map(tree: Any) -> dict[str, Any]:
+def _map(tree: Json) -> JsonMap:
     return tree if isinstance(tree, dict) else {}
 
 
-def _rejected(state: KnownState, owners: dict[Ref, Object[Any]]) -> dict[Ref, frozenset[str]]:
-    """The versions that failed, by owner; one that was edited since is given another try (B10)."""
-    rejected: dict[Ref, frozenset[str]] = {}
-    for each in state.rejected:
-        owner = owners.get(each.owner)
-        if owner is not None and each.content in (None, content_of(owner)):
-            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
-    return rejected
-
-
-def _stamped(object_: Object[Any], state: KnownState, diagnostics: list[Diagnostic]) -> Object[Any]:
+def _stamped(object_: Object[object], state: KnownState, diagnostics: list[Diagnostic]) -> Object[object]:
     """With its time of creation: the state's stamp, else the annotation, else creationTimestamp, else none (B7)."""
     annotation = (object_.metadata.annotations or {}).get(CREATED)
     known = state.stamps.get(object_.ref)
@@ -135,26 +153,9 @@ def _stamped(object_: Object[Any], state: KnownState, diagnostics: list[Diagnost
         return object_
 
 
-def _object_order(object_: Object[Any]) -> tuple[Any, ...]:
-    return (object_.ref, object_.origin.file, object_.origin.first_line, str(object_.origin.base))
-
-
 def version_key(object_: Object[PluginDefinitionSpec]) -> VersionKey:
-    """A definition's name and version; one that is no version stands for itself, and is reported elsewhere."""
+    """A definition's name and version; a version that cannot be read is kept as it is, and reported by checks."""
     try:
         return object_.ref, str(parse_version(object_.spec.version))
     except VersionError:
         return object_.ref, object_.spec.version
-
-
-def _twice(earlier: Object[Any], later: Object[Any]) -> Diagnostic:
-    ref = later.ref
-    same = earlier.spec == later.spec and earlier.content == later.content and earlier.metadata == later.metadata
-    version = f" {later.spec.version}" if ref.kind == "PluginDefinition" else ""
-    what = f"{ref.kind} {ref.name}{version}"
-    message = f"{what} is written twice" + (", with the same content" if same else ", with two contents")
-    severity: Severity = "warning" if same else "error"
-    return Diagnostic(
-        "duplicate-object", message, "keep one of them", severity, ref, later.at("metadata", "name"),
-        (earlier.at("metadata", "name"),),
-    )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from fleetform.engine.check.catalogs import holds_its_catalog
 from fleetform.model.kinds.definition import CatalogSpec, PluginDefinitionSpec
@@ -15,7 +14,7 @@ _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 _REACHING = ("resources", "bases", "components")
 
 
-def source_folders(objects: Iterable[Object[Any] | None], documents: Iterable[Document] = ()) -> frozenset[str]:
+def source_folders(objects: Iterable[Object[object] | None], documents: Iterable[Document] = ()) -> frozenset[str]:
     """The folders, and files, that definitions render or catalogs read, and those that kustomizations there reach."""
     folders: set[str] = set()
     for object_ in objects:
@@ -24,8 +23,12 @@ def source_folders(objects: Iterable[Object[Any] | None], documents: Iterable[Do
     reached: dict[str, list[str]] = {}
     for each in documents:
         folder, name = os.path.split(each.origin.file)
-        if name in _KUSTOMIZATIONS:
-            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, one)) for one in _reach(each))
+        if name in _KUSTOMIZATIONS and isinstance(each.tree, dict):
+            listed = [each.tree.get(field) for field in _REACHING]
+            paths = [path for paths in listed if isinstance(paths, list) for path in paths if isinstance(path, str)]
+            # Those inside its own folder are there anyway, and addresses are no folders.
+            above = [path for path in paths if path.startswith("..") and "://" not in path]
+            reached.setdefault(folder, []).extend(os.path.normpath(os.path.join(folder, path)) for path in above)
     waiting = [folder for folder in reached if below(os.path.join(folder, "x"), frozenset(folders))]
     while waiting:
         new = [each for each in reached.get(waiting.pop(), ()) if each not in folders]
@@ -34,24 +37,13 @@ def source_folders(objects: Iterable[Object[Any] | None], documents: Iterable[Do
     return frozenset(folders - {"."})
 
 
-def _reach(kustomization: Document) -> Iterator[str]:
-    """What a kustomization names beside itself; addresses are no folders."""
-    tree = kustomization.tree if isinstance(kustomization.tree, dict) else {}
-    for field in _REACHING:
-        listed = tree.get(field)
-        yield from (each for each in (listed if isinstance(listed, list) else ()) if _is_above(each))
-
-
-def _is_above(path: Any) -> bool:
-    return isinstance(path, str) and path.startswith("..") and "://" not in path
-
-
-def joined(object_: Object[Any], path: str) -> str:
+def joined(object_: Object[object], path: str) -> str:
     """A path that an object names, which is relative to its file."""
     return os.path.normpath(os.path.join(os.path.dirname(object_.origin.file), path))
 
 
-def names_folder(object_: Object[Any] | None) -> bool:
+def names_folder(object_: Object[object] | None) -> bool:
+    """Whether an object names a folder of this kind."""
     return object_ is not None and any(True for _ in _local_paths(object_.spec))
 
 
@@ -72,7 +64,7 @@ def is_local(definition: Object[PluginDefinitionSpec]) -> bool:
     return any(True for _ in local_sources(definition.spec))
 
 
-def _local_paths(spec: Any) -> Iterator[str]:
+def _local_paths(spec: object) -> Iterator[str]:
     if isinstance(spec, PluginDefinitionSpec):
         yield from local_sources(spec)
     if isinstance(spec, CatalogSpec):
@@ -81,6 +73,7 @@ def _local_paths(spec: Any) -> Iterator[str]:
 
 
 def below(file: str, folders: frozenset[str]) -> bool:
+    """Whether a file is one of some folders and files, or in one of them."""
     if file in folders:
         return True
     folder = os.path.dirname(file)

@@ -1,7 +1,7 @@
 """explain --manifest: from a field of a rendered object back to the options that make it what it is.
 
-Values are marked and rendered again: a mark that comes out in the field went there. Where none does, values are changed
-one by one, and those that change the field decide it. Nothing is guessed: what cannot be told is said to be so.
+Values are marked and rendered again: a mark that comes out in the field went there. If none does, values are changed
+one by one, and those that change the field decide it. Nothing is guessed: what is not known is reported as such.
 """
 
 from __future__ import annotations
@@ -157,23 +157,19 @@ def _field(rendered: Rendered, asked: Asked) -> Json:
 
 
 def _find(rendered: Rendered, asked: Asked) -> list[JsonMap]:
-    return [
-        tree
-        for tree in rendered.objects
-        if asked.kind.lower() in _kinds(tree)
-        and object_name(tree) == asked.name
-        and asked.namespace in (None, (tree.get("metadata") or {}).get("namespace"))
-    ]
-
-
-def _kinds(tree: JsonMap) -> tuple[str, str]:
-    """What an object's kind may be called: as it is, or with its group."""
-    kind = str(tree.get("kind")).lower()
-    return kind, f"{kind}.{api_group(str(tree.get('apiVersion')))}".lower()
+    """The objects that are meant; a kind may be written with its group."""
+    found = []
+    for tree in rendered.objects:
+        kind, group = str(tree.get("kind")), api_group(str(tree.get("apiVersion")))
+        namespace = (tree.get("metadata") or {}).get("namespace")
+        same_kind = asked.kind.lower() in (kind.lower(), f"{kind}.{group}".lower())
+        if same_kind and object_name(tree) == asked.name and asked.namespace in (None, namespace):
+            found.append(tree)
+    return found
 
 
 def _seen(result: Rendered | RenderFailure, asked: Asked) -> Json:
-    """What stands in the field of another render; ABSENT where nothing does. None is no answer."""
+    """The field's value in another render; ABSENT if it has none, None if nothing was rendered."""
     if isinstance(result, RenderFailure):
         return None
     found = _find(result, asked)

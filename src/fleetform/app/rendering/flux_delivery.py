@@ -1,18 +1,17 @@
-"""What Flux gets for a plugin: its own objects, or an Assemblage where the cluster has still to resolve names."""
+"""What Flux gets for a plugin: objects of its own, or an Assemblage if the cluster has to resolve variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.dialects.flux.assemblage import AssemblageSync, assemblage, sync_tree
 from fleetform.dialects.flux.delivery import FluxTarget, KubeConfig, fleeet_kubeconfig, flux_objects
 from fleetform.dialects.flux.parts import FluxError, PlainSecretError
-from fleetform.dialects.flux.values import KeysOf
 from fleetform.engine.bindings.compile import substitutions, written_bindings
 from fleetform.engine.desired import values_tree
+from fleetform.model.answers.base import JsonMap
 from fleetform.model.kinds.base import FluxDelivery
 from fleetform.model.kinds.definition import Source
 from fleetform.model.kinds.preset import PluginPresetSpec
@@ -34,19 +33,16 @@ class _Place(NamedTuple):
 
 
 class _Fault(NamedTuple):
-    """Why there is no Assemblage, and whose fault that is."""
+    """Why there are no objects, and the plugin that is to blame."""
 
     plugin: PluginDecision
     error: FluxError
 
 
 def travels(plugin: PluginDecision) -> bool:
-    """Whether a plugin may go to its cluster with names unresolved: Fleeet's do, and are resolved there (S38)."""
-    return plugin.target.owner.dialect == "fleeet" and not plugin.gates and _is_pending(plugin)
-
-
-def _is_pending(plugin: PluginDecision) -> bool:
-    return bool(plugin.unresolved) and all(each.gate == "downstream" for each in plugin.unresolved)
+    """Whether a plugin may go to its cluster with variables unresolved: Fleeet's do, and are resolved there (S38)."""
+    pending = bool(plugin.unresolved) and all(each.gate == "downstream" for each in plugin.unresolved)
+    return plugin.target.owner.dialect == "fleeet" and not plugin.gates and pending
 
 
 class ThroughFlux:
@@ -54,90 +50,91 @@ class ThroughFlux:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._assemblages: dict[_Destination, dict[str, Any] | _Fault] = {}
+        self._assemblages: dict[_Destination, JsonMap | _Fault] = {}
 
-    def objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]] | Gate:
+    def objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[JsonMap] | Gate:
         """The objects, or what keeps them from being written."""
         if travels(plugin):
-            made = self._assemblage(plugin)
+            where = _destination(plugin)
+            if where not in self._assemblages:
+                self._assemblages[where] = self._assemblage(plugin)
+            made = self._assemblages[where]
             return self._gate(made, plugin) if isinstance(made, _Fault) else [made]
         try:
-            return self._objects(plugin, flux)
+            return self._own_objects(plugin, flux)
         except FluxError as error:
             return self._gate(_Fault(plugin, error), plugin)
 
-    def _objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[dict[str, Any]]:
-        source = _source_of(plugin)
+    def _own_objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[JsonMap]:
+        source, inputs, access = _source_of(plugin), self._fleet.inputs, plugin.cluster.spec.access
         if source is None:
             raise FluxError("the definition names nothing to render", "add source: helm or kustomize")
         place = _place(plugin, flux, source)
+        kubeconfig = fleeet_kubeconfig(plugin.cluster.ref.name)
+        if access is not None and access.kubeconfig is not None:
+            kubeconfig = KubeConfig(access.kubeconfig.secret.name, access.kubeconfig.secret.key)
+        spec = plugin.target.owner.spec
+        # Kustomize leaves objects where they say, unless somebody names another place.
+        written = (spec.plugin if isinstance(spec, PluginPresetSpec) else spec).release_namespace
+        named = place.chart or written is not None
         target = FluxTarget(
             name=plugin.name,
             release_name=plugin.target.release_name,
-            release_namespace=_release_namespace(plugin, place.chart),
+            release_namespace=plugin.target.release_namespace if named else None,
             namespace=place.namespace,
-            kubeconfig=_kubeconfig(plugin) if place.hub else None,
-            suspend=plugin.target.owner.spec.suspend,
+            kubeconfig=kubeconfig if place.hub else None,
+            suspend=spec.suspend,
             labels={_LABELS["plugin"]: plugin.name, **_labels(plugin)},
             depends_on=self._waited_for(plugin, place),
         )
-        inputs = self._fleet.inputs
-        return flux_objects(
-            source, values_tree(plugin.options), inputs.variables(plugin), target, self._keys_of_secrets(plugin)
-        )
+        values, keys_of = values_tree(plugin.options), partial(self._keys_of_secret, plugin)
+        return flux_objects(source, values, inputs.variables(plugin), target, keys_of)
 
     def _gate(self, fault: _Fault, plugin: PluginDecision) -> Gate:
-        """What keeps a plugin back, where it is to be mended; it may be a fault of one that travels beside it."""
-        error, owner = fault.error, fault.plugin.target.owner
+        """What keeps a plugin back, at the place to fix it; it may be a fault of one that travels beside it."""
+        error, revision, owner = fault.error, fault.plugin.target.revision, fault.plugin.target.owner
         code = "plain-secret" if isinstance(error, PlainSecretError) else "render-failed"
         secrets = [each for each in self._fleet.inputs.holds_secrets(fault.plugin) if each in error.message]
-        ref, at = place_of_secret(fault.plugin, secrets[0]) if secrets else _place_of_source(fault.plugin)
-        if owner is plugin.target.owner:
-            return Gate(code, error.message, error.hint, ref=ref, at=at)
-        # Named as its owner is: of one fault on many clusters people are told once.
-        message = f"{owner.ref.name}, which travels in the same Assemblage, holds it up: {error.message}"
+        if secrets:
+            ref, at = place_of_secret(fault.plugin, secrets[0])
+        elif revision is not None:
+            ref, at = revision.object.ref, revision.object.at("spec", "source")
+        else:
+            ref, at = owner.ref, owner.at()
+        message = error.message
+        if owner is not plugin.target.owner:
+            # Named as its owner is: of one fault on many clusters people read once.
+            message = f"{owner.ref.name}, which travels in the same Assemblage, holds it up: {error.message}"
         return Gate(code, message, error.hint, ref=ref, at=at)
 
-    def _keys_of_secrets(self, plugin: PluginDecision) -> KeysOf:
-        """The keys of Secrets of the input, as this plugin reads them: a module's may lie in its own namespace."""
-
-        def keys_of(name: str) -> list[str]:
-            bound = [each.source for each in self._fleet.inputs.bound(plugin) if each.source is not None]
-            read = next((each for each in bound if each.ref.kind == "Secret" and each.ref.name == name), None)
-            found = read or self._fleet.snapshot.others.get(Ref("Secret.v1", plugin.organization, name))
-            fields = [found.content.get(each) for each in ("data", "stringData")] if found is not None else []
-            return [str(key) for each in fields if isinstance(each, dict) for key in each]
-
-        return keys_of
-
-    # ---- Order
+    def _keys_of_secret(self, plugin: PluginDecision, name: str) -> list[str]:
+        """The keys of a Secret of the input, as a plugin reads it: a module's may lie in its own namespace."""
+        bound = [each.source for each in self._fleet.inputs.bound(plugin) if each.source is not None]
+        read = next((each for each in bound if each.ref.kind == "Secret" and each.ref.name == name), None)
+        found = read or self._fleet.snapshot.others.get(Ref("Secret.v1", plugin.organization, name))
+        fields = [found.content.get(each) for each in ("data", "stringData")] if found is not None else []
+        return [str(key) for each in fields if isinstance(each, dict) for key in each]
 
     def _waited_for(self, plugin: PluginDecision, place: _Place) -> tuple[str, ...]:
-        """The plugins on its cluster that must be healthy first, as far as Flux can wait for them."""
-        found = [
-            each.name
-            for each in self._needed(plugin)
-            if each.target.definition != plugin.target.definition and self._place_of(each) == place
-        ]
-        return tuple(sorted(set(found)))
+        """The plugins on its cluster that must be healthy first, as far as Flux can wait for them.
 
-    def _needed(self, plugin: PluginDecision) -> Iterator[PluginDecision]:
-        """Those of the definitions that its own depends on, and those whose outputs it reads."""
-        revision = plugin.target.revision
-        for each in (revision.object.spec.depends_on or ()) if revision is not None else ():
-            yield from self._by_definition.get((plugin.cluster.ref, each.name), ())
+        They are those of the definitions that its own depends on, and those whose outputs it reads.
+        """
+        revision, inputs, plugins = plugin.target.revision, self._fleet.inputs, self._fleet.decisions.plugins
+        needed: list[PluginDecision] = []
+        for named in (revision.object.spec.depends_on or ()) if revision is not None else ():
+            needed += self._by_definition.get((plugin.cluster.ref, named.name), ())
         organization, cluster, _ = plugin.key
-        for _, name in self._fleet.inputs.producers(plugin):
-            there = self._fleet.decisions.plugins.get((organization, cluster, name)) if name is not None else None
-            if there is not None:
-                yield there
-
-    def _place_of(self, plugin: PluginDecision) -> _Place | None:
-        """None where it has no objects of Flux."""
-        delivery, source = self._fleet.inputs.delivery(plugin), _source_of(plugin)
-        if delivery is None or delivery.flux is None or source is None or travels(plugin):
-            return None
-        return _place(plugin, delivery.flux, source)
+        keys = [(organization, cluster, name) for _, name in inputs.producers(plugin) if name is not None]
+        needed += [plugins[key] for key in keys if key in plugins]
+        found = set()
+        for each in needed:
+            delivery, source = inputs.delivery(each), _source_of(each)
+            if each.target.definition == plugin.target.definition or source is None or travels(each):
+                continue
+            if delivery is not None and delivery.flux is not None and _place(each, delivery.flux, source) == place:
+                found.add(each.name)
+        return tuple(sorted(found))
 
     @cached_property
     def _by_definition(self) -> dict[tuple[Ref, str], list[PluginDecision]]:
@@ -146,24 +143,31 @@ class ThroughFlux:
             found.setdefault((each.cluster.ref, each.target.definition), []).append(each)
         return found
 
-    # ---- Assemblages
-
-    def _assemblage(self, plugin: PluginDecision) -> dict[str, Any] | _Fault:
+    def _assemblage(self, plugin: PluginDecision) -> JsonMap | _Fault:
         """A cluster has one Assemblage in a namespace, with all that travels there: two of a name would be one object.
 
         One that cannot travel holds up all of them: without its sync it would be removed from the cluster.
         """
-        where = _destination(plugin)
-        if where not in self._assemblages:
-            self._assemblages[where] = self._assembled(plugin)
-        return self._assemblages[where]
-
-    def _assembled(self, plugin: PluginDecision) -> dict[str, Any] | _Fault:
         cluster, namespace = where = _destination(plugin)
         syncs = []
         for each in self._travelling.get(where, [plugin]):
+            source, owner = _source_of(each), each.target.owner
+            git = source.kustomize.git if source is not None and source.kustomize is not None else None
+            if git is None:
+                message = "only kustomizations of git repositories travel with variables unresolved"
+                return _Fault(each, FluxError(message, "use source.git"))
+            bound = [one for one in self._fleet.inputs.bound(each) if one.section == "control-plane"]
+            known = {one.name: one.value for one in bound if one.unresolved is None}
+            downstream = [one.binding for one in written_bindings(owner) if one.section == "downstream"]
+            sync = AssemblageSync(
+                each.target.release_name,
+                git,
+                {"CLUSTER_NAME": each.cluster.ref.name, **known},
+                tuple(downstream),
+                self._fleet.inputs.written_substitute(each),
+            )
             try:
-                syncs.append(sync_tree(_sync(self._fleet, each)))
+                syncs.append(sync_tree(sync))
             except FluxError as error:
                 return _Fault(each, error)
         return assemblage(cluster.name, syncs, namespace=namespace, labels=_labels(plugin))
@@ -190,14 +194,6 @@ def place_of_secret(plugin: PluginDecision, name: str) -> tuple[Ref, At]:
     return owner.ref, owner.at(*path)
 
 
-def _place_of_source(plugin: PluginDecision) -> tuple[Ref, At]:
-    """Where it is written what Flux is to fetch."""
-    revision, owner = plugin.target.revision, plugin.target.owner
-    if revision is None:
-        return owner.ref, owner.at()
-    return revision.object.ref, revision.object.at("spec", "source")
-
-
 def _source_of(plugin: PluginDecision) -> Source | None:
     revision = plugin.target.revision
     source: Source | None = revision.object.spec.source if revision is not None else None
@@ -213,33 +209,3 @@ def _place(plugin: PluginDecision, flux: FluxDelivery, source: Source) -> _Place
 
 def _labels(plugin: PluginDecision) -> dict[str, str]:
     return {_LABELS["cluster"]: plugin.cluster.ref.name, _LABELS["org"]: plugin.organization}
-
-
-def _release_namespace(plugin: PluginDecision, chart: bool) -> str | None:
-    """Where a plugin's objects go: kustomize leaves them where they say, unless somebody names another place."""
-    spec = plugin.target.owner.spec
-    written = (spec.plugin if isinstance(spec, PluginPresetSpec) else spec).release_namespace
-    return plugin.target.release_namespace if chart or written is not None else None
-
-
-def _kubeconfig(plugin: PluginDecision) -> KubeConfig:
-    access = plugin.cluster.spec.access
-    if access is None or access.kubeconfig is None:
-        return fleeet_kubeconfig(plugin.cluster.ref.name)
-    return KubeConfig(access.kubeconfig.secret.name, access.kubeconfig.secret.key)
-
-
-def _sync(fleet: Fleet, plugin: PluginDecision) -> AssemblageSync:
-    source = _source_of(plugin)
-    git = source.kustomize.git if source is not None and source.kustomize is not None else None
-    if git is None:
-        raise FluxError("only kustomizations of git repositories travel with names unresolved", "use source.git")
-    bound = [each for each in fleet.inputs.bound(plugin) if each.section == "control-plane" and each.unresolved is None]
-    downstream = [each.binding for each in written_bindings(plugin.target.owner) if each.section == "downstream"]
-    return AssemblageSync(
-        plugin.target.release_name,
-        git,
-        {"CLUSTER_NAME": plugin.cluster.ref.name, **{each.name: each.value for each in bound}},
-        tuple(downstream),
-        fleet.inputs.written_substitute(plugin),
-    )

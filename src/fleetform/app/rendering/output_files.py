@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
-from typing import Any
 
 from fleetform.app.rendering.plugin_renders import PluginRender
+from fleetform.model.answers.base import JsonMap
 from fleetform.syntax.names import api_group, object_name
 from fleetform.syntax.yaml_out import write_yaml
 
@@ -42,7 +42,7 @@ def folders_of(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(wanted, _distinct(safe, wanted), strict=True))
 
 
-def names_of(objects: Sequence[dict[str, Any]]) -> list[str]:
+def names_of(objects: Sequence[JsonMap]) -> list[str]:
     """A file name for each object, as short as tells it from the others."""
     whole = [_with_group(each) for each in objects]
     for spelling in (_short, _with_namespace, _with_group):
@@ -52,15 +52,15 @@ def names_of(objects: Sequence[dict[str, Any]]) -> list[str]:
     return _distinct(names, whole)
 
 
-def _short(tree: dict[str, Any]) -> str:
+def _short(tree: JsonMap) -> str:
     return f"{tree.get('kind')}-{object_name(tree)}"
 
 
-def _with_namespace(tree: dict[str, Any]) -> str:
+def _with_namespace(tree: JsonMap) -> str:
     return f"{_short(tree)}-{(tree.get('metadata') or {}).get('namespace')}"
 
 
-def _with_group(tree: dict[str, Any]) -> str:
+def _with_group(tree: JsonMap) -> str:
     return f"{_with_namespace(tree)}-{api_group(str(tree.get('apiVersion')))}"
 
 
@@ -80,18 +80,16 @@ def _marked(name: str, whole: str) -> str:
 
 
 def _distinct(names: Sequence[str], whole: Sequence[str]) -> list[str]:
-    """Names that differ also where upper and lower case are the same: those that do not get a hash, or a number."""
+    """Names that differ also if upper and lower case are the same: those that do not get a hash, or a number."""
     times = Counter(name.lower() for name in names)
     taken = {name for name, number in times.items() if number == 1}
-    return [
-        name if times[name.lower()] == 1 else _free(_marked(name, all_), taken)
-        for name, all_ in zip(names, whole, strict=True)
-    ]
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """A name that nobody took, which then is taken."""
-    numbered = (f"{name}-{number}" for number in count(2))
-    found = next(each for each in chain([name], numbered) if each.lower() not in taken)
-    taken.add(found.lower())
+    found = []
+    for name, all_ in zip(names, whole, strict=True):
+        free = name
+        if times[name.lower()] > 1:
+            marked = _marked(name, all_)
+            numbered = (f"{marked}-{number}" for number in count(2))
+            free = next(each for each in chain([marked], numbered) if each.lower() not in taken)
+            taken.add(free.lower())
+        found.append(free)
     return found

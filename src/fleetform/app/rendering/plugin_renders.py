@@ -15,7 +15,7 @@ from fleetform.model.kinds.definition import Patch
 from fleetform.model.objects import At, Object
 from fleetform.model.results.decisions import Gate, PluginDecision, Revision, Target
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.results.rendering import NO_TRANSFORMATION, Rendered, RenderFailure, RenderInput, Transformation
+from fleetform.model.results.rendering import NO_TRANSFORMATION, Rendered, RenderInput, Transformation
 from fleetform.ports.rendering import Renders
 
 
@@ -34,6 +34,7 @@ class PluginRender(NamedTuple):
     transformation: Transformation = NO_TRANSFORMATION
 
 
+_FAILURES = ("render-failed", "plain-secret")
 # Without what these ask for there is nothing to render; all others keep a plugin from being installed only.
 _INCOMPLETE = frozenset({"required-option", "value-type", "config-missing", "version", "downstream", "dependency"})
 
@@ -67,14 +68,25 @@ def render_plugins(
         inputs = [structs.replace(each, transforms=(), patches=()) for each in inputs]
     rendered = renders.render(inputs)
     for (index, plugin, _), result in zip(waiting, rendered, strict=True):
-        answers[index] = _answer(fleet, plugin, result)
+        if isinstance(result, Rendered):
+            answers[index] = PluginRender(
+                plugin, result.objects, unsteady=result.unsteady, key=result.key, transformation=result.transformation
+            )
+            continue
+        revision, hint = plugin.target.revision, result.hint
+        assert revision is not None
+        if not result.unavailable and fleet.inputs.holds_secrets(plugin):
+            hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
+        at = revision.object.at("spec", "source")
+        gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=at)
+        answers[index] = PluginRender(plugin, blocked=(gate,), unavailable=result.unavailable)
     return [answers[index] for index in sorted(answers)]
 
 
 def _without_renderer(
     fleet: Fleet, through_flux: ThroughFlux, plugin: PluginDecision, blocked: tuple[Gate, ...], to_folder: bool
 ) -> PluginRender | RenderInput:
-    """What can be told at once, or what is to be rendered."""
+    """What is known at once, or what is to be rendered."""
     delivery = fleet.inputs.delivery(plugin)
     flux = delivery.flux if delivery is not None else None
     if blocked and not (flux is not None and travels(plugin)):
@@ -82,10 +94,6 @@ def _without_renderer(
     if flux is not None:
         objects = through_flux.objects(plugin, flux)
         return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
-    return _input(fleet, plugin, to_folder)
-
-
-def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRender | RenderInput:
     secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
         message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain text"
@@ -94,24 +102,10 @@ def _input(fleet: Fleet, plugin: PluginDecision, to_folder: bool) -> PluginRende
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
     input_ = fleet.inputs.render_input(plugin)
     if input_ is None:
-        name = plugin.target.definition
-        gate = Gate("render-failed", f"{name} names nothing to render", "add source: helm, kustomize or manifests")
+        message = f"{plugin.target.definition} names nothing to render"
+        gate = Gate("render-failed", message, "add source: helm, kustomize or manifests")
         return PluginRender(plugin, blocked=(gate,))
     return input_
-
-
-def _answer(fleet: Fleet, plugin: PluginDecision, result: Rendered | RenderFailure) -> PluginRender:
-    if isinstance(result, Rendered):
-        return PluginRender(
-            plugin, result.objects, unsteady=result.unsteady, key=result.key, transformation=result.transformation
-        )
-    revision = plugin.target.revision
-    assert revision is not None
-    hint = result.hint
-    if not result.unavailable and fleet.inputs.holds_secrets(plugin):
-        hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
-    gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=revision.object.at("spec", "source"))
-    return PluginRender(plugin, blocked=(gate,), unavailable=result.unavailable)
 
 
 def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
@@ -154,7 +148,7 @@ def patch_written(target: Target, number: int) -> tuple[Object[object], At, Patc
 
 
 def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool]:
-    """What does not render, once for each reason; what blocks a plugin otherwise is told anyway.
+    """What does not render, once for each reason; what blocks a plugin otherwise is reported anyway.
 
     And whether that is only for want of a tool or a source here.
     """
@@ -162,19 +156,17 @@ def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool
     found: dict[tuple[Revision | None, str], list[PluginRender]] = {}
     for each in rendered:
         for gate in each.blocked:
-            if gate.gate in ("render-failed", "plain-secret"):
+            if gate.gate in _FAILURES:
                 found.setdefault((each.plugin.target.revision, gate.message), []).append(each)
     failed = [each for where in found.values() for each in where]
     unavailable = bool(failed) and all(each.unavailable for each in failed)
-    notes = [*unsteady_findings(rendered), *unmatched_findings(rendered)]
-    return [_failure(each) for each in found.values()] + notes, unavailable
-
-
-def _failure(where: list[PluginRender]) -> Diagnostic:
-    first = where[0]
-    gate = next(each for each in first.blocked if each.gate in ("render-failed", "plain-secret"))
-    more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
-    plugin = first.plugin
-    message = f"{plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}{more}: {gate.message}"
-    at = gate.at or plugin.target.owner.at("spec")
-    return Diagnostic(gate.gate, message, gate.do, "error", gate.ref or plugin.target.owner.ref, at)
+    failures = []
+    for where in found.values():
+        first = where[0]
+        gate = next(each for each in first.blocked if each.gate in _FAILURES)
+        plugin, owner = first.plugin, first.plugin.target.owner
+        more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
+        message = f"{plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}{more}: {gate.message}"
+        at = gate.at or owner.at("spec")
+        failures.append(Diagnostic(gate.gate, message, gate.do, "error", gate.ref or owner.ref, at))
+    return [*failures, *unsteady_findings(rendered), *unmatched_findings(rendered)], unavailable
