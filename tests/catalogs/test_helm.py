@@ -14,7 +14,7 @@ from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.syntax.yaml_in import read_one
-from support.servers import Asked, HelmServer, OciServer, Reply, WebServer, basic, digest_of, packed_chart
+from support.servers import HelmServer, OciServer, Reply, Request, WebServer, basic, digest_of, packed_chart
 
 CANARY = "c4nary"
 
@@ -233,7 +233,7 @@ def test_credentials_do_not_go_where_an_index_points_to() -> None:
 
 
 def test_no_problem_tells_a_credential() -> None:
-    def refuse(asked: Asked) -> Reply:
+    def refuse(asked: Request) -> Reply:
         return Reply(403, asked.headers.get("authorization", "").encode())
 
     with HelmServer(("someone", CANARY)) as server, WebServer(refuse) as other:

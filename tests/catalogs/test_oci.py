@@ -16,7 +16,7 @@ from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.oci import Registry
 from fleetform.syntax.yaml_in import read_one
-from support.servers import Asked, OciServer, Reply, WebServer, basic, digest_of, packed, packed_chart
+from support.servers import OciServer, Reply, Request, WebServer, basic, digest_of, packed, packed_chart
 
 CANARY = "c4nary"
 LOGIN = Credentials("someone", CANARY)
@@ -70,7 +70,7 @@ def test_a_repository_may_have_no_tags(opened: Open, listed: bytes) -> None:
 def test_pages_end(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fleetform.outside.oci.MAX_PAGES", 10)
 
-    def again(asked: Asked) -> Reply:
+    def again(asked: Request) -> Reply:
         return Reply(200, b'{"tags": ["a"]}', {"Link": f'<{asked.path}>; rel="next"'})
 
     with WebServer(again) as server:
@@ -242,7 +242,7 @@ def test_odd_challenges_get_no_credentials(opened: Open, challenge: str, message
 
 @pytest.mark.parametrize("given", [b"{}", b'{"token": 7}', b"nothing"])
 def test_a_token_must_come(opened: Open, given: bytes) -> None:
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: Request) -> Reply:
         realm = f'Basic realm="b", Bearer realm="http://{asked.headers["host"]}/token?account=a", Basic realm="c"'
         return Reply(200, given) if "/token" in asked.path else Reply(401, headers={"WWW-Authenticate": realm})
 

@@ -20,7 +20,7 @@ from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web, same_origin
 from fleetform.syntax.addresses import shown
-from support.servers import Asked, Reply, WebServer, basic
+from support.servers import Reply, Request, WebServer, basic
 
 CANARY = "c4nary"
 LOGIN = Credentials("someone", CANARY)
@@ -39,7 +39,7 @@ def failure_of(url: str, web: Web | None = None) -> OutsideError:
     return caught.value
 
 
-def always(*replies: Reply) -> Callable[[Asked], Reply]:
+def always(*replies: Reply) -> Callable[[Request], Reply]:
     """One reply after the other; the last goes on."""
     left = list(replies)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
@@ -139,7 +139,7 @@ def _endless() -> Iterator[bytes]:
 def test_silence_is_bounded() -> None:
     done = Event()
 
-    def wait(_: Asked) -> Reply:
+    def wait(_: Request) -> Reply:
         done.wait()
         return Reply()
 

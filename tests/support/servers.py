@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 from fleetform.syntax.yaml_out import write_yaml
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A request that came in; names of headers are in lower case."""
 
     path: str
@@ -37,9 +37,9 @@ class Reply(NamedTuple):
 class WebServer:
     """Answers as it is told, on a port of its own, and remembers what it was asked."""
 
-    def __init__(self, answer: Callable[[Asked], Reply]) -> None:
+    def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.answer = answer
-        self.asked: list[Asked] = []
+        self.asked: list[Request] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
         self._server.daemon_threads = True
         self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.002), daemon=True)
@@ -74,7 +74,7 @@ def _handler_for(server: WebServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()})
+            asked = Request(self.path, {name.lower(): value for name, value in self.headers.items()})
             server.asked.append(asked)
             # Where the other side has had enough, as some tests want it to, that is all.
             with suppress(ConnectionError):
@@ -160,7 +160,7 @@ class HelmServer(WebServer):
     def index(self) -> bytes:
         return write_yaml({"apiVersion": "v1", "entries": self.entries}).encode()
 
-    def _serve(self, asked: Asked) -> Reply:
+    def _serve(self, asked: Request) -> Reply:
         if self._login is not None and asked.headers.get("authorization") != basic(*self._login):
             return Reply(401)
         path = urlsplit(asked.path).path
@@ -219,7 +219,7 @@ class OciServer(WebServer):
         """From now on, the digest stands for other bytes."""
         self.blobs[digest] = b"something else"
 
-    def _serve(self, asked: Asked) -> Reply:
+    def _serve(self, asked: Request) -> Reply:
         parts = urlsplit(asked.path)
         if parts.path == "/token":
             return self._give_token(asked, parse_qs(parts.query))
@@ -236,7 +236,7 @@ class OciServer(WebServer):
         content = self.manifests.get((name, which))
         return Reply(404) if content is None else Reply(200, content)
 
-    def _lets_in(self, asked: Asked) -> bool:
+    def _lets_in(self, asked: Request) -> bool:
         given = asked.headers.get("authorization")
         if self._tokens:
             return given == f"Bearer {self.TOKEN}"
@@ -247,7 +247,7 @@ class OciServer(WebServer):
             return 'Basic realm="registry"'
         return f'Bearer realm="{self.url}/token",service="registry",scope="repository:x:pull"'
 
-    def _give_token(self, asked: Asked, query: dict[str, list[str]]) -> Reply:
+    def _give_token(self, asked: Request, query: dict[str, list[str]]) -> Reply:
         if self._login is not None and asked.headers.get("authorization") != basic(*self._login):
             return Reply(401)
         if query != {"service": ["registry"], "scope": ["repository:x:pull"]}:
