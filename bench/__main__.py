@@ -13,6 +13,7 @@ from bench import (
     measure_envsubst,
     measure_load,
     measure_peers,
+    measure_plan,
     measure_render,
     measure_start,
     measure_versions,
@@ -29,6 +30,7 @@ MEASUREMENTS = {
     "envsubst": measure_envsubst,
     "render": measure_render,
     "check": measure_check,
+    "plan": measure_plan,
     "start": measure_start,
     "load": measure_load,
 }
