@@ -72,9 +72,8 @@ def _pending(settled: list[tuple[list[Member], datetime | None]], changes: tuple
     """Which change each plugin waits for that others depend on."""
     named: set[PluginKey] = set()
     for members, _ in settled:
-        for member in members:
-            organization, cluster, _name = member.candidate.key
-            named.update([(organization, cluster, name) for name in member.candidate.depends_on])
+        for candidate in [member.candidate for member in members if member.candidate.depends_on]:
+            named.update((*candidate.key[:2], name) for name in candidate.depends_on)
     if not named:
         return {}
     return {
