@@ -14,6 +14,7 @@ from bench import (
     measure_load,
     measure_loop,
     measure_peers,
+    measure_plan,
     measure_render,
     measure_start,
     measure_transform,
@@ -33,6 +34,7 @@ MEASUREMENTS = {
     "render": measure_render,
     "transform": measure_transform,
     "check": measure_check,
+    "plan": measure_plan,
     "start": measure_start,
     "load": measure_load,
 }

@@ -21,8 +21,8 @@ from support.laws import Fleet, Member, Player
 from support.plans import HOUR, MINUTE, NOON
 
 NIGHT = NOON + 10 * HOUR
-# Before the window, in it, in it after a soak, after it, and in the next one.
-TIMES = (NOON, NIGHT, NIGHT + 65 * MINUTE, NIGHT + 5 * HOUR, NIGHT + 25 * HOUR)
+# Before the window, in it, in it after a soak, at its last minute, after it, and in the next one.
+TIMES = (NOON, NIGHT, NIGHT + 65 * MINUTE, NIGHT + 239 * MINUTE, NIGHT + 5 * HOUR, NIGHT + 25 * HOUR)
 Stored = tuple[tuple[PluginKey, Progress], ...]
 
 

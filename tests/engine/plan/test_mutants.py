@@ -93,10 +93,13 @@ def _stale_is_fresh(patch: pytest.MonkeyPatch) -> None:
 def _membership_follows_labels(patch: pytest.MonkeyPatch) -> None:
     right = members.place
 
-    def place(view: View, candidate: Candidate, known: Progress, positions: dict[str, int]) -> members.Member:
-        if known.enrolment is not None:
-            known = structs.replace(known, enrolment=structs.replace(known.enrolment, stage=candidate.stage))
-        return right(view, candidate, known, positions)
+    def place(view: View, found: list[members.Member]) -> None:
+        for each in found:
+            known = each.progress.enrolment
+            if known is not None:
+                other = structs.replace(known, stage=each.candidate.stage)
+                each.progress = structs.replace(each.progress, enrolment=other)
+        right(view, found)
 
     patch.setattr(owner, "place", place)
 
@@ -105,10 +108,13 @@ def _targets_follow_wishes(patch: pytest.MonkeyPatch) -> None:
     """A rollout that runs takes up whatever is wanted by now."""
     right = members.place
 
-    def place(view: View, candidate: Candidate, known: Progress, positions: dict[str, int]) -> members.Member:
-        if known.enrolment is not None:
-            known = structs.replace(known, enrolment=structs.replace(known.enrolment, target=candidate.wanted))
-        return right(view, candidate, known, positions)
+    def place(view: View, found: list[members.Member]) -> None:
+        for each in found:
+            known = each.progress.enrolment
+            if known is not None:
+                other = structs.replace(known, target=each.candidate.wanted)
+                each.progress = structs.replace(each.progress, enrolment=other)
+        right(view, found)
 
     patch.setattr(owner, "place", place)
 

@@ -244,7 +244,8 @@ def test_a_plan_that_starts_too_much_is_never_handed_out() -> None:
     hand = play([candidate(name) for name in "ab"], Policy(stages=stages(all={"max_concurrency": 1})))
     found = hand.look()
     owner = found.owners[0]
-    both = tuple(structs.replace(step, action="start", progress=owner.steps[0].progress) for step in owner.steps)
+    first = owner.steps[0]
+    both = tuple(structs.replace(first, key=step.key) for step in owner.steps)
     broken = structs.replace(found, owners=(structs.replace(owner, steps=both),))
     with pytest.raises(PlanError, match="in flight"):
         check_plan(broken)

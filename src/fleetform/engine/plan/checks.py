@@ -48,8 +48,9 @@ def _check_owner(owner: OwnerPlan) -> None:
     starting = [step for step in owner.steps if step.action == "start" and _is_new(owner, step)]
     if rollout is None or not starting:
         return
-    flying = Counter(_stage(step) for step in owner.steps if _flies(rollout, step.progress))
-    failed = Counter(_stage(step) for step in owner.steps if _has_failed(rollout, step.progress))
+    moved = [step for step in owner.steps if step.state == "InFlight" or step.state == "Failed"]
+    flying = Counter(_stage(step) for step in moved if _flies(rollout, step.progress))
+    failed = Counter(_stage(step) for step in moved if _has_failed(rollout, step.progress))
     begun = {_stage(step) for step in starting}
     forgives = rollout.policy.on_failure == "Continue"
     for rule, times in zip(rollout.policy.stages, rollout.stages, strict=True):

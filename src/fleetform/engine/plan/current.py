@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fleetform.engine.plan.members import differs
+from fleetform.engine.plan.members import Member, differs
 from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Change
 from fleetform.engine.plan.rollouts import Rollout, StageTimes, rollout_name
-
-Pair = tuple[Candidate, Progress]
 
 
 class Current(NamedTuple):
@@ -26,20 +24,20 @@ class Current(NamedTuple):
     replaced: Rollout | None = None
 
 
-def current_rollout(change: Change, pairs: list[Pair], emergency: bool, replace: bool, now: datetime) -> Current:
+def current_rollout(change: Change, members: list[Member], emergency: bool, replace: bool, now: datetime) -> Current:
     """replace: the rollout that runs cannot go on, so what waits takes its place."""
     last = change.rollout
     if change.policy.external:
         return Current(None, _superseded(last, now))
     if last is None or not last.is_open:
-        return Current(_new(change, last, now) if _needs_one(change, last, pairs) else None)
+        return Current(_new(change, last, now) if _needs_one(change, last, members) else None)
     if last.change_id == change.change_id:
         # Nothing is fixed before the first start: members, targets and policy are those of now.
         pending = structs.replace(last, policy=change.policy, stages=_stages(change)) if last.started is None else last
         return Current(pending)
     if last.started is None:
-        return Current(_new(change, last, now) if _needs_one(change, last, pairs) else None, _superseded(last, now))
-    if last.phase == "RollingBack" or change.change_id in change.rejected or not _is_newer(last, pairs):
+        return Current(_new(change, last, now) if _needs_one(change, last, members) else None, _superseded(last, now))
+    if last.phase == "RollingBack" or change.change_id in change.rejected or not _is_newer(last, members):
         return Current(last)
     if replace or emergency or change.supersede or change.policy.replaces or last.phase == "Halted":
         return Current(_new(change, last, now), _superseded(last, now))
@@ -49,9 +47,9 @@ def current_rollout(change: Change, pairs: list[Pair], emergency: bool, replace:
     return Current(structs.replace(last, queued=change.change_id, skipped=skipped))
 
 
-def _is_newer(last: Rollout, pairs: list[Pair]) -> bool:
+def _is_newer(last: Rollout, members: list[Member]) -> bool:
     """Whether anybody wants something else than what the rollout brings."""
-    for candidate, progress in pairs:
+    for candidate, progress in ((each.candidate, each.progress) for each in members):
         place = progress.enrolment
         mine = place is not None and place.rollout == last.name
         aimed_at = place.target if mine and place is not None else progress.admitted
@@ -60,7 +58,7 @@ def _is_newer(last: Rollout, pairs: list[Pair]) -> bool:
     return False
 
 
-def _needs_one(change: Change, last: Rollout | None, pairs: list[Pair]) -> bool:
+def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> bool:
     """Whether anything differs that is to be staged.
 
     Not for a change that was rejected; nor for clusters that join a fleet which is where it should be, and clusters
@@ -72,7 +70,7 @@ def _needs_one(change: Change, last: Rollout | None, pairs: list[Pair]) -> bool:
         return False
     installed = False
     first_installs = False
-    for candidate, progress in pairs:
+    for candidate, progress in ((each.candidate, each.progress) for each in members):
         if progress.admitted is None:
             first_installs = True
         elif differs(progress, candidate.wanted) and not _is_late(last, candidate, progress):

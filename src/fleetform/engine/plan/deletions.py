@@ -7,7 +7,6 @@ what is missing there may only not have been read. Dependents go before what the
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 
 from fleetform.engine.plan.gates.approval import people
 from fleetform.engine.plan.gates.deletes import STAGE, deletes, incomplete, most_deletes
@@ -17,13 +16,13 @@ from fleetform.engine.plan.gates.unreachable import silent
 from fleetform.engine.plan.gates.veto import held
 from fleetform.engine.plan.gates.window import window
 from fleetform.engine.plan.progress import NOTHING_STORED
-from fleetform.engine.plan.records import ClusterKey, Reason, Removal, Step, World
-from fleetform.engine.plan.windows.calendar import Almanac
-from fleetform.model.results.decisions import PluginKey
+from fleetform.engine.plan.records import Reason, Removal, Step, World
+from fleetform.engine.plan.view import Pass
 
 
-def plan_removals(world: World, busy: dict[ClusterKey, PluginKey], almanac: Almanac, now: datetime) -> list[Step]:
+def plan_removals(round_: Pass) -> list[Step]:
     """A step for each removal, in the order given."""
+    world = round_.world
     if not world.removals:
         return []
     counts = Counter(each.key[0] for each in world.removals if not each.retain)
@@ -36,27 +35,20 @@ def plan_removals(world: World, busy: dict[ClusterKey, PluginKey], almanac: Alma
             continue
         organization = removal.key[0]
         most = most_deletes(world.limits_of(organization), installed[organization])
-        reasons = _reasons(world, removal, counts[organization], most, busy, almanac, now)
+        reasons = _reasons(round_, removal, counts[organization], most)
         if reasons:
             if any(reason.gate == "veto" for reason in reasons):
                 steps.append(Step(removal.key, "block", "Blocked", progress, reasons))
             else:
                 steps.append(Step(removal.key, "wait", "Waiting", progress, reasons))
             continue
-        busy[removal.cluster.key] = removal.key
+        round_.busy[removal.cluster.key] = removal.key
         steps.append(Step(removal.key, "delete", "InFlight", progress))
     return steps
 
 
-def _reasons(
-    world: World,
-    removal: Removal,
-    count: int,
-    most: int,
-    busy: dict[ClusterKey, PluginKey],
-    almanac: Almanac,
-    now: datetime,
-) -> tuple[Reason, ...]:
+def _reasons(round_: Pass, removal: Removal, count: int, most: int) -> tuple[Reason, ...]:
+    world, now, almanac = round_.world, round_.now, round_.almanac
     limits, cluster = world.limits_of(removal.key[0]), removal.cluster
     bound = (removal.rollout, STAGE, removal.change_id, removal.policy)
     agreed = people(removal.approvals, bound, limits.deletes_approval, removal.author)
@@ -66,7 +58,7 @@ def _reasons(
         deletes(removal.owner, removal.rollout, count, most, len(agreed) >= limits.deletes_approval.required),
         held(cluster),
         silent(cluster, limits, now),
-        occupied(busy, cluster.key, removal.key),
+        occupied(round_.busy, cluster.key, removal.key),
         _dependents(world, removal),
         freeze(today, passes_soft=False),
     ]

@@ -39,13 +39,17 @@ UNSTAGED = -2  # a kind of change that the policy does not stage
 
 
 class Member(Struct, gc=False):
-    """A plugin as the rollout sees it now. Its progress already holds what time alone did."""
+    """A plugin as its owner's rollout sees it now. stored is its progress before time did what it alone does.
+
+    The rest is filled in once it is known which rollout runs (place).
+    """
 
     candidate: Candidate
     progress: Progress
-    role: Role
+    stored: Progress
     target: Deployed
-    standing: Standing
+    role: Role = "settled"
+    standing: Standing = DONE
     position: int = NO_STAGE
     soaked_at: datetime | None = None
     joined: bool = False
@@ -55,35 +59,63 @@ class Member(Struct, gc=False):
         """Whether what is admitted is not what the owner wants."""
         return differs(self.progress, self.candidate.wanted)
 
+    def becomes(self, role: Role, target: Deployed, standing: Standing, position: int = NO_STAGE) -> None:
+        self.role, self.target, self.standing, self.position = role, target, standing, position
+        self.soaked_at, self.joined = None, False
+
 
 def differs(progress: Progress, wanted: Deployed) -> bool:
     return progress.admitted is None or progress.admitted.input_hash != wanted.input_hash
 
 
-def place(view: View, candidate: Candidate, progress: Progress, positions: dict[str, int]) -> Member:
-    rollout, wanted = view.rollout, candidate.wanted
-    enrolment = progress.enrolment
-    if rollout is not None and enrolment is not None and enrolment.rollout == rollout.name:
-        return _enrolled(view, rollout, candidate, progress, enrolment, positions)
-    admitted = progress.admitted
-    if (
-        admitted is not None
-        and admitted.input_hash == wanted.input_hash
-        and (rollout is None or not progress.in_flight)
-    ):
+def place(view: View, members: list[Member]) -> None:
+    """Fills in what each plugin is to the rollout, and what it has come to."""
+    rollout = view.rollout
+    name = rollout.name if rollout is not None else None
+    positions = {stage.rule.name: index for index, stage in enumerate(view.stages)}
+    for member in members:
+        enrolment = member.progress.enrolment
+        if rollout is not None and enrolment is not None and enrolment.rollout == name:
+            _place_enrolled(view, rollout, member, enrolment, positions)
+        else:
+            _place_other(view, rollout, member, positions)
+
+
+def _place_enrolled(
+    view: View, rollout: Rollout, member: Member, enrolment: Enrolment, positions: dict[str, int]
+) -> None:
+    candidate, progress, stage, target = member.candidate, member.progress, enrolment.stage, enrolment.target
+    position = UNSTAGED if stage == "" else positions.get(stage, NO_STAGE) if stage is not None else NO_STAGE
+    rule = rollout.policy.stages[position] if position >= 0 else None
+    standing, soaked_at = stand(view, candidate, progress, target, rule)
+    moved = candidate.wanted.input_hash != target.input_hash and rollout.change_id == view.change.change_id
+    if moved and standing not in (APPLYING, RETRYING, SOAKING):
+        # The same change means something else here by now: a value that was read on the cluster is another (B16). What
+        # is under way finishes first; a cluster that is done need not wait for the others' stages again.
+        target = candidate.wanted
+        standing, soaked_at = stand(view, candidate, progress, target, rule)
+    member.role, member.target, member.standing, member.position = "member", target, standing, position
+    member.soaked_at, member.joined = soaked_at, enrolment.joined
+
+
+def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int]) -> None:
+    candidate, progress = member.candidate, member.progress
+    admitted, wanted = progress.admitted, candidate.wanted
+    if not differs(progress, wanted) and (rollout is None or not progress.in_flight):
         # What is still in flight takes part, so that it holds its slot whoever started it.
-        return Member(candidate, progress, "settled", wanted, DONE)
+        return member.becomes("settled", wanted, DONE)
     if rollout is None:
-        return Member(candidate, progress, "free", wanted, WAITING)
+        return member.becomes("free", wanted, WAITING)
     position = _position(rollout, candidate, positions)
     if admitted is None and candidate.baseline is not None and not _has_reached(view, rollout, position):
-        return Member(candidate, progress, "free", candidate.baseline, WAITING)
+        return member.becomes("free", candidate.baseline, WAITING)
     if rollout.started is not None and rollout.change_id != view.change.change_id:
-        return Member(candidate, progress, "queued", wanted, WAITING)
+        return member.becomes("queued", wanted, WAITING)
     standing, soaked_at = stand(view, candidate, progress, wanted, None)
-    joins = rollout.started is not None
-    view.joins = view.joins or joins
-    return Member(candidate, progress, "member", wanted, standing, position, soaked_at, joins)
+    member.becomes("member", wanted, standing, position)
+    member.soaked_at, member.joined = soaked_at, rollout.started is not None
+    view.joins = view.joins or member.joined
+    return None
 
 
 def stage_name(rollout: Rollout, position: int) -> str | None:
@@ -104,29 +136,6 @@ def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int])
     if not candidate.kinds & rollout.policy.trigger:
         return UNSTAGED
     return positions.get(candidate.stage, NO_STAGE) if candidate.stage is not None else NO_STAGE
-
-
-def _enrolled(
-    view: View,
-    rollout: Rollout,
-    candidate: Candidate,
-    progress: Progress,
-    enrolment: Enrolment,
-    positions: dict[str, int],
-) -> Member:
-    stage = enrolment.stage
-    position = UNSTAGED if stage == "" else positions.get(stage, NO_STAGE) if stage is not None else NO_STAGE
-    rule = rollout.policy.stages[position] if position >= 0 else None
-    target = enrolment.target
-    if rollout.change_id == view.change.change_id and candidate.wanted.input_hash != target.input_hash:
-        # The same change means something else here by now: a value that was read on the cluster is another (B16). What
-        # is under way finishes first; a cluster that is done need not wait for the others' stages again.
-        standing, soaked_at = stand(view, candidate, progress, target, rule)
-        if standing in (APPLYING, RETRYING, SOAKING):
-            return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
-        target = candidate.wanted
-    standing, soaked_at = stand(view, candidate, progress, target, rule)
-    return Member(candidate, progress, "member", target, standing, position, soaked_at, enrolment.joined)
 
 
 def stand(

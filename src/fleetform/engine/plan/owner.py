@@ -2,73 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import structs
 
-from fleetform.engine.plan.current import Pair, current_rollout
+from fleetform.engine.plan.current import current_rollout
 from fleetform.engine.plan.emergency import in_force
 from fleetform.engine.plan.failure import goes_back, is_back, way_back
-from fleetform.engine.plan.gates.chain import BLOCKING
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.members import Member, place
 from fleetform.engine.plan.outcome import counted, enrolled, rollout_after
-from fleetform.engine.plan.progress import Progress
-from fleetform.engine.plan.records import Change, ClusterKey, OwnerPlan, Step, World
+from fleetform.engine.plan.records import Change, OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import APPLYING, BUSY, FAILED, RETRYING, SOAKING, TIMED_OUT
 from fleetform.engine.plan.starts import steps_of
-from fleetform.engine.plan.view import StageView, View
-from fleetform.engine.plan.windows.calendar import Almanac
-from fleetform.model.results.decisions import PluginKey
+from fleetform.engine.plan.verdicts import BLOCKING
+from fleetform.engine.plan.view import Pass, StageView, View
 
 
 def plan_owner(
-    world: World,
-    change: Change,
-    pairs: list[Pair],
-    states: Mapping[PluginKey, Progress],
-    busy: dict[ClusterKey, PluginKey],
-    pending: Mapping[PluginKey, str],
-    almanac: Almanac,
-    now: datetime,
-    look: datetime | None = None,
-    replace: bool = False,
+    round_: Pass, change: Change, members: list[Member], look: datetime | None, replace: bool = False
 ) -> OwnerPlan:
+    """replace: the rollout that runs cannot go on, and gives way to what waits."""
+    world, now = round_.world, round_.now
     limits = world.limits_of(change.owner.organization)
     emergency = in_force(change, limits, now)
-    rollout, replaced = current_rollout(change, pairs, emergency, replace, now)
-    view = View(now, change, rollout, limits, emergency, states, busy, pending, almanac, look=look)
-    members = _count_in(view, pairs)
+    rollout, replaced = current_rollout(change, members, emergency, replace, now)
+    view = View(
+        now, change, rollout, limits, emergency, world.states, round_.busy, round_.pending, round_.almanac, look=look
+    )
+    _count_in(view, members)
     if rollout is not None and rollout.started is None and not view.members:
         # It was about plugins that are what is wanted by now.
         view.rollout, replaced = None, replaced or structs.replace(rollout, phase="Superseded", ended=now)
         rollout = None
     if rollout is not None and goes_back(view, members):
         return _going_back(view, rollout, members)
-    before = dict(busy)
+    before = dict(round_.busy) if rollout is not None and rollout.queued is not None else {}
     steps = steps_of(view, members)
     if rollout is not None and _is_stuck(view, rollout, steps) and not replace:
         # What waits in the queue is the only way on.
-        busy.clear()
-        busy.update(before)
-        return plan_owner(world, change, pairs, states, busy, pending, almanac, now, look, replace=True)
+        round_.busy.clear()
+        round_.busy.update(before)
+        return plan_owner(round_, change, members, look, replace=True)
     after = rollout_after(view, rollout, steps)
     begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
     if rollout is not None and (begins or view.joins):
         steps = enrolled(rollout, members, steps)
-    return OwnerPlan(change, after, counted(view, after), tuple(steps), replaced, view.look, emergency)
+    return _answer(view, after, members, steps, replaced)
 
 
-def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
-    """Every plugin with its place, and the stages with what their members have come to."""
+def _answer(
+    view: View, after: Rollout | None, members: list[Member], steps: list[Step], replaced: Rollout | None = None
+) -> OwnerPlan:
+    idle = after == view.change.rollout and replaced is None
+    for member, step in zip(members, steps, strict=True):
+        if step.progress is not member.stored:
+            idle = False
+            break
+    return OwnerPlan(view.change, after, counted(view, after), tuple(steps), replaced, view.look, view.emergency, idle)
+
+
+def _count_in(view: View, members: list[Member]) -> None:
+    """Every plugin gets its place, and the stages what their members have come to."""
     rollout, patience = view.rollout, view.limits.patience
     if rollout is not None:
         times = {each.name: each for each in rollout.stages}
         view.stages = [StageView(rule, times[rule.name]) for rule in rollout.policy.stages]
-    positions = {stage.rule.name: index for index, stage in enumerate(view.stages)}
-    members = [place(view, candidate, progress, positions) for candidate, progress in pairs]
+    place(view, members)
     tallies = [stage.tally for stage in view.stages]
     for member in members:
         if member.role != "member":
@@ -87,7 +88,6 @@ def _count_in(view: View, pairs: list[Pair]) -> list[Member]:
             view.look_at(stage.tally.soaked_at)
     if rollout is not None:
         _find_done(view, rollout)
-    return members
 
 
 def _find_done(view: View, rollout: Rollout) -> None:
@@ -111,7 +111,7 @@ def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPla
     ended = view.now if is_back(steps, set(lost)) else None
     phase = "Halted" if ended is not None else "RollingBack"
     after = structs.replace(rollout, phase=phase, ended=ended, rejected=True)
-    return OwnerPlan(view.change, after, counted(view, after), tuple(steps), None, view.look, view.emergency)
+    return _answer(view, after, members, steps)
 
 
 def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:

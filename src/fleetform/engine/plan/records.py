@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleetform.engine.plan.progress import Patience, Progress
 from fleetform.engine.plan.rollouts import Policy, Rollout
@@ -24,16 +24,16 @@ ClusterKey = tuple[str, str]
 
 
 class ClusterFacts(Struct, frozen=True, gc=False):
-    """What matters of a cluster: its veto, and since when it has not answered."""
+    """What matters of a cluster: its veto, and since when it has not answered. key follows from its names."""
 
     organization: str
     name: str
     hold: str | None = None
     silent_since: datetime | None = None
+    key: ClusterKey = ("", "")
 
-    @property
-    def key(self) -> ClusterKey:
-        return self.organization, self.name
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "key", (self.organization, self.name))
 
 
 class Candidate(Struct, frozen=True, gc=False):
@@ -42,7 +42,8 @@ class Candidate(Struct, frozen=True, gc=False):
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
     the same cluster that come first. baseline is what it would get if nothing were under way: what a cluster that joins
     a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
-    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster.
+    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. is_plain follows from
+    the rest: nothing but time and its rollout can hold it.
     """
 
     key: PluginKey
@@ -58,6 +59,12 @@ class Candidate(Struct, frozen=True, gc=False):
     calendar: Calendar = ALWAYS
     baseline: Deployed | None = None
     meanwhile: Deployed | None = None
+    is_plain: bool = False
+
+    def __post_init__(self) -> None:
+        held = self.cluster.hold is not None or self.cluster.silent_since is not None
+        plain = not (held or self.gates or self.depends_on) and self.not_before is None
+        structs.force_setattr(self, "is_plain", plain)
 
 
 class Approval(Struct, frozen=True, gc=False):
@@ -196,7 +203,7 @@ class OwnerPlan(Struct, frozen=True):
     """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
-    deadline, a cluster that is set aside.
+    deadline, a cluster that is set aside. is_idle: nothing is to be stored.
     """
 
     change: Change
@@ -206,6 +213,7 @@ class OwnerPlan(Struct, frozen=True):
     replaced: Rollout | None = None
     look: datetime | None = None
     emergency: bool = False
+    is_idle: bool = False
 
 
 class Plan(Struct, frozen=True, eq=False):

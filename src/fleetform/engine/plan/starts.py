@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fleetform.engine.plan.failure import is_left_behind, way_back
 from fleetform.engine.plan.gates.chain import (
-    BLOCKING,
     free_reasons,
     member_reasons,
     plugin_reasons,
@@ -19,13 +18,12 @@ from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
 from fleetform.engine.plan.progress import Enrolment, started
-from fleetform.engine.plan.records import Action, Candidate, Reason, State, Step
+from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
+from fleetform.engine.plan.verdicts import Reasons, Verdict, verdict_of
 from fleetform.engine.plan.view import StageView, View
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.state import Deployed
-
-Reasons = tuple[Reason, ...]
 
 
 def steps_of(view: View, members: list[Member]) -> list[Step]:
@@ -102,14 +100,11 @@ def _free(view: View, member: Member, held: Held) -> Step:
         reasons = validity(candidate)
     else:
         # What its stage has admitted is no part of a change that was rejected.
-        over = (
-            held.free
-            if member.target is not candidate.baseline
-            else tuple([r for r in held.free if r.gate == "suspended"])
-        )
+        is_baseline = member.target is candidate.baseline
+        over = tuple([each for each in held.free if not is_baseline or each.gate == "suspended"])
         reasons = over + plugin_reasons(view, candidate, progress, member.target.input_hash)
     if reasons:
-        return _held(member, reasons, None)
+        return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
     after = started(progress, member.target, None, "", view.now)
     return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
@@ -146,8 +141,8 @@ def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
         full = concurrency(here) if here is not None else None
         if full is None:
             return _start(view, member, target, here)
-        held = view.shared.alone(full)
-    return _held(member, view.shared.join(held, own), _stage_name(view, member))
+        held = view.verdicts.alone(full)
+    return _held(member, view.verdicts.join(held, own), _stage_name(view, member))
 
 
 def _passes_slots(view: View, member: Member) -> bool:
@@ -198,26 +193,15 @@ def _waiting(view: View, member: Member, reasons: Reasons) -> Step:
     if progress.in_flight:
         return Step(candidate.key, "nothing", "InFlight", progress, (), _stage_name(view, member))
     own = plugin_reasons(view, candidate, progress, member.target.input_hash)
-    step = _held(member, view.shared.join(reasons, own), _stage_name(view, member))
+    step = _held(member, view.verdicts.join(reasons, own), _stage_name(view, member))
     if member.standing is ABSENT or is_lost(view, candidate.cluster):
         return Step(step.key, step.action, "Unreachable", progress, step.reasons, step.stage)
     return step
 
 
-def _held(member: Member, reasons: Reasons, stage: str | None) -> Step:
-    action, state = _kind_of(reasons, member.candidate)
-    return Step(member.candidate.key, action, state, member.progress, reasons, stage, member.target)
-
-
-def _kind_of(reasons: Reasons, candidate: Candidate) -> tuple[Action, State]:
-    """Blocked if somebody must deal with any of the gates; else it waits."""
-    blocked = paused = False
-    for reason in reasons:
-        blocked = blocked or reason.gate in BLOCKING
-        paused = paused or reason.gate == "suspended"
-    if blocked:
-        return "block", "Blocked"
-    return ("wait", "Paused") if paused else ("wait", "Waiting")
+def _held(member: Member, verdict: Verdict, stage: str | None) -> Step:
+    key, progress = member.candidate.key, member.progress
+    return Step(key, verdict.action, verdict.state, progress, verdict.reasons, stage, member.target)
 
 
 def _stage_name(view: View, member: Member) -> str | None:

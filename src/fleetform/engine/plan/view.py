@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from fleetform.engine.plan.progress import Progress
-from fleetform.engine.plan.records import Change, ClusterKey, Limits, Reason
+from fleetform.engine.plan.records import Change, ClusterKey, Limits, Reason, World
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
 from fleetform.engine.plan.stages import StageRule, Tally, share
+from fleetform.engine.plan.verdicts import Verdicts
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.results.decisions import PluginKey
 
@@ -49,44 +50,27 @@ class StageView:
         return self.slots - self.taken - self.starts
 
 
-class Shared:
-    """Reasons that many plugins have in common: by calendar, and joined to those of a stage. Made once, told often."""
+@dataclass(slots=True)
+class Pass:
+    """What one plan over all owners has in common.
 
-    def __init__(self) -> None:
-        self.by_calendar: dict[tuple[int, bool], tuple[Reason, ...]] = {}
-        self._spread: dict[tuple[int, datetime], tuple[Reason, ...]] = {}
-        self._alone: dict[int, tuple[Reason, ...]] = {}
-        self._joined: dict[tuple[int, int], tuple[tuple[Reason, ...], tuple[Reason, ...], tuple[Reason, ...]]] = {}
+    busy says which plugin is in flight on each cluster, over all owners; pending which change each plugin that is not
+    yet what is wanted waits for. Both count what this very plan has started.
+    """
 
-    def spread(self, calendar: int, starts: datetime, make: Callable[[], tuple[Reason, ...]]) -> tuple[Reason, ...]:
-        """Reasons of plugins whose starts a window spreads to one time."""
-        key = calendar, starts
-        found = self._spread.get(key)
-        if found is None:
-            found = self._spread[key] = make()
-        return found
-
-    def alone(self, reason: Reason) -> tuple[Reason, ...]:
-        return self._alone.setdefault(id(reason), (reason,))
-
-    def join(self, held: tuple[Reason, ...], own: tuple[Reason, ...]) -> tuple[Reason, ...]:
-        if not own or not held:
-            return own or held
-        # An entry keeps what it was made of, so that no other tuple can come to bear the same identity.
-        found = self._joined.get((id(held), id(own)))
-        if found is None:
-            found = self._joined[id(held), id(own)] = (held, own, held + own)
-        return found[2]
+    world: World
+    now: datetime
+    almanac: Almanac
+    busy: dict[ClusterKey, PluginKey] = field(default_factory=dict)
+    pending: Mapping[PluginKey, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class View:
     """One owner's rollout at one instant.
 
-    busy says which plugin is in flight on each cluster, over all owners; pending which change each plugin that is not
-    yet what is wanted waits for. Both count what this very plan has started. loose are members that are in no stage.
-    look is when something under way is due; joins: a cluster is new to the rollout.
-    shared keeps reasons that plugins have in common.
+    loose are members that are in no stage. look is when something under way is due; joins: a cluster is new to the
+    rollout. verdicts keeps what plugins have in common.
     """
 
     now: datetime
@@ -102,7 +86,7 @@ class View:
     loose: Tally = field(default_factory=Tally)
     look: datetime | None = None
     joins: bool = False
-    shared: Shared = field(default_factory=lambda: Shared())
+    verdicts: Verdicts = field(default_factory=Verdicts)
 
     @property
     def forgives(self) -> bool:

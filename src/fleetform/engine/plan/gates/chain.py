@@ -24,15 +24,12 @@ from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.view import StageView, View
 from fleetform.engine.plan.windows.calendar import Calendar, Today
-from fleetform.model.reasons import VALIDITY_GATES
 
 MEMBER_GATES = (suspended, budget)
 FREE_GATES = (suspended, rejected)
 QUEUED_GATES = (suspended, rejected, queue)
 STAGE_GATES = (stage, soak, wait, approval, too_many_unreachable)
 CLUSTER_GATES = (veto, unreachable, in_flight, dependency)
-# Somebody must deal with these; time and progress open the others.
-BLOCKING = VALIDITY_GATES | {"veto", "budget"}
 
 
 def member_reasons(view: View) -> tuple[Reason, ...]:
@@ -56,16 +53,7 @@ def stage_reasons(view: View, here: StageView) -> tuple[Reason, ...]:
 
 def plugin_reasons(view: View, candidate: Candidate, progress: Progress, target: str | None) -> tuple[Reason, ...]:
     """What holds one plugin on its own cluster. A first install passes windows, not freezes (S46)."""
-    cluster = candidate.cluster
-    if (
-        not candidate.gates
-        and not candidate.depends_on
-        and candidate.not_before is None
-        and cluster.hold is None
-        and cluster.silent_since is None
-        and progress.render_failed is None
-        and cluster.key not in view.busy
-    ):
+    if candidate.is_plain and progress.render_failed is None and candidate.cluster.key not in view.busy:
         # Nothing is particular about most plugins but the time: those of one calendar share one answer.
         return calendar_reasons(view, candidate, progress.admitted is None)
     found: list[Reason | None] = [*validity(candidate), render_failed(candidate, progress, target)]
@@ -77,7 +65,7 @@ def plugin_reasons(view: View, candidate: Candidate, progress: Progress, target:
 def calendar_reasons(view: View, candidate: Candidate, first_install: bool) -> tuple[Reason, ...]:
     calendar = candidate.calendar
     key = (id(calendar), first_install)
-    known = view.shared.by_calendar.get(key)
+    known = view.verdicts.by_calendar.get(key)
     if known is not None:
         return known
     today = view.almanac.today(calendar, view.now)
@@ -85,9 +73,9 @@ def calendar_reasons(view: View, candidate: Candidate, first_install: bool) -> t
     if not passes_windows and today.is_open and view.now < today.spread_until:
         # Starts are spread now: those that start at one time share their reasons.
         starts = view.almanac.starts_at(today, f"{candidate.key[1]}/{view.change.change_id}", view.now)
-        return view.shared.spread(id(calendar), starts, lambda: _of_calendar(view, today, calendar, starts))
+        return view.verdicts.spread(id(calendar), starts, lambda: _of_calendar(view, today, calendar, starts))
     reasons = _of_calendar(view, today, calendar, None if passes_windows else view.now)
-    view.shared.by_calendar[key] = reasons
+    view.verdicts.by_calendar[key] = reasons
     return reasons
 
 

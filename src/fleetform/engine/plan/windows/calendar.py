@@ -58,16 +58,17 @@ class Today(NamedTuple):
     edge: datetime | None
     spread_until: datetime
 
-    def starts_at(self, number: int, now: datetime) -> datetime:
-        """When something may start that is spread by a number of its own: in whole slots, never past what is usable.
+    def starts_at(self, seed: str) -> datetime:
+        """When something may start that is spread by a seed of its own: in whole slots, never past what is usable.
 
-        Of several windows that are open the one that lets it start first counts.
+        Of several windows that are open the one that lets it start first counts; without a window, at any time.
         """
+        number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
         times = []
         for each in self.open:
             spread = min(each.window.jitter, each.usable.end - each.usable.begin - timedelta(microseconds=1))
             times.append(each.usable.begin + SLOT * (number % (spread // SLOT + 1)))
-        return max(now, min(times, default=now))
+        return min(times, default=_PAST)
 
 
 class Almanac:
@@ -76,7 +77,7 @@ class Almanac:
     def __init__(self) -> None:
         self._known: dict[Calendar, tuple[datetime, Today]] = {}
         self._by_identity: dict[int, tuple[Calendar, datetime, Today]] = {}
-        self._numbers: dict[str, int] = {}
+        self._starts: dict[str, tuple[Today, datetime]] = {}
 
     def today(self, calendar: Calendar, now: datetime) -> Today:
         # Hashing a calendar costs more than all else that a plugin takes, and plugins share them.
@@ -92,11 +93,10 @@ class Almanac:
 
     def starts_at(self, today: Today, seed: str, now: datetime) -> datetime:
         """When something may start by its seed, cluster and change: always the same, whenever it is asked."""
-        number = self._numbers.get(seed)
-        if number is None:
-            number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
-            self._numbers[seed] = number
-        return today.starts_at(number, now)
+        known = self._starts.get(seed)
+        if known is None or known[0] is not today:
+            known = self._starts[seed] = (today, today.starts_at(seed))
+        return max(now, known[1])
 
     def edge(self, now: datetime) -> datetime | None:
         """When any of the calendars that were looked at will next look different."""
