@@ -77,11 +77,9 @@ def level(lane: Lane) -> Markup:
     drawn = []
     active = _last_move(points)
     for known, area, line in ((past, "p", "pl"), (coming, "f", "fl")):
-        if not known or (known is past and lane.stage.start == lane.now):
+        if not known or (known is past and past[0].at == lane.now):
             continue
         until = lane.now if known is past else lane.axis.end
-        if known is coming and len(coming) == len(past[-1:]) and not past:
-            continue
         drawn.append(_area(lane, known, [each.updated for each in known], None, until, area, ".16"))
         if active is not None and known[0].at < active:
             cut = [each for each in known if each.at <= active]
@@ -163,7 +161,19 @@ def soaking(stage: SimulatedStage, edge: datetime) -> tuple[datetime | None, dat
     moves = [b.at for a, b in pairwise(stage.levels) if b.updated > a.updated]
     if parse_duration(stage.soak).total_seconds() == 0 or not moves:
         return None, None
+    if stage.end is None and (stage.failed or stage.rolled_back):
+        # It stops there: nothing waits for the end of the soak.
+        return None, None
     return moves[-1], stage.end if stage.end is not None else min(moves[-1] + parse_duration(stage.soak), edge)
+
+
+def halts(lane: Lane) -> Markup:
+    """Where a stage ends because too many have failed."""
+    failed = [each.at for each in lane.events if each.event in ("Failed", "TimedOut")]
+    if lane.stage.end is not None or not failed:
+        return Markup("")
+    x = lane.axis.x(failed[-1])
+    return element("path", d=f"M{x:.1f} {lane.top:.1f}V{lane.bottom:.1f}", class_="xl")
 
 
 class Mark(NamedTuple):

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from fleetform.model.answers.simulation import SimulatedRollout, SimulatedStage, Simulation
-from fleetform.pictures.lane import Lane, approvals, crosses, fits, level, marks, shades, soaking, soaks, times
+from fleetform.pictures.lane import Lane, approvals, crosses, fits, halts, level, marks, shades, soaking, soaks, times
 from fleetform.pictures.markup import Markup, element, joined
 from fleetform.pictures.theme import APPROVAL, FAILED, SET_ASIDE, patterns, picture_style
 from fleetform.pictures.time_axis import Tick, TimeAxis
@@ -16,12 +16,16 @@ from fleetform.pictures.words import Clock, count, cut, duration_words
 
 
 class Layout(NamedTuple):
-    """How wide a picture is, and where the names of lanes stand: beside them, or above on a narrow one."""
+    """How wide a picture is, and where the names of lanes stand: beside them, or above on a narrow one.
+
+    A picture on a page has no title of its own. A prefix keeps two pictures on one page apart.
+    """
 
     width: float
     beside: float
     prefix: str
     pad: float = 20
+    titled: bool = True
 
     @property
     def is_narrow(self) -> bool:
@@ -35,7 +39,7 @@ OUTCOME_WORDS = {
     "Completed": "completes",
     "Halted": "halts",
     "RolledBack": "rolls back",
-    "Stuck": "does not get to its end",
+    "Stuck": "gets stuck",
 }
 
 
@@ -53,7 +57,8 @@ class _Picture:
         ends = [simulation.end, *(each.end for each in simulation.stages if each.end is not None)]
         shown = max(max(ends) - begin, timedelta(minutes=10))
         left, right = layout.pad + layout.beside, layout.width - layout.pad
-        self.axis = TimeAxis(begin, begin + shown * 1.06, left, right, Clock(simulation.time_zone))
+        more = 1.06 if simulation.outcome == "Completed" else 1.15
+        self.axis = TimeAxis(begin, begin + shown * more, left, right, Clock(simulation.time_zone))
         self.lane_height = _lane_height(len(simulation.stages), layout.is_narrow)
 
     def draw(self) -> str:
@@ -61,7 +66,7 @@ class _Picture:
         axis_y = y
         lanes, y = self._lanes(y + 12)
         foot, bottom = self._foot(y)
-        drawn = joined(*self._axis(axis_y, y), lanes, self._now(axis_y, y), head, foot)
+        drawn = joined(*self._axis(axis_y, y), self._now(axis_y, y), lanes, head, foot)
         layout = self.layout
         title, description = title_of(self.simulation), described(self.simulation)
         id_ = f"{layout.prefix}p"
@@ -87,6 +92,8 @@ class _Picture:
     def _head(self) -> tuple[Markup, float]:
         """What is rolled out, and how it ends."""
         layout, simulation = self.layout, self.simulation
+        if not layout.titled:
+            return Markup(""), 26
         room = int((layout.width - 2 * layout.pad) / 9)
         lines = [element("text", cut(title_of(simulation), room), class_="ti", x=layout.pad, y=34)]
         outcome = outcome_text(simulation, self.axis.clock)
@@ -114,7 +121,7 @@ class _Picture:
                 events = by_stage.get((stage.rollout, stage.name), [])
                 lane = Lane(stage, events, top, bottom, self.axis, simulation.start, layout.prefix)  # type: ignore[arg-type]
                 above = y + (24 if layout.is_narrow else 0)
-                parts = (shades(lane, above), level(lane), soaks(lane), crosses(lane, above), marks(lane))
+                parts = (shades(lane, above), level(lane), soaks(lane), crosses(lane, above), halts(lane), marks(lane))
                 rule = element("path", d=f"M{self._left:.1f} {bottom:.1f}H{self.axis.right:.1f}", class_="g")
                 notes = (times(lane), approvals(lane), self._freeze_names(lane, above))
                 drawn.append(element("g", *parts, rule, self._name(lane, y), *notes, class_="lane"))
@@ -137,15 +144,15 @@ class _Picture:
         stage, layout = lane.stage, self.layout
         words, class_ = stage_words(stage, self.axis.clock, self.simulation)
         if layout.is_narrow:
-            name = element("text", cut(f"{stage.name}", 16), class_="n", x=layout.pad, y=y + 18)
+            name = element("text", cut(stage.name, 16), class_="n", x=layout.pad + 6, y=y + 18)
             said = element(
                 "text", cut(words, 34), class_=f"m {class_}", x=layout.width - layout.pad, y=y + 18, text_anchor="end"
             )
             return joined(name, said)
-        limit = int(layout.beside / 7)
+        limit = int(layout.beside / 7.1)
         small = self.lane_height < 60
         first = lane.bottom - self.lane_height + (20 if small else 30)
-        lines = [element("text", cut(stage.name, int(limit * 0.9)), class_="n", x=layout.pad, y=first)]
+        lines = [element("text", cut(stage.name, int(layout.beside / 9.5)), class_="n", x=layout.pad, y=first)]
         clusters = joined(count(stage.clusters, "cluster"))
         if stage.failed:
             clusters = joined(clusters, ", ", element("tspan", f"{stage.failed:,} failed", class_="bt b"))
@@ -168,22 +175,17 @@ class _Picture:
     def _axis(self, y: float, bottom: float) -> Iterator[Markup]:
         room = 88 if not self.layout.is_narrow else 84
         ticks = self.axis.ticks(room)
-        shown = [
-            each for each, following in zip(ticks, [*ticks[1:], None], strict=True) if self._has_room(each, following)
-        ]
-        for tick in ticks:
+        for tick, following in zip(ticks, [*ticks[1:], None], strict=True):
             x = self.axis.x(tick.at)
             yield element("path", d=f"M{x:.1f} {y + 6:.1f}V{bottom:.1f}", class_="g")
-        for tick in shown:
-            x = self.axis.x(tick.at)
-            class_ = "d" if tick.major else "m"
-            yield element("text", tick.label, class_=class_, x=x + 4, y=y + 2)
+            label = self._label(tick, following)
+            yield element("text", label, class_="d" if tick.major else "m", x=x + 4, y=y + 2)
 
-    def _has_room(self, tick: Tick, following: Tick | None) -> bool:
-        """The first one stands at the edge, and gives way; the last one must end inside."""
-        x = self.axis.x(tick.at)
+    def _label(self, tick: Tick, following: Tick | None) -> str:
+        """What fits before the next one: the last must end inside, and the first may be close to the second."""
         until = self.axis.x(following.at) if following is not None else self.layout.width
-        return fits(tick.label, until - x - 2)
+        room = until - self.axis.x(tick.at) - 2
+        return next((each for each in (tick.label, tick.short) if fits(each, room)), "")
 
     def _now(self, y: float, bottom: float) -> Markup:
         """Where the forecast begins."""
@@ -199,25 +201,20 @@ class _Picture:
     def _foot(self, y: float) -> tuple[Markup, float]:
         """What the signs mean, only those that occur; and the clock."""
         layout = self.layout
-        items = list(self._legend())
-        x, line = (layout.pad, y + 52) if layout.is_narrow else (self.axis.left + 90, y + 18)
+        first = layout.pad if layout.is_narrow else self.axis.left
+        x, line = first, y + 52
         drawn = []
-        for sign, text in items:
-            wide = 26 + len(text) * 6.6 + 14
-            if x + wide > layout.width - layout.pad and x > layout.pad:
-                x, line = (layout.pad if layout.is_narrow else self.axis.left + 90), line + 22
-            drawn.append(
-                element(
-                    "g", sign, element("text", text, class_="m", x=26, y=0), transform=f"translate({x:.1f} {line:.1f})"
-                )
-            )
+        for sign, text in self._legend():
+            wide = 26 + len(text) * 7 + 14
+            if x + wide > layout.width - layout.pad and x > first:
+                x, line = first, line + 22
+            place = f"translate({x:.1f} {line:.1f})"
+            drawn.append(element("g", sign, element("text", text, class_="m", x=26, y=0), transform=place))
             x += wide
         zone = f"times in {self.axis.clock.zone}"
-        if layout.is_narrow:
-            drawn.append(element("text", zone, class_="m", x=layout.pad, y=line + 24))
-            return joined(*drawn), line + 40
-        drawn.append(element("text", zone, class_="m", x=layout.pad, y=line + 24 if line > y + 18 else y + 44))
-        return joined(*drawn), line + 44 if line > y + 18 else y + 64
+        line += 24 if layout.is_narrow else 0
+        drawn.append(element("text", zone, class_="m", x=layout.pad, y=line))
+        return joined(*drawn), line + 20
 
     def _legend(self) -> Iterator[tuple[Markup, str]]:
         stages, prefix = self.simulation.stages, self.layout.prefix
@@ -272,12 +269,18 @@ def outcome_text(simulation: Simulation, clock: Clock) -> str:
     words = OUTCOME_WORDS[simulation.outcome]
     length = simulation.end - simulation.start
     at = clock.when(simulation.end)
-    parts = [f"{words} {at}" if simulation.outcome != "Stuck" else f"{words}; the last step is {at}"]
+    parts = [f"{words} {at}" if simulation.outcome != "Stuck" else f"{words} after {at}"]
     parts.append(f"{duration_words(length)} from {clock.when(simulation.start)}")
-    failed = sum(each.failed for each in simulation.stages)
+    failed = failures(simulation)
     if failed:
         parts.append(f"{count(failed, 'cluster')} {'fails' if failed == 1 else 'fail'}")
     return " · ".join(parts)
+
+
+def failures(simulation: Simulation) -> int:
+    """How many plugins fail, whatever becomes of them then."""
+    failed = [each for each in simulation.events if each.event in ("Failed", "TimedOut")]
+    return len({(each.organization, each.cluster, each.plugin) for each in failed})
 
 
 def stage_words(stage: SimulatedStage, clock: Clock, simulation: Simulation) -> tuple[str, str]:
@@ -286,6 +289,8 @@ def stage_words(stage: SimulatedStage, clock: Clock, simulation: Simulation) -> 
         return "no clusters", ""
     if stage.end is not None:
         return f"done {clock.when(stage.end)}", "okt"
+    if stage.rolled_back:
+        return f"{stage.rolled_back:,} rolled back", "bkt"
     if stage.start is None:
         asked = stage.approvals
         if asked is not None and asked.required and asked.at is None and simulation.outcome == "Stuck":

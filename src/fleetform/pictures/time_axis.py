@@ -14,11 +14,12 @@ _MONTHS = (1, 2, 3, 6, 12, 24, 60)
 
 
 class Tick(NamedTuple):
-    """A time at the axis; major ones begin a day, a month or a year."""
+    """A time at the axis; major ones begin a day, a month or a year. short is a label for little room."""
 
     at: datetime
     label: str
     major: bool
+    short: str = ""
 
 
 class TimeAxis(NamedTuple):
@@ -54,12 +55,12 @@ class TimeAxis(NamedTuple):
         for at in self._times(minutes):
             local = self.clock.local(at)
             midnight = local.hour == local.minute == 0
-            label = self.clock.time(at)
+            label = short = self.clock.time(at)
             if midnight:
                 label = self.clock.day(at)
             elif not found:
                 label = f"{self.clock.day(at)} {label}"
-            found.append(Tick(at, label, midnight))
+            found.append(Tick(at, label, midnight, short))
         return found
 
     def _times(self, minutes: int) -> Iterator[datetime]:
@@ -77,17 +78,16 @@ class TimeAxis(NamedTuple):
     def _of_days(self, days: int) -> list[Tick]:
         found: list[Tick] = []
         day = self.clock.local(self.begin).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-        step = 0
         month = None
         while day.astimezone(UTC) < self.end:
             at = day.astimezone(UTC)
-            if at >= self.begin or (step == 0 and days == 1):
-                shown = max(at, self.begin)
-                found.append(Tick(shown, self.clock.day(at, month=day.month != month), at >= self.begin))
-                month = day.month
+            # The day on which it begins stands at the edge.
+            short = self.clock.day(at, month=False)
+            label = self.clock.day(at, month=day.month != month)
+            found.append(Tick(max(at, self.begin), label, at >= self.begin, short))
+            month = day.month
             for _ in range(days):
                 day = _next_day(day)
-            step += 1
         return found
 
     def _of_months(self, months: int) -> list[Tick]:
@@ -108,4 +108,4 @@ class TimeAxis(NamedTuple):
 
 def _next_day(day: datetime) -> datetime:
     """The same time on the next day of the calendar."""
-    return day.replace(tzinfo=None, fold=0).__add__(timedelta(days=1)).replace(tzinfo=day.tzinfo)
+    return (day.replace(tzinfo=None, fold=0) + timedelta(days=1)).replace(tzinfo=day.tzinfo)

@@ -211,15 +211,6 @@ def test_stages_tell_their_clusters_windows_freezes_and_approvals() -> None:
     assert prod.approved == NOON + HOUR + 10 * MINUTE
 
 
-def test_what_was_done_before_the_simulation_is_counted() -> None:
-    hand = fleet()
-    assert hand.go() == ["q"]
-    hand.healthy("q")
-    found = simulate(hand.world, NOON + 10 * MINUTE)
-    assert [(each.name, each.updated) for each in found.stages] == [("qa", 1), ("prod", 0)]
-    assert [each.cluster for each in found.events if each.event == "Started"] == ["p1", "p2"]
-
-
 @pytest.mark.rule("S44", "B22")
 def test_deletions_take_place_when_somebody_approves_them() -> None:
     removals = tuple(

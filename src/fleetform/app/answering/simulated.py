@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from fleetform.engine.plan.records import Change, Step, World
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.scenario import Event, Simulation, StageSpan
+from fleetform.engine.plan.scenario import Event, EventName, Simulation, StageSpan
 from fleetform.model.answers import simulation as answers
 from fleetform.model.results.decisions import PluginKey
 from fleetform.syntax.times import duration_text
@@ -25,6 +26,9 @@ _BECOMES = {
 }
 
 
+_ENDED: dict[str, EventName] = {"Healthy": "Succeeded", "Failed": "Failed", "SetAside": "SetAside"}
+
+
 class Side(NamedTuple):
     """What two sides are called."""
 
@@ -36,7 +40,7 @@ def simulated(
     played: Simulation, world: World, sides: Side, assumptions: Iterable[tuple[str, str]]
 ) -> answers.Simulation:
     by_stage: dict[tuple[str, str], list[Event]] = {}
-    for each in played.events:
+    for each in (*_past(world, played.start), *played.events):
         by_stage.setdefault((each.rollout, each.stage), []).append(each)
     changes = {change.owner: change for change in world.changes}
     return answers.Simulation(
@@ -47,12 +51,27 @@ def simulated(
         to=sides.after,
         time_zone=_time_zone(played.stages),
         rollouts=[_rollout(each, changes[each.owner], world) for each in played.rollouts],
-        stages=[_stage(each, by_stage.get((each.rollout, each.name), []), played) for each in played.stages],
+        stages=[_stage(each, by_stage.get((each.rollout, each.name), [])) for each in played.stages],
         events=[_event(each) for each in played.events],
         left=_left(played.left),
         assumptions=[answers.Assumption(flag=flag, value=value) for flag, value in assumptions],
         diagnostics=[],
     )
+
+
+def _past(world: World, start: datetime) -> list[Event]:
+    """What had happened before, as far as it is stored: the last start of each plugin, and what came of it."""
+    found = []
+    for key, state in world.states.items():
+        attempt, place = state.attempt, state.enrolment
+        if attempt is None or place is None or attempt.rollout != place.rollout or attempt.back:
+            continue
+        where = (key[0], place.rollout, place.stage or "")
+        found.append(Event(attempt.started, key[1], key[2], "Started", "", *where))
+        ended = _ENDED.get(attempt.phase)
+        if ended is not None:
+            found.append(Event(attempt.since, key[1], key[2], ended, "", *where))
+    return sorted((each for each in found if each.at <= start), key=lambda each: each.at)
 
 
 def _event(event: Event) -> answers.SimulatedEvent:
@@ -111,8 +130,8 @@ def _in_order(versions: Iterable[str]) -> list[str]:
     return others + sorted(readable, key=parse_version)
 
 
-def _stage(span: StageSpan, events: list[Event], played: Simulation) -> answers.SimulatedStage:
-    levels, aside = _levels(span, events, played.start)
+def _stage(span: StageSpan, events: list[Event]) -> answers.SimulatedStage:
+    levels, counts = _levels(events)
     rule = span.rule
     asked = rule.approvals
     return answers.SimulatedStage(
@@ -121,9 +140,10 @@ def _stage(span: StageSpan, events: list[Event], played: Simulation) -> answers.
         start=span.start,
         end=span.end,
         clusters=span.clusters,
-        updated=levels[-1].updated if levels else span.updated,
-        failed=levels[-1].failed if levels else span.failed,
-        set_aside=aside,
+        updated=counts["updated"],
+        failed=counts["failed"],
+        set_aside=counts["set aside"],
+        rolled_back=counts["returned"],
         soak=duration_text(rule.soak),
         wait=duration_text(rule.wait),
         approvals=answers.SimulatedApprovals(required=asked.required, at=span.approved) if asked is not None else None,
@@ -135,28 +155,18 @@ def _stage(span: StageSpan, events: list[Event], played: Simulation) -> answers.
     )
 
 
-def _levels(span: StageSpan, events: list[Event], start: datetime) -> tuple[list[answers.StageLevel], int]:
-    """How many clusters are what, from each time on at which that changes; and how many are set aside in the end.
-
-    Of clusters that were updated or had failed before nobody knows here which they are: the counts go down with those
-    that are rolled back or tried again.
-    """
-    counts = {"updated": span.updated, "failed": span.failed, "in flight": 0, "set aside": 0, "returned": 0}
+def _levels(events: list[Event]) -> tuple[list[answers.StageLevel], Counter[str]]:
+    """How many clusters are what, from each time on at which that changes; and how many are what in the end."""
+    counts: Counter[str] = Counter()
     known: dict[PluginKey, str] = {}
     levels: list[answers.StageLevel] = []
-    if span.start is not None and span.start < start:
-        levels.append(answers.StageLevel(at=span.start, updated=0, in_flight=0, failed=0))
-        levels.append(answers.StageLevel(at=start, updated=span.updated, in_flight=0, failed=span.failed))
     for event in events:
         becomes = _BECOMES.get(event.event)
         if becomes is None:
             continue
         key = (event.organization, event.cluster, event.plugin)
-        was = known.get(key)
-        if was is None and event.event == "RolledBack":
-            was = "updated" if counts["updated"] else "failed"
-        if was is not None:
-            counts[was] -= 1
+        if key in known:
+            counts[known[key]] -= 1
         counts[becomes] += 1
         known[key] = becomes
         level = answers.StageLevel(
@@ -166,7 +176,7 @@ def _levels(span: StageSpan, events: list[Event], start: datetime) -> tuple[list
             levels[-1] = level
         else:
             levels.append(level)
-    return levels, counts["set aside"]
+    return levels, counts
 
 
 def _left(steps: Iterable[Step]) -> list[answers.LeftWaiting]:

@@ -85,9 +85,8 @@ class Event(Struct, frozen=True, gc=False):
 class StageSpan(Struct, frozen=True):
     """When a stage of a rollout began and was done; None: it did not come to that.
 
-    clusters is how many it has; updated and failed are how many of them were so before the simulation began. openings
-    and freezes are times at which any of its clusters may start something, and must not. approved is when people did;
-    zones are the clocks that its windows follow.
+    clusters is how many it has. openings and freezes are times at which any of its clusters may start something, and
+    must not. approved is when people did; zones are the clocks that its windows follow.
     """
 
     rollout: str
@@ -96,8 +95,6 @@ class StageSpan(Struct, frozen=True):
     end: datetime | None
     rule: StageRule
     clusters: int = 0
-    updated: int = 0
-    failed: int = 0
     openings: tuple[Opening, ...] = ()
     freezes: tuple[FrozenSpan, ...] = ()
     approved: datetime | None = None

@@ -18,7 +18,7 @@ from fleetform.engine.plan.progress import NOTHING_STORED, Progress, observed
 from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, OwnerPlan, Plan, Removal, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation
-from fleetform.engine.plan.stage_spans import AtFirst, stage_spans
+from fleetform.engine.plan.stage_spans import stage_spans
 from fleetform.engine.plan.stages import ApprovalRule, StageRule
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.objects import Ref
@@ -50,7 +50,6 @@ class _Run:
         self.approvals: list[tuple[datetime, str, str]] = []
         self.asked: set[tuple[str, str]] = set()
         self.approved: dict[tuple[str, str], datetime] = {}
-        self.at_first: dict[tuple[str, str], AtFirst] = {}
         self.waited: set[PluginKey] = set()
         self.passes = 0
         for key, progress in sorted(self.states.items()):
@@ -63,8 +62,6 @@ class _Run:
         while True:
             found = plan(self.world, self.now, almanac=self.almanac)
             self.passes += 1
-            if self.passes == 1:
-                self._count(found)
             moved = self._carry_out(found)
             self._ask_for_approvals(found)
             if moved and not found.is_idle:
@@ -285,22 +282,15 @@ class _Run:
             for each in _people(asked, removal.author)
         ]
 
-    def _count(self, found: Plan) -> None:
-        """What the stages had come to before anything was made up."""
-        for owner in found.owners:
-            if owner.rollout is not None:
-                for stage in owner.stages:
-                    self.at_first[owner.rollout.name, stage.name] = AtFirst(stage.done + stage.soaking, stage.failed)
-
     def _result(self, found: Plan) -> Simulation:
         events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
         ended = max((each.at for each in events if each.event != "Waiting"), default=self.start)
         dones = [stage.done for each in self.rollouts.values() for stage in each.stages if stage.done is not None]
         outcome = _outcome(found)
-        end = max([ended, *dones]) if outcome == "Completed" else max(ended, self.start)
+        end = max([self.start, ended, *dones])
         rollouts = tuple(sorted(self.rollouts.values(), key=lambda each: (each.created, each.name)))
         left = tuple(step for step in found.steps if step.state != "UpToDate")
-        spans = tuple(stage_spans(rollouts, self.world.changes, self.start, end, self.at_first, self.approved))
+        spans = tuple(stage_spans(rollouts, self.world.changes, self.start, end, self.approved))
         return Simulation(self.start, end, outcome, tuple(events), spans, rollouts, left, self.passes)
 
 

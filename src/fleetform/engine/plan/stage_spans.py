@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from fleetform.engine.plan.records import Change
 from fleetform.engine.plan.rollouts import Rollout
@@ -17,19 +16,11 @@ from fleetform.model.objects import Ref
 StageKey = tuple[str, str]
 
 
-class AtFirst(NamedTuple):
-    """How many clusters of a stage were updated, and had failed, before a simulation began."""
-
-    updated: int = 0
-    failed: int = 0
-
-
 def stage_spans(
     rollouts: Iterable[Rollout],
     changes: Iterable[Change],
     start: datetime,
     end: datetime,
-    at_first: Mapping[StageKey, AtFirst],
     approved: Mapping[StageKey, datetime],
 ) -> Iterator[StageSpan]:
     """The stages of rollouts in order. Windows and freezes are those of a little more than the time that is shown."""
@@ -48,7 +39,6 @@ def stage_spans(
                 stage.done,
                 rule,
                 stage.total,
-                *at_first.get(key, AtFirst()),
                 openings_between(here, start, until),
                 freezes_between(here, start, until),
                 approved.get(key),

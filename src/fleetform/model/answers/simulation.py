@@ -73,6 +73,7 @@ class SimulatedStage(AnswerRecord, frozen=True, kw_only=True):
     updated: int
     failed: int
     set_aside: int
+    rolled_back: int
     soak: str
     wait: str
     approvals: SimulatedApprovals | None
