@@ -8,7 +8,7 @@ from fleetform.app.errors import StateError
 from fleetform.app.stored_state import known_state, state_document
 from fleetform.model.answers.base import Json
 from fleetform.model.state_document import StateDocument
-from fleetform.outside.files import write_file
+from fleetform.outside.files import read_file, reason, write_file
 from fleetform.ports.state import KnownState
 
 _WANTED = "give a file that holds a State of version 1"
@@ -36,10 +36,9 @@ def load_state(name: str | None) -> KnownState:
 
 def _document(name: str) -> StateDocument:
     try:
-        with open(name, "rb") as file:
-            tree: Json = msgspec.json.decode(file.read())
+        tree: Json = msgspec.json.decode(read_file(name))
     except OSError as error:
-        raise StateError(f"cannot read {name}: {(error.strerror or str(error)).lower()}", "check --state") from error
+        raise StateError(f"cannot read {name}: {reason(error)}", "check --state") from error
     except (ValueError, RecursionError) as error:
         raise StateError(f"{name} is not a state export: {error}", _WANTED) from error
     is_state = isinstance(tree, dict) and tree.get("kind") == "State"

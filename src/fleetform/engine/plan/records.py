@@ -44,8 +44,8 @@ class Candidate(Struct, frozen=True, gc=False):
     a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
     while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a
     breaking version no longer waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be
-    known is the plugin's own, and equals none that is stored (B30). is_plain follows from the rest: nothing but time and
-    its rollout can hold it.
+    known is the plugin's own, and equals none that is stored (B30). is_plain follows from the rest: nothing but time
+    and its rollout can hold it.
     """
 
     key: PluginKey

@@ -1,4 +1,4 @@
-"""Stored: what earlier passes and people left behind about rollouts. What is stored of each plugin is its PluginState."""
+"""Stored: what earlier passes and people left behind about rollouts; each plugin has its own PluginState beside it."""
 
 from __future__ import annotations
 
