@@ -129,7 +129,9 @@ class Hand:
         rollout = self.rollout
         fields = {"rollout": rollout.name, "change_id": rollout.change_id, "policy": rollout.policy.digest}
         fields |= bound or {}
-        given = [Approval(stage=stage, user=user, groups=groups, **fields) for user in users]
+        given = [
+            Approval(fields["rollout"], stage, fields["change_id"], fields["policy"], user, groups) for user in users
+        ]
         self.change(approvals=(*self.world.changes[0].approvals, *given))
 
     def ask(self, rollout: Rollout) -> None:

@@ -176,6 +176,7 @@ class _Reading:
             written.policy,
             written.user,
             frozenset(written.groups),
+            written.organization,
             written.comment,
             self.maybe_time(written.at),
         )
@@ -383,6 +384,7 @@ def _rollout_document(rollout: Rollout) -> RolloutDocument:
 
 def _approval_document(approval: Approval) -> ApprovalDocument:
     return ApprovalDocument(
+        organization=approval.organization,
         rollout=approval.rollout,
         stage=approval.stage,
         change_id=approval.change_id,

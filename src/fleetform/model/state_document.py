@@ -175,6 +175,7 @@ class RolloutDocument(_Document, frozen=True, kw_only=True):
 class ApprovalDocument(_Document, frozen=True, kw_only=True):
     """A person's consent to a stage, bound to rollout, change and policy."""
 
+    organization: str
     rollout: str
     stage: str
     change_id: str

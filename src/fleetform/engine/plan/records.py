@@ -79,6 +79,7 @@ class Approval(Struct, frozen=True, gc=False):
     policy: str
     user: str
     groups: frozenset[str] = frozenset()
+    organization: str = ""
     comment: str = ""
     at: datetime | None = None
 
