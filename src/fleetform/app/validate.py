@@ -19,8 +19,11 @@ def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
         objects=len(fleet.snapshot.objects),
         errors=errors,
         warnings=sum(each.severity == "warning" for each in found),
+        skipped=len(fleet.skipped),
     )
-    return ValidateResult(valid=errors == 0, counts=counts, diagnostics=reported(found, fleet.input.locator))
+    skipped = [Place(each.file, each.first_line) for each in fleet.skipped]
+    findings_ = reported(found, fleet.input.locator)
+    return ValidateResult(valid=errors == 0, counts=counts, skipped=skipped, diagnostics=findings_)
 
 
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:

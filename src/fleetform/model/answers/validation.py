@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Finding
+from fleetform.model.results.diagnostics import Place
 
 
 class ValidationCounts(AnswerRecord, frozen=True, kw_only=True):
-    """How much was read, and how much of it is wrong."""
+    """How much was read, and how much of it is wrong; skipped are documents that are no manifests."""
 
     files: int
     objects: int
     errors: int
     warnings: int
+    skipped: int
 
 
 class ValidateResult(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="ValidateResult"):
@@ -20,4 +22,5 @@ class ValidateResult(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", 
 
     valid: bool
     counts: ValidationCounts
+    skipped: list[Place]
     diagnostics: list[Finding]
