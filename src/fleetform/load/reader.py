@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.locator import FileLocator
 from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
-from fleetform.model.objects import Origin, Path
+from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
@@ -160,7 +160,7 @@ def _no_duplicates(pairs: list[tuple[str, YamlValue]]) -> YamlMap:
     return mapping
 
 
-def _objects_of(document: Document) -> Iterator[Document]:
+def _objects_of(document: Document) -> Iterator[Document | Diagnostic]:
     """The document itself or, if it is a list of objects, each of them."""
     tree = as_map(document.tree)
     items, kind = tree.get("items"), tree.get("kind")
@@ -170,4 +170,8 @@ def _objects_of(document: Document) -> Iterator[Document]:
     for index, item in enumerate(items):
         base: Path = (*document.origin.base, "items", index)
         origin = Origin(document.origin.file, document.origin.first_line, document.origin.last_line, base)
+        if not isinstance(item, dict):
+            hint = "write apiVersion, kind, metadata and spec"
+            yield Diagnostic("bad-value", "an item of a list of objects must be a map", hint, at=At(origin, base))
+            continue
         yield from _objects_of(Document(item, origin, document.remarks if index == 0 else ()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Finding
 from fleetform.model.results.diagnostics import Place
@@ -14,7 +16,7 @@ class ValidationCounts(AnswerRecord, frozen=True, kw_only=True):
     objects: int
     errors: int
     warnings: int
-    skipped: int
+    skipped: int | UnsetType = UNSET
 
 
 class ValidateResult(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="ValidateResult"):
@@ -22,5 +24,5 @@ class ValidateResult(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", 
 
     valid: bool
     counts: ValidationCounts
-    skipped: list[Place]
+    skipped: list[Place] | UnsetType = UNSET
     diagnostics: list[Finding]
