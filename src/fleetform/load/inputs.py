@@ -134,14 +134,13 @@ def _walk(
             ignored = {**ignored, inside: parse_ignore_rules(rules.content.decode(errors="replace"))}
     for entry in entries:
         path, below = os.path.normpath(entry.path), f"{inside}/{entry.name}".lstrip("/")
-        if entry.name.startswith("."):
+        is_folder = entry.is_dir()
+        if entry.name.startswith(".") or (ignored and is_ignored(below, is_folder, ignored)):
             continue
-        if entry.is_dir():
-            if not is_ignored(below, True, ignored):
-                yield from _walk(path, below, above | {identity}, ignored)
+        if is_folder:
+            yield from _walk(path, below, above | {identity}, ignored)
         elif entry.name.endswith(ENDINGS) and (entry.is_file() or entry.is_symlink()):
-            if not is_ignored(below, False, ignored):
-                yield path
+            yield path
 
 
 def _read_file(path: str) -> InputFile | Diagnostic:
