@@ -186,7 +186,8 @@ def test_what_the_shape_alone_does_not_refuse_is_refused_at_its_place(what: str)
 )
 def test_a_preset_is_checked_beyond_its_shape(more: str) -> None:
     preset = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n") + more
-    assert len(fleet_with(preset=preset).findings.errors) == 1
+    policy = "apiVersion: fleetform.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: a, namespace: acme}\nspec: {}\n"
+    assert len(fleet_with(preset=preset, policy=policy).findings.errors) == 1
 
 
 def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
-from fleetform.outside.files import OUTPUT_MARK
+from fleetform.outside.files import MAX_FILE, OUTPUT_MARK, read_file, reason, too_large
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 
 ENDINGS = (".yaml", ".yml", ".json")
+# All files of an input together: many links can lead to one large file.
+MAX_INPUT = 1024 * 1024 * 1024
 # A folder with one of these is not read: a chart has templates, and rendered objects are output.
 _NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
 
@@ -26,18 +28,23 @@ class InputFile(NamedTuple):
 def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
     """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
     seen: set[str] = set()
+    left = MAX_INPUT
     for name in names:
         for found in _read_input(name):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
                 seen.add(found.name)
+                left -= len(found.content)
+                if left < 0:
+                    yield _unreadable(found.name, f"with it the input is larger than {MAX_INPUT >> 30} GB", "give less")
+                    return
                 yield found
 
 
 def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
-        yield InputFile("stdin", sys.stdin.buffer.read())
+        yield _read_stdin()
     elif name.startswith("git:"):
         yield from _read_git(name)
     elif os.path.isdir(name):
@@ -49,6 +56,13 @@ def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
         yield _unreadable(name, "it is neither a file nor a folder", "give a file or a folder, or - for stdin")
     else:
         yield _unreadable(name, "there is no such file or folder", "check the path; for a git revision write git:NAME")
+
+
+def _read_stdin() -> InputFile | Diagnostic:
+    content = sys.stdin.buffer.read(MAX_FILE + 1)
+    if len(content) > MAX_FILE:
+        return _unreadable("stdin", too_large(MAX_FILE), "give files or a folder with -f")
+    return InputFile("stdin", content)
 
 
 def git_folder(path: str) -> tuple[str, str] | None:
@@ -91,7 +105,7 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield _unreadable(folder, _reason(error), "check its permissions")
+        yield _unreadable(folder, reason(error), "check its permissions")
         return
     identity = (status.st_dev, status.st_ino)
     if identity in above or any(entry.name in _NOT_INPUT for entry in entries):
@@ -108,14 +122,9 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
 
 def _read_file(path: str) -> InputFile | Diagnostic:
     try:
-        with open(path, "rb") as file:
-            return InputFile(os.path.normpath(path), file.read())
+        return InputFile(os.path.normpath(path), read_file(path))
     except OSError as error:
-        return _unreadable(path, _reason(error), "check the file and its permissions")
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+        return _unreadable(path, reason(error), "check the file and its permissions")
 
 
 def _unreadable(name: str, why: str, hint: str) -> Diagnostic:

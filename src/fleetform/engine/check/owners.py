@@ -9,10 +9,11 @@ import msgspec
 from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.policies import lint_rollout, lint_time
 from fleetform.engine.check.references import lint_cluster_name, lint_reference
 from fleetform.engine.check.report import Report, exactly_one
+from fleetform.engine.check.rollouts import lint_rollout
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.check.times import lint_time
 from fleetform.engine.check.transforms import lint_flux_renders, lint_patches
 from fleetform.engine.check.values import (
     LocatedValue,
@@ -23,6 +24,7 @@ from fleetform.engine.check.values import (
     written_values,
 )
 from fleetform.engine.check.variable_references import lint_values_for_others
+from fleetform.engine.check.windows import lint_windows_named
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
@@ -228,9 +230,9 @@ def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
     if spec.rollout_policy is not None:
-        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
-    for index, name in enumerate(spec.update_windows or []):
-        lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
+        place = ("spec", "rolloutPolicy")
+        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, *place, severity="error")
+    lint_windows_named(report, spec.update_windows, known, "spec", "updateWindows")
     if spec.delivery is not None:
         fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
         exactly_one(report, spec.delivery, fields, "spec", "delivery")
