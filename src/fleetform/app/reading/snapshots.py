@@ -129,7 +129,10 @@ def _decisions_of_ocm(others: Iterable[Object[object]]) -> dict[Ref, frozenset[s
             continue
         metadata, decisions = _map(each.content.get("metadata")), _map(each.content.get("status")).get("decisions")
         name = _map(metadata.get("labels")).get(_PLACEMENT)
-        ref = Ref("Placement", each.ref.organization, f"{metadata.get('namespace', 'default')}/{name}")
+        namespace = metadata.get("namespace", "default")
+        # One without the label is nobody's: it counts where clusters are balanced, and chose for no placement.
+        is_placements = isinstance(name, str) and bool(name)
+        ref = Ref("Placement", each.ref.organization, f"{namespace}/{name}") if is_placements else each.ref
         clusters = [_map(one).get("clusterName") for one in (decisions if isinstance(decisions, list) else ())]
         found.setdefault(ref, set()).update(one for one in clusters if isinstance(one, str))
     return {ref: frozenset(names) for ref, names in found.items()}
