@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import ClusterFacts, Removal
 from fleetform.engine.plan.rollouts import OnFailure, Policy
 from fleetform.engine.plan.scenario import Scenario, Simulation, Spell
@@ -15,6 +14,7 @@ from fleetform.engine.plan.simulate import simulate
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.state import PluginState
 from support.held import held_by
 from support.plans import CHANGE, DAY, HOUR, MINUTE, NIGHTS, NOON, OLD, OWNER, Hand, candidate, key, play, stages
 
@@ -217,7 +217,7 @@ def test_deletions_take_place_when_somebody_approves_them() -> None:
         Removal(key(each), OWNER, CHANGE, ClusterFacts("acme", each), rollout="certs-gone") for each in "abcd"
     )
     world = structs.replace(fleet().world, removals=removals)
-    states = {**world.states, **{each.key: Progress(OLD, OLD) for each in removals}}
+    states = {**world.states, **{each.key: PluginState(OLD, OLD) for each in removals}}
     world = structs.replace(world, states=states)
     found = simulate(world, NOON, Scenario(approval_delay=HOUR))
     gone = [(each.cluster, each.at - NOON) for each in found.events if each.reason == "delete" and each.event in ENDS]
