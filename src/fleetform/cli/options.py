@@ -27,7 +27,14 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
+_ANSWERS = {
+    "explain": "Explanation",
+    "get": "List",
+    "diff": "Diff",
+    "render": "Render",
+    "validate": "ValidateResult",
+    "simulate": "Simulation",
+}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 

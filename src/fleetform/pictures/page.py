@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from fleetform.model.answers.simulation import LeftWaiting, SimulatedEvent, SimulatedStage, Simulation
 from fleetform.pictures.markup import Markup, element, joined
-from fleetform.pictures.rollout_svg import NARROW, OUTCOME_WORDS, WIDE, failures, rollout_svg, stage_words, title_of
+from fleetform.pictures.rollout_svg import (
+    NARROW,
+    OUTCOME_WORDS,
+    WIDE,
+    failures,
+    rollout_svg,
+    stage_words,
+    title_of,
+    with_clusters,
+)
 from fleetform.pictures.theme import FONT, style
 from fleetform.pictures.words import Clock, count, duration_words
 from fleetform.syntax.times import parse_duration
@@ -51,7 +60,7 @@ footer{{margin-top:16px;font-size:12.5px}}
 
 def rollout_page(simulation: Simulation) -> str:
     """The page of a simulation."""
-    clock = Clock(simulation.time_zone)
+    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone)
     head = element(
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),

@@ -7,6 +7,8 @@ from datetime import timedelta
 from itertools import groupby
 from typing import NamedTuple
 
+from msgspec import structs
+
 from fleetform.model.answers.simulation import SimulatedRollout, SimulatedStage, Simulation
 from fleetform.pictures.lane import Lane, approvals, crosses, fits, halts, level, marks, shades, soaking, soaks, times
 from fleetform.pictures.markup import Markup, element, joined
@@ -48,11 +50,17 @@ def rollout_svg(simulation: Simulation, layout: Layout = WIDE) -> str:
     return _Picture(simulation, layout).draw()
 
 
+def with_clusters(simulation: Simulation) -> Simulation:
+    """Without stages that nothing moves in."""
+    return structs.replace(simulation, stages=[each for each in simulation.stages if each.clusters])
+
+
 class _Picture:
     """Where things are drawn: rows from top to bottom."""
 
     def __init__(self, simulation: Simulation, layout: Layout) -> None:
-        self.simulation, self.layout = simulation, layout
+        self.simulation = simulation = with_clusters(simulation)
+        self.layout = layout
         begin = min([simulation.start, *(each.start for each in simulation.stages if each.start is not None)])
         ends = [simulation.end, *(each.end for each in simulation.stages if each.end is not None)]
         shown = max(max(ends) - begin, timedelta(minutes=10))
@@ -285,8 +293,6 @@ def failures(simulation: Simulation) -> int:
 
 def stage_words(stage: SimulatedStage, clock: Clock, simulation: Simulation) -> tuple[str, str]:
     """What comes of a stage, in few words, and their colour."""
-    if stage.clusters == 0:
-        return "no clusters", ""
     if stage.end is not None:
         return f"done {clock.when(stage.end)}", "okt"
     if stage.rolled_back:

@@ -10,7 +10,8 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import StageSpan
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.spans import freezes_between, openings_between
-from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
 
 # A rollout and one of its stages.
 StageKey = tuple[str, str]
@@ -19,20 +20,27 @@ StageKey = tuple[str, str]
 def stage_spans(
     rollouts: Iterable[Rollout],
     changes: Iterable[Change],
+    states: Mapping[PluginKey, PluginState],
     start: datetime,
     end: datetime,
     approved: Mapping[StageKey, datetime],
 ) -> Iterator[StageSpan]:
     """The stages of rollouts in order. Windows and freezes are those of a little more than the time that is shown."""
     until = end + max((end - start) / 10, timedelta(hours=1))
-    calendars: dict[tuple[Ref, str], dict[int, Calendar]] = {}
+    calendars: dict[StageKey, dict[int, Calendar]] = {}
     for change in changes:
+        last = change.rollout
         for each in change.candidates:
-            calendars.setdefault((change.owner, each.stage or ""), {})[id(each.calendar)] = each.calendar
+            place = states.get(each.key, UNKNOWN).enrolment
+            if place is not None:
+                calendars.setdefault((place.rollout, place.stage or ""), {})[id(each.calendar)] = each.calendar
+            elif last is not None and last.started is None:
+                # Nothing has started: its members are not fixed yet.
+                calendars.setdefault((last.name, each.stage or ""), {})[id(each.calendar)] = each.calendar
     for rollout in rollouts:
         for stage, rule in zip(rollout.stages, rollout.policy.stages, strict=True):
-            here = calendars.get((rollout.owner, stage.name), {}).values()
             key = (rollout.name, stage.name)
+            here = calendars.get(key, {}).values()
             yield StageSpan(
                 *key,
                 stage.started,
