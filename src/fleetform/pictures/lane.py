@@ -234,8 +234,11 @@ def approvals(lane: Lane) -> Markup:
         element("g", element("title", _asked(asked.required)), APPROVAL, transform=f"translate({left:.1f} {y:.1f})")
     ]
     text = f"{count(asked.required, 'approval')} {lane.axis.clock.when(asked.at)}"
+    begins = lane.axis.x(lane.stage.start) if lane.stage.start is not None else lane.axis.right
     if fits(text, left - 14 - lane.axis.left):
         drawn.append(element("text", text, class_="c at b", x=left - 10, y=y + 10, text_anchor="end"))
+    elif fits(text, begins - left - 30):
+        drawn.append(element("text", text, class_="c at b", x=left + 22, y=y + 10))
     return joined(*drawn)
 
 

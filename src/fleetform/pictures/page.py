@@ -168,10 +168,8 @@ def _before(stage: SimulatedStage) -> str:
 
 
 def _outcome(stage: SimulatedStage, words: str) -> str:
-    if stage.end is None:
-        return words
     failed = f", {stage.failed:,} failed" if stage.failed else ""
-    return f"{stage.updated:,} of {stage.clusters:,} updated{failed}"
+    return f"{stage.updated:,} of {stage.clusters:,} updated{failed}" if stage.end is not None else words + failed
 
 
 def _failures(simulation: Simulation, clock: Clock) -> Markup:

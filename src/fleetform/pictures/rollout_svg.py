@@ -293,10 +293,10 @@ def failures(simulation: Simulation) -> int:
 
 def stage_words(stage: SimulatedStage, clock: Clock, simulation: Simulation) -> tuple[str, str]:
     """What comes of a stage, in few words, and their colour."""
-    if stage.end is not None:
-        return f"done {clock.when(stage.end)}", "okt"
     if stage.rolled_back:
         return f"{stage.rolled_back:,} rolled back", "bkt"
+    if stage.end is not None:
+        return f"done {clock.when(stage.end)}", "okt"
     if stage.start is None:
         asked = stage.approvals
         if asked is not None and asked.required and asked.at is None and simulation.outcome == "Stuck":

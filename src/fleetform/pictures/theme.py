@@ -8,7 +8,7 @@ LIGHT = {
     "page": "#f5f6f8", "surface": "#ffffff", "sunk": "#eceff3", "line": "#dde2e8", "edge": "#8792a0",
     "text": "#171c23", "muted": "#56606c", "accent": "#2450cf", "on-text": "#ffffff",
     "ok": "#57836a", "ok-text": "#3f6b53", "ok-back": "#eaf2ed",
-    "flight": "#3a62f0", "forecast": "#5794ae", "forecast-text": "#2f6f8a",
+    "flight": "#3a62f0", "forecast": "#5794ae",
     "failed": "#b81f0c", "failed-text": "#b3190a", "failed-back": "#fceae8", "on-failed": "#ffffff",
     "stuck": "#c67c16", "stuck-text": "#8f5200", "stuck-back": "#fbf0de",
     "back": "#5d3494", "back-back": "#f0eaf8", "silent": "#50555c",
@@ -18,7 +18,7 @@ DARK = {
     "page": "#0d1117", "surface": "#11161c", "sunk": "#1a212a", "line": "#28303b", "edge": "#667281",
     "text": "#e6eaf0", "muted": "#9aa5b3", "accent": "#8fb3ff", "on-text": "#0d1117",
     "ok": "#7aa888", "ok-text": "#8fbf9e", "ok-back": "#18241d",
-    "flight": "#62c6ff", "forecast": "#6d9cbc", "forecast-text": "#8fb4cf",
+    "flight": "#62c6ff", "forecast": "#6d9cbc",
     "failed": "#f0524a", "failed-text": "#ff7a72", "failed-back": "#331816", "on-failed": "#1d0605",
     "stuck": "#f2c54a", "stuck-text": "#f2c54a", "stuck-back": "#2c2410",
     "back": "#bb9af0", "back-back": "#251b38", "silent": "#959dab",
@@ -31,8 +31,6 @@ _PICTURE = (
     (".s", "fill:<surface>"), (".ti", "fill:<text>;font-size:17px;font-weight:650"),
     (".n", "fill:<text>;font-size:14px;font-weight:600"), (".h", "fill:<text>;font-size:13.5px;font-weight:600"),
     (".m", "fill:<muted>;font-size:12px"), (".d", "fill:<text>;font-size:12px;font-weight:600"),
-    (".okt", "fill:<ok-text>"), (".bt", "fill:<failed-text>"), (".ft", "fill:<forecast-text>"),
-    (".wt", "fill:<stuck-text>"), (".bkt", "fill:<back>"), (".at", "fill:<accent>"),
     (".b", "font-weight:600"), (".g", "stroke:<line>;fill:none"), (".w", "fill:<window>"),
     (".l,.c,.fz", "font-size:12px;stroke-width:3px;paint-order:stroke;stroke-linejoin:round"),
     (".l", "fill:<text>;font-weight:600;stroke:<surface>"), (".c", "fill:<muted>;stroke:<surface>"),
@@ -49,6 +47,9 @@ _PICTURE = (
     (".bk", "stroke:<back>;stroke-width:2;fill:none;stroke-linecap:round;stroke-linejoin:round"),
     (".nl", "stroke:<text>;stroke-width:1.5"), (".nb", "fill:<text>"),
     (".nt", "fill:<on-text>;font-size:11.5px;font-weight:600"),
+    # After the others, so that a colour of its own wins.
+    (".okt", "fill:<ok-text>"), (".bt", "fill:<failed-text>"), (".wt", "fill:<stuck-text>"),
+    (".bkt", "fill:<back>"), (".at", "fill:<accent>"),
 )  # fmt: skip
 
 
