@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,13 @@ from fleetform.app.answering.references import reported
 from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
+from fleetform.cli.terminal import wants_color
 from fleetform.cli.text import patience
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
+from fleetform.syntax.printable import escaped_json
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet, open_renderers
@@ -78,7 +79,7 @@ class Flags:
         else:
             from fleetform.cli.findings import print_findings
 
-            print_findings(fleet, errors, self.color, to_stderr=True)
+            print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
             count = len(errors)
             click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
         raise click.exceptions.Exit(2)
@@ -123,7 +124,7 @@ class Flags:
         """An answer as one JSON or YAML document."""
         view = msgspec.to_builtins(answer)
         if self.output == "json":
-            click.echo(json.dumps(view, indent=2, ensure_ascii=False))
+            click.echo(escaped_json(json.dumps(view, indent=2, ensure_ascii=False)))
         else:
             from fleetform.syntax.yaml_out import write_yaml
 
@@ -163,7 +164,7 @@ def shared_flags(function: F) -> Any:
             fetching="all" if given.pop("fetch") else "none",
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
-            color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
+            color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
         )
         if given.pop("server") is not None:

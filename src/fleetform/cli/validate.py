@@ -59,7 +59,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     else:
         found = findings(fleet, more)
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
-        print_findings(fleet, shown, flags.color)
+        print_findings(fleet, shown, flags.color, every=output == "wide")
         counts = result.counts
         paint = Painter(flags.color)
         errors = paint(count(counts.errors, "error"), fg="red" if counts.errors else "green")
