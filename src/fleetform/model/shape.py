@@ -125,7 +125,9 @@ def _misfits_of_scalar(tree: object, shape: inspect.Type, path: Path) -> Iterato
             message = f"{_named(path)} must have at most {shape.max_length} characters"
             yield Misfit("bad-value", path, message, "shorten it")
         if shape.pattern is not None and not re.search(shape.pattern, tree):
-            yield Misfit("bad-value", path, f"{_named(path)} cannot be {_quoted(tree)}", _PATTERN_HINTS.get(shape.pattern, ""))
+            yield Misfit(
+                "bad-value", path, f"{_named(path)} cannot be {_quoted(tree)}", _PATTERN_HINTS.get(shape.pattern, "")
+            )
     elif isinstance(shape, (inspect.IntType, inspect.FloatType)) and isinstance(tree, (int, float)):
         if shape.ge is not None and tree < shape.ge:
             yield Misfit("bad-value", path, f"{_named(path)} must be at least {shape.ge}, not {tree}", "")
@@ -181,7 +183,9 @@ def _wanted(shape: inspect.Type) -> str:
     return next((words for kind, _, words in _KINDS if isinstance(shape, kind)), "something else")
 
 
-_MAY_HOLD_SECRETS = frozenset(("optionValues", "overrides", "value", "valueFrom", "data", "stringData"))
+_MAY_HOLD_SECRETS = frozenset(
+    ("optionValues", "overrides", "value", "valueFrom", "data", "stringData", "default", "enum", "expression")
+)
 
 
 def _described(tree: object, path: Path) -> str:
