@@ -26,7 +26,8 @@ _ROWS = 40
 
 def markdown(answer: Diff) -> str:
     """The changes in at most 60 kB, cut between changes, with counts of what is left out."""
-    text = f"### Fleetform: {headline(answer)}\n\n{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`\n"
+    sides = f"{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`"
+    text = f"### Fleetform: {headline(answer)}\n\n{sides}\n"
     blocks = ["\n".join(_group_lines(members)) + "\n" for members in alike(answer)]
     blocks += ["\n".join([*_upgrade_lines(each), "", "</details>", ""]) for each in answer.upgrades]
     if overrides := list(override_lines(answer)):
@@ -66,7 +67,7 @@ def _group_lines(members: list[ChangedPlugin]) -> Iterator[str]:
 
 
 def _upgrade_lines(upgrade: DefinitionUpgrade) -> Iterator[str]:
-    """A span of versions, folded: the changelogs as they were written, in blocks of code, and what becomes of options."""
+    """A span of versions, folded: the changelogs as they were written, as code, and what becomes of options."""
     title = f"{upgrade.definition} {upgrade.from_} → {upgrade.to}"
     yield from (f"<details><summary>{summary(title)}</summary>", "")
     for entry in upgrade.changelog:
