@@ -65,6 +65,12 @@ def _first_of_each_code(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     return shown
 
 
+def print_skipped(fleet: Fleet, to_stderr: bool = False) -> None:
+    """Documents that are no manifests, a line each."""
+    for each in fleet.skipped:
+        click.echo(f"skipped, no manifest: {each.file}:{each.first_line}", err=to_stderr)
+
+
 class _Shower:
     """Shows findings with their source; what may be a secret is never shown."""
 
