@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from support.command import Result, Runner
+from support.command import Runner
 
 # Colours, a title, a bell, a change of direction, a blank of no width, a control of eight bits, a line of its own.
 _ESCAPES = "\x1b[31m\x1b]0;x\x07\u202e\u2066\u200b\x9b2J\rx"
@@ -94,49 +93,51 @@ spec:
 """
 
 
-def answers(run: Runner) -> Iterator[tuple[tuple[str, ...], Result]]:
-    """What every verb says of three fleets: one that is sound, the same with another version, one that is broken."""
+def write_fleets(run: Runner) -> None:
+    """Three fleets: one that is sound, the same with another version, and one that is broken."""
     for name, text in (("old", _FLEET), ("new", _FLEET), ("broken", _FLEET + _BROKEN)):
         folder = run.folder / name
         (folder / "manifests").mkdir(parents=True)
         (folder / "manifests" / "a.yaml").write_text(f'apiVersion: v1\nkind: A\nmetadata: {{name: a}}\ndata: "{_E}"\n')
         version = "1.0.0" if name == "old" else "2.0.0"
         (folder / "all.yaml").write_text(text.replace("VERSION", version), encoding="utf-8")
+
+
+def questions() -> Iterator[tuple[str, ...]]:
+    """What every verb can be asked about them."""
     formats = ("table", "wide", "json", "yaml")
-    for folder in ("old", "new", "broken"):
-        at = ("-f", folder, "-n", "acme")
-        for output in (*formats, "markdown"):
-            yield (asked := ("validate", *at, "-v", "-o", output)), run(*asked)
+    for fleet in ("old", "new", "broken"):
+        at = ("-f", fleet, "-n", "acme")
+        yield from (("validate", *at, "-v", "-o", output) for output in (*formats, "markdown"))
         for output in formats:
             for kind in ("clusters", "definitions", "overrides", "plugins", "presets", "revisions"):
-                yield (asked := ("get", kind, *at, "-v", "-o", output)), run(*asked)
-            yield (asked := ("explain", "web", "-c", "one", *at, "-o", output)), run(*asked)
-            yield (asked := ("explain", "web", "-c", "one", "replicas", *at, "-o", output)), run(*asked)
-            yield (asked := ("render", "web", "-c", "one", *at, "-o", output)), run(*asked)
-        yield (asked := ("convert", folder, "-n", "acme")), run(*asked)
+                yield "get", kind, *at, "-v", "-o", output
+            yield "explain", "web", "-c", "one", *at, "-o", output
+            yield "explain", "web", "-c", "one", "replicas", *at, "-o", output
+            yield "render", "web", "-c", "one", *at, "-o", output
+        yield "convert", fleet, "-n", "acme"
     for output in (*formats, "markdown"):
-        yield (asked := ("diff", "old", "new", "-o", output)), run(*asked)
-        yield (asked := ("diff", "old", "new", "--render", "-o", output)), run(*asked)
-    yield (asked := ("explain", _ESCAPES, "-f", "old")), run(*asked)
-    yield (asked := ("get", "plugin", _ESCAPES, "-f", "old")), run(*asked)
-    yield (asked := ("get", _ESCAPES)), run(*asked)
-    yield (asked := (_ESCAPES,)), run(*asked)
-    yield (asked := ("validate", "-f", _ESCAPES)), run(*asked)
-    yield (asked := ("diff", f"git:{_ESCAPES}", "old")), run(*asked)
+        yield "diff", "old", "new", "-o", output
+        yield "diff", "old", "new", "--render", "-o", output
+    yield "explain", _ESCAPES, "-f", "old"
+    yield "get", "plugin", _ESCAPES, "-f", "old"
+    yield "get", _ESCAPES
+    yield (_ESCAPES,)
+    yield "validate", "-f", _ESCAPES
+    yield "diff", f"git:{_ESCAPES}", "old"
 
 
-def test_no_verb_lets_text_steer_a_terminal(tmp_path: Path, run: Runner) -> None:
-    asked = 0
-    for question, result in answers(Runner(tmp_path / "hostile", run._capsys, run._monkeypatch)):
-        asked += 1
+def test_no_verb_lets_text_steer_a_terminal(run: Runner) -> None:
+    write_fleets(run)
+    for question in questions():
+        result = run(*question)
         assert result.code != 70, (question, result.err)
         for text in (result.out, result.err):
             found = _STEERING.search(text)
             assert found is None, (question, text[max(0, found.start() - 200) : found.end() + 50])
-    assert asked > 100
 
 
-def test_what_is_escaped_in_data_is_still_the_same_data(tmp_path: Path, run: Runner) -> None:
+def test_what_is_escaped_in_data_is_still_the_same_data(run: Runner) -> None:
     from fleetform.syntax.yaml_in import read_one
 
     run.write(config=f'apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: acme}}\ndata: {{a: "{_E}"}}\n')
@@ -285,8 +286,9 @@ def test_logins_of_addresses_are_never_printed(run: Runner, source: str) -> None
             ("render", "web-one"),
         ):
             result = run(*question, "-n", "acme", "-o", output)
-            shown = result.err + (result.out if output != "json" or question[0] != "explain" else "")
-            assert "hunter2" not in shown, (question, output)
+            # The values of a plugin are data, as they are passed to what renders it.
+            values = output == "json" and "explain" in question
+            assert "hunter2" not in result.err + ("" if values else result.out), (question, output)
 
 
 def test_no_word_of_a_secret_options_expression_is_shown(run: Runner) -> None:
