@@ -302,3 +302,11 @@ def test_what_git_keeps_for_itself_is_not_rendered(linked: Linked) -> None:
     everything = definition("{manifests: {path: .}}", "definition.yaml")
     message = linked.place.failure(input_of("manifests", everything)).message
     assert message.endswith("config.yaml is a link to .git/config, which does not exist")
+
+
+def test_a_source_is_not_read_beyond_the_limit(linked: Linked) -> None:
+    linked.place.manifests({"a.yaml": CONFIG})
+    with open(linked.place.folder / "manifests" / "sparse.yaml", "wb") as file:
+        file.truncate(1 << 40)
+    (message,) = linked.failures_of("manifests", [definition(MANIFESTS, "definition.yaml")])
+    assert message == "the source of web cannot be read: manifests/sparse.yaml: it is larger than 256 MB"

@@ -43,6 +43,17 @@ def test_yaml_yml_and_json_files_load_and_others_do_not(folder: Path) -> None:
     assert names_of(".") == ["a.yaml", "b.yml", "c.json"]
 
 
+@pytest.mark.rule("S64")
+def test_an_ignore_file_leaves_files_and_folders_out_below_its_own(folder: Path) -> None:
+    write(folder, "a.yaml", "x/a.yaml", "x/b.yaml", "x/y/a.yaml", "y/a.yaml", "z/b.yaml")
+    (folder / ".fleetformignore").write_text("y/\n/x/b.yaml\n")
+    (folder / "z").joinpath(".fleetformignore").write_text("*\n")
+    assert names_of(".") == ["a.yaml", "x/a.yaml"]
+    # Its rules are relative to its folder, whatever the input is called; a file that is named is always read.
+    assert names_of(str(folder)) == [f"{folder}/a.yaml", f"{folder}/x/a.yaml"]
+    assert names_of("z/b.yaml", "y") == ["z/b.yaml", "y/a.yaml"]
+
+
 def test_folders_are_read_in_the_order_of_names(folder: Path) -> None:
     write(folder, "b.yaml", "a/z.yaml", "a/b/c.yaml", "c/a.yaml", "A.yaml")
     assert names_of(".") == ["A.yaml", "a/b/c.yaml", "a/z.yaml", "b.yaml", "c/a.yaml"]
@@ -136,3 +147,46 @@ def test_every_broken_file_is_reported_and_every_sound_one_is_read(folder: Path)
         "nope",
     ]
     assert read.files == 5
+
+
+# ---- What never ends
+
+
+def test_links_to_devices_and_pipes_are_refused_by_name(folder: Path) -> None:
+    write(folder, "a.yaml")
+    os.symlink("/dev/zero", folder / "endless.yaml")
+    os.mkfifo(folder / "pipe.yaml")
+    os.symlink("pipe.yaml", folder / "to-pipe.json")
+    found = list(read_inputs(["."]))
+    assert [each.name for each in found if isinstance(each, InputFile)] == ["a.yaml"]
+    assert [each.message for each in found if isinstance(each, Diagnostic)] == [
+        "cannot read endless.yaml: it is a device, not a file",
+        "cannot read to-pipe.json: it is a pipe, not a file",
+    ]
+
+
+def test_a_file_is_not_read_beyond_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(folder / "sparse.yaml", "wb") as file:
+        file.truncate(1 << 40)
+    write(folder, "small.yaml")
+    assert names_of(".") == ["small.yaml"]
+    assert [each.message for each in problems_of(".")] == ["cannot read sparse.yaml: it is larger than 256 MB"]
+
+
+def test_stdin_is_not_read_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetform.load.inputs.MAX_FILE", 1 << 20)
+    with open("/dev/zero") as endless:
+        monkeypatch.setattr(sys, "stdin", endless)
+        (found,) = read_inputs(["-"])
+    assert isinstance(found, Diagnostic)
+    assert found.message == "cannot read stdin: it is larger than 1 MB"
+
+
+def test_many_links_to_a_large_file_are_not_read_without_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetform.load.inputs.MAX_INPUT", 100)
+    write(folder, "a.yaml", text="kind: " + "a" * 40 + "\n")
+    for name in "bcdef":
+        os.symlink("a.yaml", folder / f"{name}.yaml")
+    assert names_of(".") == ["a.yaml", "b.yaml"]
+    (problem,) = problems_of(".")
+    assert "c.yaml" in problem.message

@@ -118,7 +118,7 @@ def test_a_missing_state_is_refused(file: Path) -> None:
 
 
 def test_a_folder_is_no_state(tmp_path: Path) -> None:
-    assert refusal(tmp_path).message == f"cannot read {tmp_path}: is a directory"
+    assert refusal(tmp_path).message == f"cannot read {tmp_path}: it is a folder"
 
 
 def test_a_database_is_refused_for_now() -> None:

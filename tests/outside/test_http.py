@@ -319,13 +319,16 @@ def test_files_are_read_and_bounded(tmp_path: Path) -> None:
     file.write_bytes(b"x" * 11)
     with Web(limit=11) as web:
         assert web.get(file.as_uri()).content == b"x" * 11
-    assert failure_of(file.as_uri(), Web(limit=10)).message == f"{file.as_uri()} is larger than 10 bytes"
+    assert (
+        failure_of(file.as_uri(), Web(limit=10)).message
+        == f"{file.as_uri()} cannot be read: it is larger than 10 bytes"
+    )
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     missing = failure_of((tmp_path / "missing").as_uri())
     assert missing.message.endswith("/missing cannot be read: no such file or directory")
-    assert "directory" in failure_of(tmp_path.as_uri()).message
+    assert "it is a folder" in failure_of(tmp_path.as_uri()).message
     assert "it is no path" in failure_of("file:///a%00b").message
     assert "another machine" in failure_of("file://server/share").message
 

@@ -260,6 +260,8 @@ def test_an_interrupt_ends_every_tool(place: Place, tmp_path: Path, monkeypatch:
     program.chmod(0o755)
     monkeypatch.setenv("FLEETFORM_HELM", str(program))
     inputs = [input_of("helm", place.chart(), values={"replicas": number}) for number in range(6)]
+    # A shell starts its jobs in the background with interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         while not (started.exists() and started.read_text().count("\n") >= 2):
@@ -267,8 +269,11 @@ def test_an_interrupt_ends_every_tool(place: Place, tmp_path: Path, monkeypatch:
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        place.render(*inputs, workers=2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            place.render(*inputs, workers=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert started.read_text().count("\n") == 2
     alive = [line for line in started.read_text().split() if Path(f"/proc/{line}").exists()]
     assert alive == []

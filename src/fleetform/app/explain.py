@@ -10,11 +10,10 @@ from fleetform.app.answering.plugins import explained_binding, hidden_config, na
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
 from fleetform.app.fleet import Fleet
-from fleetform.app.listing.list_revisions import lifecycle_in
 from fleetform.app.questions import find_option
 from fleetform.engine.desired import values_tree
 from fleetform.engine.versions.choose import versions_between
-from fleetform.engine.versions.lifecycle import upgrade_times
+from fleetform.engine.versions.lifecycle import lifecycle_in, upgrade_times
 from fleetform.engine.versions.span import span_between
 from fleetform.model.answers.explanation import (
     AdmittedState,
@@ -74,7 +73,7 @@ def _upgrade_ahead(fleet: Fleet, plugin: PluginDecision) -> UpgradeAhead | None:
         return None
     versions = fleet.decisions.versions_of(goal)
     passed = versions_between(versions, plugin.running, goal.version)
-    times = upgrade_times(lifecycle_in(fleet, plugin.organization), passed, goal, fleet.snapshot)
+    times = upgrade_times(lifecycle_in(fleet.snapshot, plugin.organization), passed, goal, fleet.snapshot)
     running = versions.get(plugin.running)
     span = span_between(versions, running, goal) if running is not None else None
     return UpgradeAhead(

@@ -115,7 +115,9 @@ def run() -> int:
         return 130
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        _say(f"{name}{(error.strerror or str(error)).lower()}", "")
+        from fleetform.outside.files import reason
+
+        _say(f"{name}{reason(error)}", "")
         return 2
     except Exception as error:
         from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError

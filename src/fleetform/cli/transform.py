@@ -36,6 +36,7 @@ from fleetform.transform.runner import Runner
 from fleetform.transformers.opened import open_plugins
 from fleetform.transformers.plugins import BoundPlugin
 from fleetform.transformers.trees import TreeError, apply_tree, transform_tree
+from fleetform.wiring import LocalFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 # So many groups of conflicts are shown; the JSON answer has them all.
@@ -295,8 +296,7 @@ def _as_texts(tree: Mapping[str, object]) -> dict[str, str]:
 
 def _yaml_map(file: str, flag: str) -> dict[str, Any]:
     try:
-        with open(file, encoding="utf-8") as opened:
-            tree = read_one(opened.read())
+        tree = read_one(LocalFiles().read(file))
     except YamlError as error:
         raise click.BadParameter(f"{file}:{error.line}: {error.message}.", param_hint=flag) from error
     except (OSError, UnicodeDecodeError) as error:

@@ -11,6 +11,7 @@ from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.model.answers.base import Json
 from fleetform.model.objects import Ref
 from fleetform.model.state import NOTHING_OBSERVED, Deployed, PluginState, PluginStates
+from fleetform.outside.files import read_file, reason
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
@@ -93,10 +94,9 @@ def load_state(name: str | None) -> KnownState:
     if name.startswith("sqlite:"):
         raise StateError("this release reads state exports only, no databases", _WANTED)
     try:
-        with open(name, "rb") as file:
-            tree = msgspec.json.decode(file.read())
+        tree = msgspec.json.decode(read_file(name))
     except OSError as error:
-        raise StateError(f"cannot read {name}: {(error.strerror or str(error)).lower()}", "check --state") from error
+        raise StateError(f"cannot read {name}: {reason(error)}", "check --state") from error
     except (ValueError, RecursionError) as error:
         raise StateError(f"{name} is not a state export: {error}", _WANTED) from error
     return _read(name, tree)

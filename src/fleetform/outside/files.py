@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -10,6 +11,48 @@ from collections.abc import Collection, Iterator, Sequence
 # A file in a folder of rendered objects, so that they are not read as a fleet.
 OUTPUT_MARK = ".fleetform-output"
 
+# Far above any manifest; an export of 10,000 clusters has a tenth of it.
+MAX_FILE = 256 * 1024 * 1024
+_KINDS = (
+    (stat.S_ISDIR, "it is a folder"),
+    (stat.S_ISFIFO, "it is a pipe, not a file"),
+    (stat.S_ISSOCK, "it is a socket, not a file"),
+    (stat.S_ISCHR, "it is a device, not a file"),
+    (stat.S_ISBLK, "it is a device, not a file"),
+)
+
+
+def read_file(path: str, limit: int = MAX_FILE) -> bytes:
+    """The bytes of a regular file; OSError for anything else, and for a file that is too large.
+
+    Links are followed: what they lead to may be a device that never ends, or a pipe that nobody writes to.
+    """
+    _refuse_irregular(os.stat(path), path)
+    # It may have been replaced in between: never wait for a writer, and look again.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        _refuse_irregular(os.fstat(file.fileno()), path)
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, too_large(limit), path)
+    return content
+
+
+def too_large(limit: int) -> str:
+    """Why something is not read that has more bytes than this."""
+    return f"it is larger than {limit >> 20:,} MB" if limit >> 20 else f"it is larger than {limit:,} bytes"
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be read or written, as a part of a sentence."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def _refuse_irregular(status: os.stat_result, path: str) -> None:
+    for is_kind, why in _KINDS:
+        if is_kind(status.st_mode):
+            raise OSError(errno.EINVAL, why, path)
+
 
 class LocalFiles:
     """The files of this machine."""
@@ -17,8 +60,7 @@ class LocalFiles:
     def read(self, name: str) -> str:
         if not os.path.isfile(name):
             raise FileNotFoundError(f"{name} is not a file of this machine")
-        with open(name, encoding="utf-8", newline="") as file:
-            return file.read()
+        return read_file(name).decode()
 
 
 class LocalTree:
@@ -54,8 +96,7 @@ class LocalTree:
 
     def read(self, places: Sequence[str]) -> Iterator[bytes]:
         for place in places:
-            with open(place, "rb") as file:
-                yield file.read()
+            yield read_file(place)
 
 
 def write_file(path: str, text: str) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
+from subprocess import DEVNULL
+from typing import IO, NamedTuple
 
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import MAX_FILE, too_large
 
 # As many as the systems follow that people work on.
 _MOST_LINKS = 40
@@ -19,6 +23,13 @@ class GitError(OutsideError):
 
 class NoFolderError(GitError):
     """A revision has no such folder."""
+
+
+class LargeBlobError(GitError):
+    """A file of a commit is too large to be read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name}: {too_large(MAX_FILE)}", "leave it out of the commit, or name another folder")
 
 
 class SubmoduleError(GitError):
@@ -57,8 +68,9 @@ def files_at(ref: str, folder: str, wanted: tuple[str, ...]) -> Iterator[tuple[s
         raise no_folder(ref, folder)
     cut = len(where) + 1 if where else 0
     contents = read_blobs([blob for _, blob in blobs])
-    for (path, _), content in zip(blobs, contents, strict=True):
-        yield path[cut:] or path.rsplit("/", 1)[-1], content
+    for path, _ in blobs:
+        with _naming(path):
+            yield path[cut:] or path.rsplit("/", 1)[-1], next(contents)
 
 
 def tree_at(ref: str, where: str) -> GitTree:
@@ -153,9 +165,22 @@ class GitTree:
 
     def read(self, places: Sequence[str]) -> Iterator[bytes]:
         """The bytes of files; a file with many links to it is read once."""
-        wanted = list(dict.fromkeys(self._entries[place].object for place in places))
-        found = dict(zip(wanted, self._read(wanted), strict=True))
+        wanted = {self._entries[place].object: place for place in places}
+        contents = self._read(list(wanted))
+        found: dict[str, bytes] = {}
+        for blob, place in wanted.items():
+            with _naming(place):
+                found[blob] = next(contents)
         yield from (found[self._entries[place].object] for place in places)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """People know a file by its path, not by the name of its object."""
+    try:
+        yield
+    except LargeBlobError:
+        raise LargeBlobError(path) from None
 
 
 def ignored_below(folder: str) -> set[str]:
@@ -195,18 +220,31 @@ def read_blobs(
     """The bytes of blobs, in their order."""
     if not blobs:
         return
-    stdin = "\n".join(blobs).encode()
-    failing = "git cannot read its objects"
-    output = run_git("cat-file", "--batch", failing=failing, stdin=stdin, folder=folder, environment=environment)
-    position = 0
-    for _ in blobs:
-        end = output.index(b"\n", position)
-        head = output[position:end].split()
-        if len(head) < 3:
-            raise GitError(f"{failing}: {head[0].decode()} is missing", "remove the copy, and fetch anew")
-        size = int(head[2])
-        yield output[end + 1 : end + 1 + size]
-        position = end + 1 + size + 1
+    where = [f"--git-dir={folder}"] if folder is not None else []
+    with tempfile.TemporaryFile() as asked:
+        asked.write("\n".join(blobs).encode())
+        asked.seek(0)
+        command = ["git", *where, "cat-file", "--batch"]
+        with subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=DEVNULL, env=environment) as git:
+            assert git.stdout is not None
+            try:
+                for blob in blobs:
+                    yield _read_blob(git.stdout, blob)
+            finally:
+                git.kill()
+
+
+def _read_blob(stream: IO[bytes], blob: str) -> bytes:
+    """The next answer of `git cat-file --batch`: its size stands before its bytes."""
+    head = stream.readline().split()
+    if len(head) < 3:
+        raise GitError(f"git cannot read its objects: {blob} is missing", "remove the copy, and fetch anew")
+    size = int(head[2])
+    if size > MAX_FILE:
+        raise LargeBlobError(blob)
+    content = stream.read(size)
+    stream.read(1)
+    return content
 
 
 def run_git(

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from fleetform.outside.credentials import Credentials
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import read_file, reason
 from fleetform.syntax.addresses import shown
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ LONGEST_WAIT = 10.0
 _PAUSES = (0.5, 2.0)
 _PASSING = (429, 500, 502, 503, 504)
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]+\Z")
-_FILE_CHUNK = 1 << 20
 
 
 class Answer(NamedTuple):
@@ -290,14 +290,10 @@ def _read_file(url: str, limit: int) -> bytes:
     if parts.hostname not in (None, "localhost"):
         raise OutsideError(f"{shown(url)} is a file of another machine", "write file:///path")
     try:
-        with open(unquote(parts.path), "rb") as file:
-            content = bytearray()
-            for part in iter(lambda: file.read(_FILE_CHUNK), b""):
-                _add_part(content, part, url, limit)
-            return bytes(content)
+        return read_file(unquote(parts.path), limit)
     except (OSError, ValueError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is no path"
-        raise OutsideError(f"{shown(url)} cannot be read: {reason.lower()}", "check the path") from error
+        why = reason(error) if isinstance(error, OSError) else "it is no path"
+        raise OutsideError(f"{shown(url)} cannot be read: {why}", "check the path") from error
 
 
 def _add_part(content: bytearray, part: bytes, url: str, limit: int) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import reason
 from fleetform.outside.http import UnavailableError
 from fleetform.syntax.addresses import without_logins
 
@@ -42,8 +44,10 @@ def source_failure(error: Exception, definition: Object[PluginDefinitionSpec]) -
         login = "secretRef" in error.hint
         hint = "definitions have no credentials: use a repository that everybody may read" if login else error.hint
         return RenderFailure(error.message, hint, isinstance(error, UnavailableError))
-    reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-    return RenderFailure(f"the source of {definition.ref.name} cannot be read: {reason}", "check its permissions")
+    why = reason(error) if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError) and error.filename:
+        why = f"{os.path.relpath(error.filename)}: {why}"
+    return RenderFailure(f"the source of {definition.ref.name} cannot be read: {why}", "check its size and permissions")
 
 
 def error_of_tool(stderr: bytes, folder: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from fleetform.engine.transform.apply import as_object
 from fleetform.engine.transform.records import Settled, TransformError
+from fleetform.outside.files import read_file
 from fleetform.syntax.json_patch import CRANE, PatchError, apply_patch, read_patch, write_patch
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_in import YamlError, read_one
@@ -104,8 +105,7 @@ def read_export(folder: str) -> Iterator[Exported | BrokenFile]:
 
 def _read(folder: str, place: str) -> Exported | BrokenFile:
     try:
-        with open(os.path.join(folder, place), encoding="utf-8") as file:
-            text = file.read()
+        text = read_file(os.path.join(folder, place)).decode()
         tree = read_one(text)
     except YamlError as error:
         return BrokenFile(place, f"line {error.line}: {error.message}", error.hint or "correct the file")
@@ -228,8 +228,7 @@ def apply_tree(export: str, transform: str, output: str, progress: Progress | No
         if progress is not None:
             progress(each.place)
     for place in added:
-        with open(os.path.join(transform, place), encoding="utf-8") as file:
-            tree.write(_without_prefix(place), file.read())
+        tree.write(_without_prefix(place), read_file(os.path.join(transform, place)).decode())
     removed = tree.finish()
     return AppliedTree(
         tuple(sorted(tree.written)), tuple(whiteouts), tuple(untransformed), tuple(broken), tuple(removed)
@@ -245,8 +244,7 @@ def _applied(each: Exported, transform: str) -> str | BrokenFile | None:
     """A resource as text with its transform file applied; None where it has none."""
     place = beside(each.place, TRANSFORM)
     try:
-        with open(os.path.join(transform, place), "rb") as file:
-            operations = read_patch(file.read())
+        operations = read_patch(read_file(os.path.join(transform, place)))
         if not operations:
             return each.text
         return write_unfolded(as_object(apply_patch(each.tree, operations, CRANE), object_label(each.tree)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fleetform.engine.check.output_cycles import lint_output_cycles
 from fleetform.engine.check.report import listed
+from fleetform.engine.check.staged import lint_staged
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
@@ -24,6 +25,7 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from lint_output_cycles(decisions)
     yield from _lint_owners(decisions)
     yield from lint_claims(decisions)
+    yield from lint_staged(decisions)
 
 
 def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:

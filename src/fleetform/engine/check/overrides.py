@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fleetform.engine.check.policies import lint_time
 from fleetform.engine.check.references import lint_definition_name
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.check.times import lint_time
 from fleetform.engine.check.values import LocatedValue, lint_rules, lint_written, option_names, report_undeclared
 from fleetform.engine.check.variable_references import lint_values_for_others
 from fleetform.engine.index.index import Index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleetform.engine.check.report import Report
 from fleetform.engine.index.index import Index
+from fleetform.model.results.diagnostics import Severity
 from fleetform.model.shape import did_you_mean
 
 
@@ -21,9 +22,12 @@ def lint_definition_name(report: Report, name: str, known: Index, *path: str | i
         report.warn("unknown-name", f"there is no definition {name} here", hint, *path)
 
 
-def lint_reference(report: Report, known: Index, kind: str, name: str, *path: str | int) -> None:
-    """An object of the same organization."""
+def lint_reference(
+    report: Report, known: Index, kind: str, name: str, *path: str | int, severity: Severity = "warning"
+) -> None:
+    """An object of the same organization. What would be less careful without it is an error: a policy, a window."""
     names = known.names(kind, report.object.ref.organization)
     if name not in names:
         hint = did_you_mean(name, names, "add it, or drop the name")
-        report.warn("missing-reference", f"there is no {kind} {name} here", hint, *path)
+        tell = report.error if severity == "error" else report.warn
+        tell("missing-reference", f"there is no {kind} {name} here", hint, *path)

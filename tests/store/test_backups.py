@@ -1,0 +1,106 @@
+"""Backup, restore and the check of a database."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fleetform.model.objects import Ref
+from fleetform.ports.store import Commit, Deed, Put, UnavailableError, UnusableError
+from fleetform.store.backups import back_up, check, restore
+from fleetform.store.sqlite import SqliteReader, SqliteStore
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+A, B = Ref("Rollout", "acme", "a"), Ref("Rollout", "acme", "b")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "fleet.db")
+
+
+def test_a_backup_taken_beside_a_writer_restores_on_another_path(path: str, tmp_path: Path) -> None:
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"one")], deeds=[Deed(NOW, "alice", "approve", "r", "done")]), NOW)
+    copy, elsewhere = str(tmp_path / "copy.db"), str(tmp_path / "elsewhere" / "fleet.db")
+    back_up(path, copy)
+    store.commit(Commit([Put(B, b"later")]), NOW)
+    store.close()
+    restore(copy, elsewhere)
+    restored = SqliteStore(elsewhere)
+    found = restored.get(A)
+    assert found is not None
+    assert (found.body, found.version) == (b"one", 1)
+    assert restored.get(B) is None
+    assert restored.commit(Commit([Put(B, b"new")]), NOW) == 2
+    restored.close()
+    assert stat.S_IMODE(os.stat(copy).st_mode) == 0o600
+
+
+def test_restoring_keeps_what_was_there_beside_it(path: str, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"old")]), NOW)
+    back_up(path, copy)
+    store.commit(Commit([Put(A, b"new")]), NOW)
+    store.close()
+    restore(copy, path)
+    before, now = SqliteReader(f"{path}.before-restore"), SqliteReader(path)
+    assert [reader.get(A).body for reader in (before, now)] == [b"new", b"old"]  # type: ignore[union-attr]
+    before.close()
+    now.close()
+
+
+def test_a_database_that_somebody_holds_is_not_restored(path: str, tmp_path: Path) -> None:
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"one")]), NOW)
+    back_up(path, str(tmp_path / "copy.db"))
+    with pytest.raises(UnavailableError, match="another Fleetform holds"):
+        restore(str(tmp_path / "copy.db"), path)
+    assert store.get(A) is not None
+    store.close()
+
+
+def test_a_damaged_backup_is_refused_and_the_database_stays(path: str, tmp_path: Path) -> None:
+    store = SqliteStore(path)
+    store.commit(Commit([Put(Ref("Rollout", "acme", str(each)), os.urandom(200)) for each in range(500)]), NOW)
+    copy = tmp_path / "copy.db"
+    back_up(path, str(copy))
+    store.close()
+    content = bytearray(copy.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 6000] = bytes(6000)
+    copy.write_bytes(content)
+    with pytest.raises(UnusableError, match="damaged"):
+        restore(str(copy), path)
+    again = SqliteStore(path)
+    assert len(again.list("Rollout").records) == 500
+    again.close()
+
+
+def test_a_backup_whose_audit_log_was_changed_is_refused(path: str, tmp_path: Path) -> None:
+    store = SqliteStore(path)
+    store.commit(Commit(deeds=[Deed(NOW, "alice", "approve", "r", "done")] * 3), NOW)
+    copy = str(tmp_path / "copy.db")
+    back_up(path, copy)
+    store.close()
+    connection = apsw.Connection(copy)
+    connection.execute("DROP TRIGGER audit_holds")
+    connection.execute("UPDATE audit SET deed = replace(deed, 'alice', 'bob__') WHERE number = 2")
+    connection.close()
+    with pytest.raises(UnusableError, match="changed at entry 2"):
+        check(copy)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a database" * 300])
+def test_what_is_no_backup_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "copy.db"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UnusableError):
+        restore(str(file), str(tmp_path / "fleet.db"))
+    assert not (tmp_path / "fleet.db").exists()

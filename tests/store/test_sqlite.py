@@ -1,0 +1,233 @@
+"""The database on disk: who may hold it, what it refuses, what a crash leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleetform.model.objects import Ref
+from fleetform.ports.store import (
+    Commit,
+    ConflictError,
+    Deed,
+    Delete,
+    ExpiredError,
+    Put,
+    UnavailableError,
+    UnusableError,
+)
+from fleetform.store.audit_chain import first_broken
+from fleetform.store.memory import MemoryStore
+from fleetform.store.schema import APPLICATION_ID, NEWEST
+from fleetform.store.sqlite import SqliteReader, SqliteStore
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+A = Ref("Rollout", "acme", "a")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "fleet.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[SqliteStore]:
+    found = SqliteStore(path)
+    yield found
+    found.close()
+
+
+def test_what_was_committed_is_there_after_reopening(path: str) -> None:
+    first = SqliteStore(path)
+    first.commit(Commit([Put(A, b"one")]), NOW)
+    first.close()
+    second = SqliteStore(path)
+    assert second.get(A) is not None
+    assert second.version() == 1
+    second.close()
+
+
+def test_a_second_one_that_would_write_is_refused_and_told_who_holds_it(store: SqliteStore, path: str) -> None:
+    with pytest.raises(UnavailableError, match=f"another Fleetform holds .* \\(process {os.getpid()}\\)"):
+        SqliteStore(path)
+
+
+def test_the_hold_ends_with_closing(path: str) -> None:
+    SqliteStore(path).close()
+    SqliteStore(path).close()
+
+
+def test_readers_see_each_commit_and_keep_nothing_open(store: SqliteStore, path: str) -> None:
+    reader = SqliteReader(path)
+    for number in range(3):
+        store.commit(Commit([Put(A, b"%d" % number)]), NOW)
+        found = reader.get(A)
+        assert found is not None
+        assert found.body == b"%d" % number
+        reader.list("Rollout")
+    store.compact(keep=10)
+    # A checkpoint that truncates would be refused if the reader still kept the log.
+    assert store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE) == (0, 0)
+    reader.close()
+
+
+def test_a_reader_cannot_write(store: SqliteStore, path: str) -> None:
+    reader = SqliteReader(path)
+    with pytest.raises(apsw.ReadOnlyError):
+        reader._connection.execute("DELETE FROM record")
+    reader.close()
+
+
+def test_every_commit_is_synced_to_the_disk(store: SqliteStore) -> None:
+    assert store._connection.execute("PRAGMA synchronous").get == 2
+    assert store._connection.execute("PRAGMA journal_mode").get == "wal"
+
+
+def test_a_database_of_a_newer_release_is_refused_and_left_alone(path: str) -> None:
+    SqliteStore(path).close()
+    connection = apsw.Connection(path)
+    connection.execute(f"PRAGMA user_version = {NEWEST + 1}")
+    connection.close()
+    for opened in (SqliteStore, SqliteReader):
+        with pytest.raises(UnusableError, match=f"newer release \\(version {NEWEST + 1}; this one knows {NEWEST}\\)"):
+            opened(path)
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(UnusableError, match="another program"):
+        SqliteStore(path)
+    connection = apsw.Connection(path)
+    assert connection.execute("SELECT name FROM sqlite_schema").get == "theirs"
+    connection.close()
+
+
+def test_a_file_that_is_no_database_is_refused(path: str) -> None:
+    Path(path).write_bytes(b"kind: Cluster\n" * 400)
+    with pytest.raises(UnusableError, match="is not a database"):
+        SqliteStore(path)
+
+
+def test_there_is_nothing_to_read_where_there_is_no_database(path: str) -> None:
+    with pytest.raises(UnusableError, match="there is no database"):
+        SqliteReader(path)
+    Path(path).touch()
+    with pytest.raises(UnusableError, match="is empty"):
+        SqliteReader(path)
+
+
+def test_a_file_is_marked_as_ours(store: SqliteStore) -> None:
+    assert store._connection.execute("PRAGMA application_id").get == APPLICATION_ID
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM audit", "UPDATE audit SET hash = 'x'"])
+def test_the_audit_log_cannot_be_changed(store: SqliteStore, statement: str) -> None:
+    store.commit(Commit(deeds=[Deed(NOW, "alice", "approve", "r", "done")]), NOW)
+    with pytest.raises(apsw.ConstraintError, match="append-only"):
+        store._connection.execute(statement)
+
+
+def test_an_entry_changed_behind_the_log_s_back_is_found(store: SqliteStore) -> None:
+    for number in range(4):
+        store.commit(Commit(deeds=[Deed(NOW, "alice", f"verb{number}", "r", "done")]), NOW)
+    store._connection.execute("DROP TRIGGER audit_holds")
+    store._connection.execute("UPDATE audit SET deed = replace(deed, 'verb2', 'verb9') WHERE number = 3")
+    assert first_broken(store.audit()) == 3
+
+
+_WRITER = """
+import sys
+from datetime import UTC, datetime
+from fleetform.model.objects import Ref
+from fleetform.ports.store import Commit, Put
+from fleetform.store.sqlite import SqliteStore
+store = SqliteStore(sys.argv[1])
+number = 0
+while True:
+    number += 1
+    writes = [Put(Ref("Rollout", "acme", f"r{each}"), b"%d" % number) for each in range(50)]
+    store.commit(Commit(writes), datetime.now(UTC))
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_whole_commits_and_no_hold(path: str) -> None:
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", _WRITER, path], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        told = 0
+        while told < 5:
+            told = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        last = max([told, *map(int, process.stdout.read().split())])
+        process.wait()
+        process.stdout.close()
+        store = SqliteStore(path)
+        bodies = {each.body for each in store.list("Rollout").records}
+        assert len(bodies) == 1
+        assert int(bodies.pop()) in (last, last + 1)
+        store.close()
+
+
+_writes = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"), st.sampled_from([b"1", b"2", None]), st.sampled_from([None, None, 0, 1, 2, 3])
+        ),
+        max_size=4,
+        unique_by=lambda each: each[0],
+    ),
+    max_size=12,
+)
+
+
+@given(_writes, st.integers(0, 12), st.integers(0, 3))
+@settings(max_examples=60)
+def test_both_stores_answer_the_same(
+    commits: list[list[tuple[str, bytes | None, int | None]]], at: int, limit: int
+) -> None:
+
+    with tempfile.TemporaryDirectory() as folder:
+        disk, memory = SqliteStore(f"{folder}/fleet.db"), MemoryStore()
+        for number, commit in enumerate(commits):
+            writes = [
+                Put(Ref("Rollout", "acme", name), body, expected)
+                if body is not None
+                else Delete(Ref("Rollout", "acme", name), expected)
+                for name, body, expected in commit
+            ]
+            answers = []
+            for store in (disk, memory):
+                try:
+                    answers.append(str(store.commit(Commit(writes), NOW)))
+                except ConflictError as error:
+                    answers.append(str(error))
+            assert answers[0] == answers[1]
+            if number == 6:
+                disk.compact(4)
+                memory.compact(4)
+        for question in ("changes", "list"):
+            found = []
+            for store in (disk, memory):
+                try:
+                    if question == "changes":
+                        found.append(str(store.changes(at, limit)))
+                    else:
+                        found.append(str(store.list("Rollout", version=at, limit=limit)))
+                except ExpiredError as error:
+                    found.append(str(error))
+            assert found[0] == found[1]
+        disk.close()
