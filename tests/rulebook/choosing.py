@@ -113,7 +113,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_version(asked: str | None, offered: list[str], support: Support) -> Wanted:
-    """A pin holds against all but its end; a range and nothing take the highest that is supported (R2-40, B11, S23, S56)."""
+    """A pin holds against all but its end; all else takes the highest supported one (R2-40, B11, S23, S56)."""
     ascending = sorted(offered, key=version_of)
     if asked is not None and is_exact(asked):
         pinned = [each for each in ascending if version_of(each) == version_of(asked)]

@@ -5,68 +5,87 @@ from __future__ import annotations
 import copy
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
+from fleetform.app.fleet import Fleet as Read
+from fleetform.app.questions import find_plugin
+from fleetform.app.scope import Scope
 from fleetform.load.state import load_state
+from rulebook import excuses
 from rulebook.inventing import NOW, Invented
-from rulebook.model import Answer, Fleet, Gate
+from rulebook.model import Fleet, Plugin
+from rulebook.telling import Answer, Gate
 from rulebook.trees import steps_of, text_of
-from support import fleets
 from support.answers import explain
+from support.fleets import fleet_of
 
 Tree = dict[str, Any]
 KEPT = ("apiVersion", "kind", "metadata", "name", "namespace", "organization")
-Disagreement = tuple[str, str, Any, Any]
 
 
-def opened(fleet: Invented) -> fleets.Fleet:
+class Disagreement(NamedTuple):
+    kind: str
+    plugin: str
+    expected: Any
+    actual: Any
+
+
+def opened(fleet: Invented) -> Read:
     """The fleet as Fleetform reads it."""
     text = "\n---\n".join(json.dumps(each) for each in fleet.documents)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "state.json"
         file.write_text(json.dumps(fleet.state), encoding="utf-8")
         state = load_state(str(file))
-    return fleets.fleet_of(text, state=state)
+    return fleet_of(text, state=state)
 
 
-def disagreements(fleet: Invented) -> list[Disagreement]:
-    """Each as what it is about: a kind, a plugin, what the rules say, what Fleetform says."""
+def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[Disagreement]:
+    """Where the rules say otherwise than Fleetform; excused counts what is known and not told."""
     read = opened(fleet)
     errors = [f"{each.code}: {each.message}" for each in read.findings.errors]
     if errors:
-        return [("invalid", "", [], errors)]
+        found = [Disagreement("invalid", "", [], errors)]
+        return [each for each in found if not _is_excused(excuses.of_folders(errors), excused)]
     model = Fleet(fleet.documents, fleet.state, NOW)
-    found: list[Disagreement] = []
-    decided = {(key[1], key[2]): plugin for key, plugin in read.decisions.plugins.items()}
+    found = []
     for plugin in model.plugins:
-        key = (plugin.cluster["metadata"]["name"], plugin.name)
-        answer = model.answer(plugin)
-        expected = told_by_rules(answer)
-        if answer.misfits:
-            del expected["winners"], expected["overrides"]
-        if key not in decided:
-            from fleetform.app.questions import find_plugin
-            from fleetform.app.scope import Scope
-
-            decided[key] = find_plugin(read, Scope("acme", key[0]), plugin.name, None)
-        actual = told(explain(read, decided[key]))
-        for kind in expected:
-            if expected[kind] != actual[kind]:
-                found.append((kind, plugin.name, expected[kind], actual[kind]))
+        expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
+        differing = [kind for kind in expected if expected[kind] != actual[kind]]
+        if differing and not _is_excused(excuses.of_plugins(model, plugin), excused):
+            found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
     return found
 
 
+def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
+    if name is not None and excused is not None:
+        excused[name] += 1
+    return name is not None
+
+
+def explained(read: Read, plugin: Plugin) -> Tree:
+    """What `explain` answers; the one that lost its release to another owner is found as the command line finds it."""
+    cluster = plugin.cluster["metadata"]["name"]
+    return explain(read, find_plugin(read, Scope("acme", cluster), plugin.name, None))
+
+
 def told_by_rules(answer: Answer) -> Tree:
-    return {
+    found: Tree = {
         "version": answer.version,
         "wanted": (answer.wanted, answer.forced),
         "gates": sorted({_short(each) for each in answer.gates}),
         "waiting": sorted({each.gate for each in answer.waiting}),
         "values": answer.values,
+    }
+    if answer.misfits:
+        # Whether what cannot be applied won or lost is nobody's question.
+        return found
+    return found | {
         "winners": {
             path: (said.value, said.winner and [said.winner.name, said.winner.object],
                    [[each.name, each.object] for each in said.hidden])
@@ -132,7 +151,7 @@ def _smaller(fleet: Invented) -> Iterator[Invented]:
     for index in range(len(fleet.documents)):
         yield Invented(fleet.documents[:index] + fleet.documents[index + 1 :], fleet.state)
     for path in _places({"documents": fleet.documents, "state": fleet.state}):
-        tree = copy.deepcopy({"documents": fleet.documents, "state": fleet.state})
+        tree: Tree = copy.deepcopy({"documents": fleet.documents, "state": fleet.state})
         held: Any = tree
         for step in path[:-1]:
             held = held[step]
@@ -140,11 +159,11 @@ def _smaller(fleet: Invented) -> Iterator[Invented]:
         yield Invented(tree["documents"], tree["state"])
 
 
-def _places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _places(tree: Any) -> Iterator[tuple[Any, ...]]:
     """Paths of all parts that could be left out, the bigger ones first."""
-    level = [((), tree)]
+    level: list[tuple[tuple[Any, ...], Any]] = [((), tree)]
     while level:
-        below = []
+        below: list[tuple[tuple[Any, ...], Any]] = []
         for path, each in level:
             steps = list(each) if isinstance(each, dict) else range(len(each)) if isinstance(each, list) else []
             for step in steps:

@@ -8,7 +8,19 @@ from typing import Any
 
 from rulebook.layering import Item
 from rulebook.options import option_for
-from rulebook.trees import ABSENT, Hole, Reason, Steps, found_at, is_within, leaves_of, merged, text_of, with_value, without
+from rulebook.trees import (
+    ABSENT,
+    Hole,
+    Reason,
+    Steps,
+    found_at,
+    is_within,
+    leaves_of,
+    merged,
+    text_of,
+    with_value,
+    without,
+)
 
 Tree = dict[str, Any]
 
@@ -78,7 +90,11 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
 def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
     for index, step in enumerate(steps):
         if tree is ABSENT:
-            return step in (0, *(str(step),)) if not isinstance(step, int) or step == 0 else _continues(steps, index, 0, beside)
+            return (
+                step in (0, *(str(step),))
+                if not isinstance(step, int) or step == 0
+                else _continues(steps, index, 0, beside)
+            )
         if isinstance(tree, Hole):
             return True
         if isinstance(step, int):

@@ -26,7 +26,10 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """One value that one layer gives one path. renames is how many migrations moved it; skipped says why it is not used."""
+    """One value that one layer gives one path.
+
+    renames is how many migrations moved it; skipped says why it is not used.
+    """
 
     layer: Layer
     written: Steps

@@ -1,4 +1,4 @@
-"""The rules of docs/spec once more, as a reader would apply them by hand: every plugin of a fleet by itself, with loops.
+"""The rules of docs/spec once more, as a reader would apply them by hand: every plugin by itself, with loops.
 
 Written from the rules and from nothing else, so that it does not share the engine's blind spots. Speed is no aim.
 """
@@ -6,74 +6,19 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
-from rulebook.folding import about, effective, folded, is_lost, misfits
-from rulebook.layering import Item, Layer, Reader, default_items, written_layers
+from rulebook.folding import effective, folded, misfits
+from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
-from rulebook.selecting import age_of, reaches, selects
-from rulebook.trees import ABSENT, Hole, Reason, Secret, Steps, found_at, has_hole, holes_in, text_of, with_value
+from rulebook.selecting import age_of, rank_of, reaches, selects
+from rulebook.telling import Answer, Gate, Resolved, told
+from rulebook.trees import ABSENT, Hole, Reason, found_at, has_hole, holes_in, text_of
 from rulebook.variables import OPTIONAL, TIMING, Names, whole
 
 Tree = dict[str, Any]
-MASKED = {"secret": True, "digest": "unknown"}
 PLATFORM = "fleetform-system"
-
-
-class Gate(NamedTuple):
-    """What stands in the way, and the option, the variable, the version or the owner that it is about."""
-
-    gate: str
-    about: str
-
-
-@dataclass(frozen=True)
-class Said:
-    """What is told of an option: its value, who gave it, and what that hid, from specific to generic."""
-
-    value: Any
-    winner: Layer | None
-    hidden: tuple[Layer, ...]
-
-
-@dataclass(frozen=True)
-class Applied:
-    """An override that speaks of a plugin, and the paths that it won and lost."""
-
-    name: str
-    rank: int
-    won: frozenset[str]
-    lost: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """A plugin as one revision makes it."""
-
-    revision: Tree
-    tree: Any
-    items: tuple[Item, ...]
-    gates: frozenset[Gate]
-    waiting: frozenset[Gate]
-    misfits: bool = False
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the rules say of one plugin."""
-
-    version: str | None
-    wanted: str | None
-    forced: bool
-    gates: frozenset[Gate]
-    waiting: frozenset[Gate]
-    values: Any
-    options: dict[str, Said]
-    applied: tuple[Applied, ...]
-    misfits: bool = False
-    skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
 
 
 class Plugin(NamedTuple):
@@ -150,8 +95,6 @@ class Fleet:
 
     def overrides(self, plugin: Plugin) -> list[Tree]:
         """Those that reach a plugin, in the order in which they apply (R0-10, R0-11)."""
-        from rulebook.selecting import rank_of
-
         reaching = [
             each for each in self.of("PluginOverride")
             if reaches(each, plugin.cluster, plugin.definition) and not self.has_expired(each)
@@ -183,7 +126,8 @@ class Fleet:
         rejected = [
             each["version"]
             for each in self.state.get("rejected", [])
-            if (each.get("kind", "PluginPreset"), each["name"]) == (plugin.owner["kind"], plugin.owner["metadata"]["name"])
+            if (each.get("kind", "PluginPreset"), each["name"])
+            == (plugin.owner["kind"], plugin.owner["metadata"]["name"])
         ]
         return Support(
             [each["floor"] for each in said if "floor" in each],
@@ -251,7 +195,7 @@ class Fleet:
         return Resolved(
             revision,
             tree,
-            tuple([*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)]),
+            (*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)),
             frozenset(each for each in reasons if each.gate not in TIMING),
             frozenset(each for each in reasons if each.gate in TIMING),
             bool(misfits(revision, defaults, layers)),
@@ -273,7 +217,13 @@ class Fleet:
         older = self.older_owner(plugin)
         if older is not None:
             gates.add(Gate("conflict", older))
-        return self.told(target, wanted, frozenset(gates))
+        return told(target, wanted, frozenset(gates), self.revisions(plugin.definition))
+
+    def readings(self, plugin: Plugin) -> list[Resolved]:
+        """The plugin as the version that is wanted makes it, and as the one that runs does."""
+        versions = [self.wanted(plugin).version, self.known(plugin).get("admitted", {}).get("version")]
+        revisions = [self.revision(plugin.definition, each) for each in versions]
+        return [self.resolved(plugin, each) for each in revisions if each is not None]
 
     def upgrade_gates(
         self, plugin: Plugin, wanted: Wanted, running: str | None, runs: Tree | None, target: Resolved
@@ -320,95 +270,8 @@ class Fleet:
                     found.add(Gate("removed-option", text_of(known)))
         return found
 
-    # ---- Telling
-
-    def told(self, target: Resolved | None, wanted: Wanted, gates: frozenset[Gate]) -> Answer:
-        if target is None:
-            return Answer(None, wanted.version, wanted.forced, gates, frozenset(), {}, {}, ())
-        secret = self.secret_options(target)
-        used = [each for each in target.items if each.skipped is None]
-        tree: Any = {}
-        for steps in sorted({*options_of(target.revision), *(each.steps for each in used)}, key=len):
-            value = found_at(target.tree, steps)
-            if value is not ABSENT and not has_hole(value):
-                tree = with_value(tree, steps, value, "")
-        return Answer(
-            target.revision["spec"]["version"],
-            wanted.version,
-            wanted.forced,
-            gates,
-            target.waiting,
-            masked(tree, secret),
-            {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
-            applied_in(used),
-            target.misfits,
-            frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
-        )
-
-    def secret_options(self, target: Resolved) -> set[Steps]:
-        """Options that any version declares secret, under the names that the revision has for them."""
-        found = set()
-        for each in self.revisions(target.revision["metadata"]["name"]):
-            found |= {steps for steps, option in options_of(each).items() if option["type"] == "secret"}
-        moved = {
-            option_for(target.revision, each.steps) or each.steps
-            for each in target.items
-            if each.written in found and each.skipped is None
-        }
-        return found | moved
-
 
 def _plugin(owner: Tree, template: Tree, instance: Tree | None, cluster: Tree) -> Plugin:
     definition = template["pluginDefinition"]["name"]
     release = (template.get("releaseNamespace", definition), template.get("releaseName", definition))
     return Plugin(owner, instance, cluster, definition, release)
-
-
-def masked(tree: Any, secret: set[Steps], steps: Steps = ()) -> Any:
-    if isinstance(tree, Secret) or (steps in secret and tree is not ABSENT and tree is not None):
-        return MASKED
-    if isinstance(tree, dict):
-        return {key: masked(each, secret, (*steps, key)) for key, each in tree.items()}
-    if isinstance(tree, list):
-        return [masked(each, secret, (*steps, index)) for index, each in enumerate(tree)]
-    return tree
-
-
-def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
-    """Who gave the whole option last, and all that was said of it before; a removal leaves the default (S20)."""
-    items = [
-        each for each in target.items if each.skipped is None and option_for(target.revision, each.steps) == steps
-    ]
-    value = found_at(target.tree, steps)
-    shown = None if value is ABSENT or has_hole(value) else masked(value, secret, steps)
-    # What is merged into nothing gives the value, as if it replaced it.
-    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or i == 0)]
-    if not whole_:
-        return Said(shown, None, ())
-    last = whole_[-1]
-    before = list(reversed(items[:last]))
-    if items[last].strategy != "Remove":
-        return Said(shown, items[last].layer, tuple(each.layer for each in before))
-    default = [each.layer for each in before if each.layer.name == "default"]
-    hidden = [each.layer for each in before if each.layer.name != "default"]
-    return Said(shown, default[0] if default else None, tuple(hidden))
-
-
-def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
-    """Overrides in the order in which they apply, with what each won and lost (R0-18)."""
-    found: dict[str, Applied] = {}
-    for index, item in enumerate(items):
-        if item.layer.name != "override":
-            continue
-        before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
-        later = [each for each in items[index + 1 :] if each.layer != item.layer]
-        newer = [each for each in items if each.layer == item.layer and each.renames < item.renames]
-        path = frozenset({text_of(item.written)})
-        if is_lost(item, [*later, *newer]):
-            found[item.layer.object] = replace(before, lost=before.lost | path)
-        else:
-            found[item.layer.object] = replace(before, won=before.won | path)
-    return tuple(found.values())
-
-
-__all__ = ["Answer", "Applied", "Fleet", "Gate", "Plugin", "Said", "about"]

@@ -8,7 +8,7 @@ Tree = dict[str, Any]
 
 
 def selects(selector: Any, cluster: Tree) -> bool:
-    """Labels and names are a union, ignored clusters beat both, in each element of a list by itself (R0-2, R0-3, S17)."""
+    """Labels and names are a union, ignored clusters beat both; a list is a union of such (R0-2, R0-3, S17)."""
     if isinstance(selector, list):
         return not selector or any(selects(each, cluster) for each in selector)
     name = cluster["metadata"]["name"]

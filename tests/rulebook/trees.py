@@ -78,12 +78,11 @@ def found_at(tree: Any, steps: Steps) -> Any:
     for step in steps:
         if isinstance(tree, Hole):
             return tree
-        if isinstance(tree, dict) and step in tree:
-            tree = tree[step]
-        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
-            tree = tree[step]
-        else:
+        if isinstance(tree, list) and isinstance(step, int):
+            tree = dict(enumerate(tree))
+        if not isinstance(tree, dict) or step not in tree:
             return ABSENT
+        tree = tree[step]
     return tree
 
 
