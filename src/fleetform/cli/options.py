@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,13 +15,13 @@ from fleetform.app.answering.references import reported
 from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
+from fleetform.cli.data import print_json
 from fleetform.cli.terminal import wants_color
 from fleetform.cli.text import patience
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
-from fleetform.syntax.printable import escaped_json
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet, open_renderers
@@ -123,13 +122,12 @@ class Flags:
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
-        view = msgspec.to_builtins(answer)
         if self.output == "json":
-            click.echo(escaped_json(json.dumps(view, indent=2, ensure_ascii=False)))
+            print_json(answer)
         else:
             from fleetform.syntax.yaml_out import write_yaml
 
-            click.echo(write_yaml(view), nl=False)
+            click.echo(write_yaml(msgspec.to_builtins(answer)), nl=False)
 
     def print_failure(self, diagnostics: list[Finding]) -> None:
         """No answer, as the one document that every answer is."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from fleetform.cli.data import print_json
 from fleetform.cli.terminal import moves_cursor, own, wants_color
 from fleetform.cli.text import Painter, count, table
 from fleetform.engine.transform.priorities import PluginNames, PriorityError, named, parse_names, suggestion
@@ -29,7 +30,7 @@ from fleetform.model.answers.transforming import (
     UsedPlugin,
 )
 from fleetform.model.results.diagnostics import Severity
-from fleetform.syntax.printable import escaped_json, printable
+from fleetform.syntax.printable import printable
 from fleetform.syntax.times import parse_duration
 from fleetform.syntax.yaml_in import YamlError, read_one
 from fleetform.syntax.yaml_out import write_yaml
@@ -327,11 +328,10 @@ def _refused(message: str, hint: str) -> int:
 
 
 def _print(answer: AnswerRecord, output: str) -> None:
-    view = msgspec.to_builtins(answer)
     if output == "json":
-        click.echo(escaped_json(json.dumps(view, indent=2, ensure_ascii=False)))
+        print_json(answer)
     else:
-        click.echo(write_yaml(view).rstrip("\n"))
+        click.echo(write_yaml(msgspec.to_builtins(answer)).rstrip("\n"))
 
 
 def _print_findings(found: Iterable[Finding]) -> None:
