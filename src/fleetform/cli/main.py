@@ -103,6 +103,13 @@ def main() -> NoReturn:
 
 def run() -> int:
     """Run the command line and return its exit code."""
+    from fleetform.cli.terminal import guarded_streams
+
+    with guarded_streams():
+        return _run()
+
+
+def _run() -> int:
     try:
         result: Any = cli.main(prog_name="fleetform", standalone_mode=False)
     except click.exceptions.Exit as request:
