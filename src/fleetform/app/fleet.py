@@ -20,6 +20,7 @@ from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Origin
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
@@ -33,6 +34,7 @@ class Fleet:
 
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
+    skipped are documents that are no manifests (S10).
     """
 
     input: Input
@@ -44,6 +46,7 @@ class Fleet:
     catalogs: CatalogReader | None = None
     partial: Decisions | None = None
     transforms: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[Origin, ...] = ()
 
     @cached_property
     def index(self) -> Index:
@@ -112,18 +115,20 @@ def read_fleet(
     # What definitions render and catalogs read is no input of its own, except for files that name such folders.
     folders = source_folders((reading.object for _, reading in readings), input_.documents)
     naming = {document.origin.file for document, reading in readings if names_folder(reading.object)}
-    kept = [
-        reading
+    ours = [
+        (document, reading)
         for document, reading in readings
         if document.origin.file in naming or not below(document.origin.file, folders)
     ]
+    kept = [(document, reading) for document, reading in ours if reading.is_manifest]
+    skipped = tuple(document.origin for document, reading in ours if not reading.is_manifest)
     diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
-    diagnostics += [each for reading in kept for each in reading.diagnostics]
-    objects = [each for reading in kept for each in (reading.object, *reading.also) if each is not None]
+    diagnostics += [each for document, reading in kept for each in (*document.remarks, *reading.diagnostics)]
+    objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
     snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)
-    fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs)
+    fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs, skipped=skipped)
     if catalogs is not None and catalogs.looks:
         # Only what plugins have or want: a history has many definitions that nobody does. Catalogs of charts know the
         # digests of what they offer.

@@ -33,6 +33,12 @@ def print_findings(fleet: Fleet, found: Iterable[Diagnostic], color: bool, to_st
         click.echo("\n".join(shower.lines(diagnostic)) + "\n", err=to_stderr)
 
 
+def print_skipped(fleet: Fleet, to_stderr: bool = False) -> None:
+    """Documents that are no manifests, a line each."""
+    for each in fleet.skipped:
+        click.echo(f"skipped, no manifest: {each.file}:{each.first_line}", err=to_stderr)
+
+
 class _Shower:
     """Shows findings with their source; what may be a secret is never shown."""
 

@@ -56,8 +56,9 @@ class Flags:
         fleet = self.decided(sources)
         self.refuse(fleet, fleet.findings.errors)
         if self.verbose:
-            from fleetform.cli.findings import print_findings
+            from fleetform.cli.findings import print_findings, print_skipped
 
+            print_skipped(fleet, to_stderr=True)
             print_findings(fleet, fleet.findings.of_objects, self.color, to_stderr=True)
         else:
             self.say_unread_catalogs(fleet)

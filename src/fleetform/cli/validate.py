@@ -9,7 +9,7 @@ import click
 from fleetform.app.comparing.definition_changes import against
 from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
-from fleetform.cli.findings import print_findings
+from fleetform.cli.findings import print_findings, print_skipped
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.sides import in_same_folder
 from fleetform.cli.text import Painter, count, patience, place_text
@@ -59,12 +59,15 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     else:
         found = findings(fleet, more)
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
+        if flags.verbose:
+            print_skipped(fleet)
         print_findings(fleet, shown, flags.color)
         counts = result.counts
         paint = Painter(flags.color)
         errors = paint(count(counts.errors, "error"), fg="red" if counts.errors else "green")
         verdict = f"{errors}, {count(counts.warnings, 'warning')}"
-        click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}: {verdict}")
+        skipped = f", {count(counts.skipped, 'document')} skipped" if counts.skipped else ""
+        click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}{skipped}: {verdict}")
     if result.valid:
         return 0
     return 4 if unavailable and not fleet.findings.errors else 1

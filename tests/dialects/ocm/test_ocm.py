@@ -9,7 +9,7 @@ import pytest
 
 from fleetform.dialects.envelope import Reading
 from fleetform.dialects.ocm.read import read_ocm
-from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector, NameRef
+from fleetform.model.kinds.base import LabelRequirement, LabelSelector, NameRef
 from fleetform.model.kinds.definition import ObjectName, SupportedConfig
 from fleetform.model.kinds.fleet import ClusterSpec, Taint
 from fleetform.model.kinds.placement import (
@@ -19,6 +19,7 @@ from fleetform.model.kinds.placement import (
     ClusterSetSpec,
     DecisionGroup,
     DecisionGroups,
+    GroupSelector,
     PlacementScoreSpec,
     PlacementSpec,
     Prioritizers,
@@ -95,6 +96,8 @@ def test_a_managed_cluster_is_a_cluster_with_labels_taints_and_facts() -> None:
             "allocatable": {"cpu": "4", "memory": "8Gi"},
             "capacity": {"cpu": 8},
             "version": "v1.31.2",
+            "conditions": [{"type": "ManagedClusterJoined", "status": "True"}],
+            "leaseDurationSeconds": 60,
         },
         taints=[
             Taint("maintenance", "NoSelectIfNew", "soon", "2026-03-01T12:00:00Z"),
@@ -305,8 +308,8 @@ def test_a_placement_says_all_it_says_there() -> None:
     assert spec.decision_groups == DecisionGroups(
         "25%",
         [
-            DecisionGroup("canary", ClusterSelector(label_selector=LabelSelector({"canary": "true"}))),
-            DecisionGroup("rest", ClusterSelector()),
+            DecisionGroup("canary", GroupSelector(label_selector=LabelSelector({"canary": "true"}))),
+            DecisionGroup("rest", GroupSelector()),
         ],
     )
 
@@ -385,19 +388,42 @@ def test_what_a_placement_loses_is_said_at_its_place() -> None:
         spec:
           sortBy: Score
           scoreRateLimit: 5m
-          decisionStrategy:
-            groupStrategy:
-              decisionGroups:
-              - groupName: canary
-                groupClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Exists}]}}
         """,
     )
-    group = "spec.decisionStrategy.groupStrategy.decisionGroups[0].groupClusterSelector.claimSelector"
     assert said(found) == [
         ("foreign-note", "info", "spec.sortBy"),
         ("foreign-note", "info", "spec.scoreRateLimit"),
-        ("foreign-note", "warning", group),
     ]
+
+
+def test_a_decision_group_is_narrowed_by_claims() -> None:
+    spec = """
+    spec:
+      decisionStrategy:
+        groupStrategy:
+          decisionGroups:
+          - groupName: canary
+            groupClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Exists}]}}
+    """
+    claims = ClaimSelector([LabelRequirement("a", "Exists")])
+    groups = made(manifest("v1beta1", "Placement", spec)).spec.decision_groups.decision_groups
+    assert groups == [DecisionGroup("canary", GroupSelector(claim_selector=claims))]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "suspended"),
+    [
+        ("{name: a}", False),
+        ("{name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}", True),
+        ("{name: a, annotations: {cluster.open-cluster-management.io/experimental-scheduling-disable: 'true'}}", True),
+        (
+            "{name: a, annotations: {cluster.open-cluster-management.io/experimental-scheduling-disable: 'false'}}",
+            False,
+        ),
+    ],
+)
+def test_a_placement_that_its_scheduler_leaves_alone_is_suspended(metadata: str, suspended: bool) -> None:
+    assert made(manifest("v1beta1", "Placement", "", metadata=metadata)).spec.suspend is suspended
 
 
 # ---- Scores and decisions

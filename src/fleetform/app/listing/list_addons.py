@@ -9,6 +9,7 @@ from msgspec import UNSET
 from fleetform.app.answering.plugins import config_status
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.dialects.ocm.addons import unsupported_types_of
 from fleetform.model.answers.listing import (
     AddonConfig,
     AddonSpec,
@@ -29,10 +30,9 @@ def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
                 for each in own
             ]
             conditions = []
-            unsupported = [each.reference for each in plugin.configs.hidden if each.reason == "not-supported"]
+            unsupported = unsupported_types_of(plugin.instance) if plugin.instance is not None else []
             if unsupported:
-                types = sorted({f"{each.type[1]}.{each.type[0]}".rstrip(".") for each in unsupported})
-                message = f"the add-on takes no config of type {', '.join(types)}"
+                message = f"the add-on takes no config of type {', '.join(unsupported)}"
                 conditions.append(_condition("UnsupportedConfiguration", True, "ConfigurationUnsupported", message))
             missing = [each for each in plugin.configs.effective if each.config is None]
             if missing:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import Misfit, did_you_mean, nearest, read_record
+from fleetform.model.shape import Misfit, did_you_mean, read_record
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 GROUP = API_VERSION.partition("/")[0]
@@ -127,7 +129,14 @@ def _with_better_hints(misfits: list[Misfit], spec: YamlValue, kind: Kind) -> li
     return [*(each for each in misfits if each.path not in places), *better]
 
 
-def looks_misspelt(version: str) -> str | None:
-    """The native apiVersion, if another was probably a typo."""
+def misspelt_version(version: str, kind: str) -> str | None:
+    """The native apiVersion, if another was probably a typo: many groups look a little like ours."""
     group = version.partition("/")[0]
-    return API_VERSION if group != GROUP and nearest(group, [GROUP]) else None
+    close = group != GROUP and get_close_matches(group, [GROUP], cutoff=0.8)
+    return API_VERSION if close and nearest_kind(kind) else None
+
+
+def nearest_kind(kind: YamlValue) -> str | None:
+    """The native kind that was probably meant; others have kinds, too, so that it must be very near."""
+    close = get_close_matches(kind, KINDS, n=1, cutoff=0.8) if isinstance(kind, str) else []
+    return close[0] if close else None

@@ -20,7 +20,8 @@ from fleetform.dialects.ocm.clusters import (
     read_placement,
     read_score,
 )
-from fleetform.model.conventions import LENIENT, Conventions
+from fleetform.dialects.ocm.conventions import CONVENTIONS
+from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
@@ -37,16 +38,6 @@ _KEPT = {
 # Other projects have kinds in these groups, too: only a name that is almost equal counts as a typo.
 _TYPO = 0.9
 _DEFAULT_NAMESPACE = "default"
-CONVENTIONS = Conventions(
-    lenient=True,
-    passes_undeclared=True,
-    unversioned=True,
-    selector_optional=True,
-    placed_by_groups=True,
-    named_by_cluster=True,
-    configs_anywhere=True,
-    sets_are_bound=True,
-)
 
 
 class _OcmKind(NamedTuple):

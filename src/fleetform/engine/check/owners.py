@@ -137,26 +137,40 @@ def _lint_instance(
     preset = known.preset(organization, spec.preset_ref.name)
     if preset is None:
         presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
-        hint = did_you_mean(spec.preset_ref.name, presets, "add the preset, or drop presetRef")
-        message = f"there is no preset {spec.preset_ref.name}"
+        kind = report.object.conventions.preset_kind
+        hint = "add the preset, or drop presetRef" if kind == "preset" else f"add the {kind} to the input"
+        message = f"there is no {kind} {spec.preset_ref.name}"
+        hint = did_you_mean(spec.preset_ref.name, presets, hint)
         report.warn("missing-reference", message, hint, "spec", "presetRef", "name")
         return
-    cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
-    if (
-        cluster is None
-        and spec.cluster_name
-        and report.object.ref.name == generated_name(preset.ref.name, spec.cluster_name)
-    ):
-        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
-    elif report.object.conventions.named_by_cluster:
-        return
-    elif cluster is None or spec.cluster_name not in (None, cluster):
-        expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
-        message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
-        report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    name, generated = report.object.ref.name, known.generated_names(organization, preset.ref.name)
+    by_cluster = report.object.conventions.named_by_cluster
+    if by_cluster or (spec.cluster_name and name == generated_name(preset.ref.name, spec.cluster_name)):
+        cluster = spec.cluster_name or ""
+        lint_cluster_name(report, cluster, known, "spec", "clusterName")
+    else:
+        cluster = generated.get(name, "")
+        if not cluster or spec.cluster_name not in (None, cluster):
+            expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
+            message = f"{name} is not the name that preset {preset.ref.name} gives its plugin there"
+            report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    _lint_selected(report, known, preset, cluster, named=spec.cluster_name is not None)
     definition, _ = definition_of(preset.spec.plugin.plugin_definition, None)
     _lint_against_definition(report, known, definition, readable)
     lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
+
+
+def _lint_selected(report: Report, known: Index, preset: Object[PluginPresetSpec], name: str, named: bool) -> None:
+    """A Plugin beside a preset that does not select its cluster has no effect (S62)."""
+    cluster, owner = known.clusters.of(report.object.ref.organization).get(name), known.owners.get(preset)
+    if cluster is None or owner is None or any(each.owner is owner for each in known.owners_on(cluster)):
+        return
+    message = f"preset {preset.ref.name} does not select {name}: the Plugin has no effect"
+    hint = "drop it, or have the preset select the cluster"
+    if owner.placed_by_groups:
+        message = f"no placement of {preset.ref.name} chooses {name}: the add-on is not installed there"
+        hint = "drop it, or have a placement choose the cluster"
+    report.warn("no-effect", message, hint, "spec", "clusterName" if named else "presetRef")
 
 
 def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:

@@ -31,7 +31,8 @@ def config_items(configs: Configs, supported: Sequence[SupportedConfig]) -> list
         folded.setdefault(reference.type, []).append(reference)
     found: list[ConfigItem] = []
     for type_, references in folded.items():
-        found += _of_type(by_type[type_], [each for each in references if each.config is not None], configs)
+        supported_type = by_type.get(type_) or SupportedConfig(*type_)
+        found += _of_type(supported_type, [each for each in references if each.config is not None], configs)
     return sorted(found, key=lambda each: each[0].fold)
 
 

@@ -50,7 +50,7 @@ class Selection:
             self._age[owner] = age
             if owner.by_hand:
                 self._by_hand.setdefault(owner.cluster, []).append(owner)
-            elif owner.placements or owner.placed_by_groups:
+            elif owner.placements or owner.placed_by_groups or owner.placed_by_plugins:
                 self._placed.append(owner)
             else:
                 self._meaning += [(owner, None), *((owner, group) for group in owner.groups)]
@@ -98,10 +98,10 @@ class Selection:
             )
         ]
         if owner.placed_by_groups:
-            # The last placement that chooses a cluster counts, whole (R1-17). A Plugin that somebody wrote for a
-            # cluster outside of every placement starts from the defaults.
-            if groups:
-                return owner.shared_groups(groups[-1:])
+            # The last placement that chooses a cluster counts, whole (R1-17), and outside of them all there is no
+            # plugin, also if somebody wrote one (R1-18).
+            return owner.shared_groups(groups[-1:]) if groups else None
+        if owner.placed_by_plugins:
             return () if name in self._instances.clusters_of(owner.object.ref) else None
         if owner.placement is not None:
             selects = cluster in self._placements.members(organization, owner.placement)
@@ -117,8 +117,9 @@ class Selection:
             return [clusters[owner.cluster]] if owner.cluster in clusters else []
         if owner.placed_by_groups:
             chosen = [self._placements.members(organization, group.placement or "") for group in owner.groups]
-            beside = [clusters[each] for each in self._instances.clusters_of(owner.object.ref) if each in clusters]
-            return set(beside).union(*chosen)
+            return frozenset[Cluster]().union(*chosen)
+        if owner.placed_by_plugins:
+            return [clusters[each] for each in self._instances.clusters_of(owner.object.ref) if each in clusters]
         if owner.placement is not None:
             return self._placements.members(organization, owner.placement)
         return self._clusters.matching(organization, owner.matchers)
