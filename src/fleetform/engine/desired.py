@@ -84,10 +84,11 @@ class _Fixed(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The values that plugins share, and the names of all their options."""
+    """The values that plugins share, the names of all their options, and whether secrets or floats are in them."""
 
     tree: dict[str, Any]
     names: frozenset[str]
+    kinds: set[type]
 
 
 class _Written(NamedTuple):
@@ -103,9 +104,13 @@ class Inputs:
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
         self._index, self._binders = decisions.index, decisions.binders
-        self._transforms = transforms or {}
+        self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
+
+    @property
+    def transforms(self) -> Mapping[str, str]:
+        return self._transforms
 
     def values(self, plugin: PluginDecision) -> dict[str, Any]:
         """The values as the renderer gets them, secrets still inside; never print this, and never change it.
@@ -135,7 +140,8 @@ class Inputs:
             nested = any(later[: len(form)] == form for form, later in pairwise(forms))
             options = {each.slot.name: each.decision for each in shared.options if each.decision is not None}
             names = frozenset(each.slot.name for each in shared.options)
-            self._bases[shared] = None if nested else _Base(values_tree(options), names)
+            tree = values_tree(options)
+            self._bases[shared] = None if nested else _Base(tree, names, kinds_in(tree, Secret))
         return self._bases[shared]
 
     def bound(self, plugin: PluginDecision) -> list[Bound]:
@@ -201,15 +207,22 @@ class Inputs:
         fixed = self._fixed(plugin)
         if fixed.unknown or any(each.gate != "downstream" for each in plugin.unresolved):
             return None
-        if not plugin.target.owner.spec.substitute and not self._may_read_cluster(plugin):
+        if not self.varies(plugin):
             values = self.values(plugin)
-            kinds = kinds_in(values, Secret)
+            kinds = self._kinds(plugin, values)
             return None if Secret in kinds else fixed.head.with_last("values", values, float in kinds)
         parts = self.parts(plugin)
         made_there = parts["downstream"]["options"] if parts["downstream"] is not None else {}
         values = values_tree({name: each for name, each in plugin.options.items() if name not in made_there})
         whole = {**parts, "values": values}
         return None if has_secret(whole) else input_hash(whole)
+
+    def _kinds(self, plugin: PluginDecision, values: dict[str, Any]) -> set[type]:
+        """Whether secrets and floats are among the values. Most trees have none: then a plugin's own are looked at."""
+        base = self._bases.get(plugin.shared)
+        if base is None or base.kinds:
+            return kinds_in(values, Secret)
+        return kinds_in([each.value for each in plugin.own if each.value is not ABSENT], Secret)
 
     def _fixed(self, plugin: PluginDecision) -> _Fixed:
         """What all plugins of an owner have in common that have the same revision and configs."""
@@ -227,6 +240,10 @@ class Inputs:
         name = plugin.organization
         organization = self._index.snapshot.organizations.get(Ref("Organization", name, name))
         return organization.spec.default_delivery if organization is not None else None
+
+    def varies(self, plugin: PluginDecision) -> bool:
+        """Whether what a plugin is made of may be another on each cluster, though its options are not."""
+        return bool(plugin.target.owner.spec.substitute) or self._may_read_cluster(plugin)
 
     def _may_read_cluster(self, plugin: PluginDecision) -> bool:
         owner = self._owner(plugin)

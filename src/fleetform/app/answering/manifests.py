@@ -13,7 +13,6 @@ from fleetform.model.answers.listing import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins
-from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.option_paths import PathError, parse_path
 from fleetform.syntax.times import time_text
 
@@ -34,14 +33,6 @@ def listed_object(object_: Object[object], known: Index | None = None) -> Listed
     spec = msgspec.to_builtins(object_.spec) if object_.spec is not None else {}
     shown_spec = _without_logins(_mask(object_, spec, known))
     return ListedObject(api_version=API_VERSION, kind=object_.ref.kind, metadata=metadata, spec=shown_spec)
-
-
-def content_of(object_: Object[object]) -> str:
-    """A hash of what an object says, labels included; plain secrets count, and do not show."""
-    if object_.content is not None:
-        # Bindings read all of it.
-        return content_hash(object_.content)
-    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])
 
 
 def _without_logins(tree: Json) -> Json:

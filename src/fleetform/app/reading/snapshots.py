@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from fleetform.app.answering.manifests import content_of
 from fleetform.app.reading.referred import References
+from fleetform.engine.world.contents import content_of
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.carry_out import with_rollouts, writes
 from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.progress import NOTHING_STORED, Progress, observed
+from fleetform.engine.plan.progress import observed
 from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, OwnerPlan, Plan, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation, StageSpan
@@ -21,6 +21,7 @@ from fleetform.engine.plan.stages import StageRule
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
 
 _HORIZON = timedelta(days=3 * 365)
 _MOVES = frozenset({"Applying", "SetAside"})
@@ -37,7 +38,7 @@ class _Run:
     def __init__(self, world: World, start: datetime, scenario: Scenario) -> None:
         self.scenario, self.start, self.now = scenario, start, start
         self.until = scenario.until or start + _HORIZON
-        self.states: dict[PluginKey, Progress] = dict(world.states)
+        self.states: dict[PluginKey, PluginState] = dict(world.states)
         self.world = structs.replace(world, states=self.states, limits=_with_retries(world, scenario.retries))
         self.almanac = Almanac()
         self.events: list[Event] = []
@@ -73,7 +74,7 @@ class _Run:
         """Stores what a plan asks for. Whether that may at once lead to more: a stage or a rollout that is done."""
         starts = [step for step in found.starts if step.action != "delete"]
         for step in found.steps:
-            stored = self.states.get(step.key, NOTHING_STORED)
+            stored = self.states.get(step.key, UNKNOWN)
             if step.progress is not stored:
                 self._note(step, stored)
             if step.action in ("wait", "block") and step.key not in self.waited:
@@ -101,7 +102,7 @@ class _Run:
             self.world = structs.replace(self.world, changes=with_rollouts(self.world.changes, rollouts))
         return any(_led_on(before.get(ref), rollouts[ref]) for ref in changed)
 
-    def _note(self, step: Step, stored: Progress) -> None:
+    def _note(self, step: Step, stored: PluginState) -> None:
         attempt, last = step.progress.attempt, stored.attempt
         if step.action in ("start", "rollback"):
             if step.action == "start":
@@ -222,7 +223,7 @@ class _Run:
         cluster = candidate.cluster
         if silent == (cluster.silent_since is not None):
             return candidate
-        progress = self.states.get(candidate.key, NOTHING_STORED)
+        progress = self.states.get(candidate.key, UNKNOWN)
         if not silent and progress.in_flight and progress.attempt is not None:
             ends = self.now + self.scenario.takes(cluster.name)
             heappush(self.finishing, (ends, candidate.key, progress.attempt.input_hash))
