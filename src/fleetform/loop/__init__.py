@@ -9,6 +9,6 @@
     records.py     what is stored beside what is known of plugins and rollouts
     driver.py      passes when something happened or is due
 
-Every step ends in at most one commit, and begins from what is stored: a process that is killed between any two of them, or
-whose commit's answer was lost, goes on from there when it starts again. Nothing here decides anything: engine does.
+Every step ends in at most one commit, and begins from what is stored: a process that is killed between any two of them,
+or whose commit's answer was lost, goes on from there when it starts again. Nothing here decides anything: engine does.
 """

@@ -1,7 +1,7 @@
 """Accepting: the files of the source become the fleet's if they were read whole and nothing in them is wrong.
 
-What was accepted is stored, and everything else follows from what is stored: while files are broken, or the source cannot
-be reached, the fleet goes on as it was, also after a restart. An empty source is taken for a failure (B22).
+What was accepted is stored, and everything else follows from what is stored: while files are broken, or the source
+cannot be reached, the fleet goes on as it was, also after a restart. An empty source is taken for a failure (B22).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Admitting: the starts of a plan are rendered, and only what rendered is stored as admitted (B2).
 
-What does not render is stored as that, by its hash: the next plan finds it blocked, its slot free and no budget spent. A
-tool or a source that is missing here says nothing about the input: such a start is simply not made yet.
+What does not render is stored as that, by its hash: the next plan finds it blocked, its slot free and no budget spent.
+A tool or a source that is missing here says nothing about the input: such a start is simply not made yet.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.delivered_files import delivered_files
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
 from fleetform.engine.decide import at_version
-from fleetform.engine.plan.carry_out import writes
+from fleetform.engine.plan.carry_out import Write, writes
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.contents import content_of
-from fleetform.engine.world.stored import Stored, objects_after
+from fleetform.engine.world.stored import objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
-from fleetform.model.objects import AnyObject, Ref
+from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.state import Deployed, PluginState
 from fleetform.ports.rendering import Renders
-from fleetform.ports.state import Rejection
+from fleetform.ports.state import KnownState, Rejection
 from fleetform.ports.store import Event
 
 
 @dataclass
 class Rendering:
-    """What became of the starts of a plan: the states that can be admitted, what failed, and what could not be tried."""
+    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried."""
 
     states: dict[str, AdmittedState] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unavailable: dict[PluginKey, str] = field(default_factory=dict)
-    changed: list[str] = field(default_factory=list)
 
 
 def render_targets(
@@ -67,8 +66,8 @@ def render_targets(
         else:
             digest, blob = packed(delivered_files(result.objects))
             extras.blobs.append((digest, blob))
-            target = result.plugin.target
-            found.states[hash_] = AdmittedState(digest, result.plugin.version, target.definition, result.key)
+            plugin = result.plugin
+            found.states[hash_] = AdmittedState(digest, plugin.version, plugin.target.definition, result.key)
     return found
 
 
@@ -76,48 +75,58 @@ def admit(
     image: Image, found: Plan, changes: OwnerChanges, rendering: Rendering, now: datetime, extras: Extras
 ) -> Image:
     """The image once a plan was carried out, as far as its starts rendered."""
+    to_store = writes(found)
+    states = _states(image, found, to_store, rendering, now, extras)
+    known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    image = replace(image, known=known) if known is not image.known else image
+    if rendering.states:
+        image = replace(image, states={**image.states, **rendering.states})
+    return image.with_plugins(states)
+
+
+def _states(
+    image: Image, found: Plan, to_store: list[Write], rendering: Rendering, now: datetime, extras: Extras
+) -> dict[PluginKey, PluginState]:
+    """What is stored of plugins after a plan."""
     states: dict[PluginKey, PluginState] = {}
-    rollouts: list[Rollout] = []
-    steps = {step.key: step for owner in found.owners for step in owner.steps}
-    for write in writes(found):
-        if write.rollout is not None:
-            rollouts.append(write.rollout)
-        elif write.key is not None and write.progress is not None:
-            if not write.is_start:
-                states[write.key] = write.progress
-                continue
-            step = steps[write.key]
-            hash_ = (step.progress.admitted.input_hash if step.progress.admitted is not None else None) or ""
-            if hash_ in image.states or hash_ in rendering.states:
-                states[write.key] = write.progress
-                extras.events.append(_started(step, now, found))
-            elif hash_ in rendering.failed:
-                # Its place in the rollout stands; it has not started.
-                before = states.get(write.key, image.plugin(write.key))
-                states[write.key] = structs.replace(before, render_failed=hash_)
-                extras.events.append(_render_failed(step, hash_, rendering.failed[hash_], now))
-    known = image.known
-    stored = known.rollouts
-    rejected = list(known.rejected)
+    steps = {step.key: (step, owner.change) for owner in found.owners for step in owner.steps}
+    for key, progress, _, is_start in to_store:
+        if key is None or progress is None:
+            continue
+        if not is_start:
+            states[key] = progress
+            continue
+        step, change = steps[key]
+        hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
+        if hash_ in image.states or hash_ in rendering.states:
+            states[key] = progress
+            extras.events.append(_started(step, change.change_id, now))
+        elif hash_ in rendering.failed:
+            # Its place in the rollout stands; it has not started.
+            states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
+            extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
+    return states
+
+
+def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], changes: OwnerChanges) -> KnownState:
+    """What is known once these rollouts are so: what they admitted, and which versions did not hold."""
+    stored, rejected = known.rollouts, list(known.rejected)
     for rollout in rollouts:
-        earlier = _known_rollout(stored, rollout)
+        earlier = next((each for each in stored.rollouts.get(rollout.owner, ()) if each.name == rollout.name), None)
         stored = stored.with_rollout(rollout)
-        if rollout.rejected and (earlier is None or not earlier.rejected):
+        if rollout.rejected and not (earlier is not None and earlier.rejected):
             rejected += _rejections(rollout, found, changes)
     admitted = dict(stored.admitted)
     for owner in found.owners:
         ref = owner.change.owner
         after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref))
-        if after is not None and after is not admitted.get(ref):
+        if after is not None:
             admitted[ref] = after
     if admitted != stored.admitted:
         stored = structs.replace(stored, admitted=admitted)
-    if stored is not known.rollouts or len(rejected) != len(known.rejected):
-        known = replace(known, rollouts=stored, rejected=tuple(rejected))
-    image = replace(image, known=known) if known is not image.known else image
-    if rendering.states:
-        image = replace(image, states={**image.states, **rendering.states})
-    return image.with_plugins(states)
+    if stored is known.rollouts and len(rejected) == len(known.rejected):
+        return known
+    return replace(known, rollouts=stored, rejected=tuple(rejected))
 
 
 def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
@@ -136,10 +145,6 @@ def _reason(result: PluginRender) -> str:
     return "; ".join(each.message for each in result.blocked)
 
 
-def _known_rollout(stored: Stored, rollout: Rollout) -> Rollout | None:
-    return next((each for each in stored.rollouts.get(rollout.owner, ()) if each.name == rollout.name), None)
-
-
 def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequence[Rejection]:
     """The versions that a rollout brought and that did not hold: rejected while their owner is as it is (B10)."""
     plan: OwnerPlan | None = next((each for each in found.owners if each.change.owner == rollout.owner), None)
@@ -156,10 +161,9 @@ def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequenc
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
 
-def _started(step: Step, now: datetime, found: Plan) -> Event:
+def _started(step: Step, change_id: str, now: datetime) -> Event:
     attempt, admitted = step.progress.attempt, step.progress.admitted
     assert attempt is not None
-    change = next((each.change.change_id for each in found.owners if any(one is step for one in each.steps)), "")
     return Event(
         now,
         *step.key,
@@ -167,12 +171,10 @@ def _started(step: Step, now: datetime, found: Plan) -> Event:
         version=admitted.version if admitted is not None else None,
         input_hash=attempt.input_hash,
         rollout=attempt.rollout,
-        change_id=change,
+        change_id=change_id,
         reason=f"stage {step.stage}" if step.stage else "",
     )
 
 
-def _render_failed(step: Step, hash_: str, reason: str, now: datetime) -> Event:
-    return Event(now, *step.key, event="RenderFailed", input_hash=hash_, reason=reason)
-
-
+def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
+    return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.snapshots import rejected_versions
 from fleetform.engine.decide import at_version, decide
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
@@ -17,14 +18,14 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop.accepting import Accepted, OpenFleet, Refusal, accept, digest_of
+from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
 from fleetform.loop.admitting import admit, render_targets
 from fleetform.loop.delivering import Deliveries, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
+from fleetform.loop.observing import observe
 from fleetform.loop.records import Destination
-from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
-from fleetform.model.state import Deployed
+from fleetform.model.state import Enrolment
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
@@ -167,15 +168,13 @@ class Control:
             fleet.snapshot,
             at=now,
             states=known.plugins,
-            rejected=_rejected(fleet, known),
+            rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
         )
         self._decisions = decide(snapshot, self._decisions)
         self._fleet = replace(fleet, snapshot=self._decisions.index.snapshot, state=known, partial=self._decisions)
         return self._fleet
 
     def _observe(self, fleet: Fleet, now: datetime) -> datetime | None:
-        from fleetform.loop.observing import observe
-
         extras = Extras()
         clusters = fleet.snapshot.clusters
         bases = {ref: os.path.dirname(cluster.origin.file) or "." for ref, cluster in clusters.items()}
@@ -215,6 +214,15 @@ class Control:
             self._image = image
 
 
+def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
+    """Members of rollouts that run, which have not been started on them yet."""
+    for cluster, on_cluster in image.known.plugins.items():
+        for name, state in on_cluster.items():
+            place = state.enrolment
+            if place is not None and place.rollout in image.open_rollouts:
+                yield (cluster.organization, cluster.name, name), place
+
+
 class _Destinations(Mapping[PluginKey, Destination]):
     """Where plugins are delivered, worked out for those that are asked about."""
 
@@ -224,7 +232,7 @@ class _Destinations(Mapping[PluginKey, Destination]):
     def __getitem__(self, key: PluginKey) -> Destination:
         return self._of(self._fleet, self._fleet.decisions.plugins[key])
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[PluginKey]:
         return iter(self._fleet.decisions.plugins)
 
     def __len__(self) -> int:

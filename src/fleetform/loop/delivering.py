@@ -1,7 +1,7 @@
 """Delivering: what is admitted and not yet delivered goes to its destination; what nobody wants any more goes away.
 
-Delivery sees only what is admitted (B1), and its bytes come from the store: what is delivered is what was admitted, whatever
-the files say by now.
+Delivery sees only what is admitted (B1), and its bytes come from the store: what is delivered is what was admitted,
+whatever the files say by now.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
 class Deliveries:
     """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination."""
 
-    def __init__(
-        self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]
-    ) -> None:
+    def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
         self._deliverer, self._blob = deliverer, blob
 
     def deliver(
@@ -75,7 +73,7 @@ class Deliveries:
         for key in deleted:
             extras.events.append(_deleted(key, image.plugin(key), now))
             records.pop(key, None)
-        image = image.with_plugins({key: None for key in deleted})
+        image = image.with_plugins(dict.fromkeys(deleted))
         return replace(image, deliveries=records) if records != image.deliveries else image
 
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:

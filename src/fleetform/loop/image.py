@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
@@ -44,6 +45,12 @@ class Image:
     files: Mapping[str, bytes]
     deliveries: Mapping[PluginKey, DeliveryRecord]
     states: Mapping[str, AdmittedState]
+
+    @cached_property
+    def open_rollouts(self) -> frozenset[str]:
+        """The names of those that run."""
+        every = (each for of_owner in self.known.rollouts.rollouts.values() for each in of_owner)
+        return frozenset(each.name for each in every if each.is_open)
 
     def plugin(self, key: PluginKey) -> PluginState:
         organization, cluster, name = key

@@ -55,7 +55,7 @@ def observe(
 def _to_be_judged(
     image: Image, clusters: Mapping[Ref, Object[ClusterSpec]], base_of: Mapping[Ref, str]
 ) -> list[Delivered]:
-    open_rollouts = {each.name for of_owner in image.known.rollouts.rollouts.values() for each in of_owner if each.is_open}
+    open_rollouts = image.open_rollouts
     found = []
     for cluster_ref, on_cluster in image.known.plugins.items():
         cluster = clusters.get(cluster_ref)

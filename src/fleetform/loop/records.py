@@ -42,7 +42,7 @@ class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A whole state that was admitted, by the hash of all that it is made of: the digest of its files, which are a blob.
+    """A whole state that was admitted, by the hash of all that it is made of: the digest of its files, a blob.
 
     It is written once. A later render of the same that differs is reported and not applied (R2-38).
     """

@@ -1,7 +1,7 @@
 """What is known from earlier passes, as records of a store: a record for each plugin, rollout, approval, stamp…
 
-Records are the parts of a state export, so that a database and an export say the same things in the same words. Only what
-differs is written.
+Records are the parts of a state export, so that a database and an export say the same things in the same words. Only
+what differs is written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class _Section(NamedTuple):
 
 _SECTIONS = (
     _Section("Stamp", "stamps", StampDocument, lambda each: (each.organization, f"{each.kind}/{each.name}")),
-    _Section(PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")),
+    _Section(
+        PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")
+    ),
     _Section(
         "Version", "announced", VersionDocument, lambda each: (each.organization, f"{each.definition}/{each.version}")
     ),
@@ -83,11 +85,10 @@ KINDS = frozenset(section.kind for section in _SECTIONS)
 
 def read_known_state(store: StoreReader, name: str) -> KnownState:
     """All that is stored; name is how messages call the store."""
-    sections = {
-        section.field: [decoder.decode(record.body) for record in store.list(section.kind).records]
-        for section in _SECTIONS
-        for decoder in [msgspec.json.Decoder(section.type)]
-    }
+    sections: dict[str, Any] = {}
+    for section in _SECTIONS:
+        decoder = msgspec.json.Decoder(section.type)
+        sections[section.field] = [decoder.decode(record.body) for record in store.list(section.kind).records]
     return known_state(StateDocument(**sections), name)
 
 
