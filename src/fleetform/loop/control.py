@@ -91,7 +91,7 @@ class Control:
 
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
-        self._image = None
+        self._image = self._fleet = None
 
     def run_pass(self) -> PassReport:
         try:
