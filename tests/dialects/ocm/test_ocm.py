@@ -652,7 +652,7 @@ def test_places_of_a_preset_point_into_the_manifest() -> None:
     assert steps(preset, "spec", "groups", 1, "placement") == (*placements, 1)
     assert steps(preset, "spec", "groups", 1, "placement", "name") == (*placements, 1, "name")
     assert steps(preset, "spec", "groups", 1, "name") == (*placements, 1, "name")
-    assert steps(preset, "spec", "groups", 1, "rollout") == (*placements, 1, "rolloutStrategy")
+    assert steps(preset, "spec", "groups", 1, "rolloutStrategy") == (*placements, 1, "rolloutStrategy")
     assert steps(preset, "spec", "plugin", "pluginDefinition", "name") == ("metadata", "name")
     assert steps(preset, "spec", "plugin", "pluginDefinition") == ("metadata", "name")
 
