@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
+from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
+from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import Ref
-from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState, KnownVersion
 from fleetform.syntax.times import parse_time, time_text
@@ -31,7 +33,7 @@ class Refusal(NamedTuple):
 
     digest: str
     reason: str
-    diagnostics: Sequence[Diagnostic] = ()
+    findings: Sequence[Finding] = ()
     empty: bool = False
 
 
@@ -46,13 +48,14 @@ def accept(reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datet
     """Judges files that differ from those that were accepted last."""
     digest = digest_of(reading.files)
     if reading.problems:
-        return Refusal(digest, "not everything could be read, so nobody knows what is gone", reading.problems)
+        findings = reported(reading.problems, FileLocator())
+        return Refusal(digest, "not everything could be read, so nobody knows what is gone", findings)
     if not reading.files:
         return Refusal(digest, "the source is empty, which is taken for a mistake", empty=True)
     fleet = open_fleet(reading.files, now, image.known)
     errors = [each for each in fleet.findings.all if each.severity == "error"]
     if errors:
-        return Refusal(digest, "the files are invalid", errors)
+        return Refusal(digest, "the files are invalid", reported(errors, fleet.input.locator))
     if not fleet.snapshot.objects:
         return Refusal(digest, "the files hold no object, which is taken for a mistake", empty=True)
     known = _stamped(image.known, fleet, now)

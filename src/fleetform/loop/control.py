@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -31,7 +31,9 @@ from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
 from fleetform.ports.sources import Source
-from fleetform.ports.store import Store
+from fleetform.ports.store import Event, Store
+
+_NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,15 @@ class Surroundings:
     renders: Renders
     deliverer: Callable[[Destination], Deliverer]
     observer: Observer
-    destination_of: Callable[[Fleet, PluginDecision], Destination]
+    destination_of: Callable[[Fleet, PluginDecision], Destination | None]
     name: str = "the store"
 
 
 class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
-    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here.
+    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
+    events are what happened on clusters.
     """
 
     at: datetime
@@ -62,6 +65,7 @@ class PassReport(NamedTuple):
     accepted: bool = False
     refusal: Refusal | None = None
     unavailable: Mapping[PluginKey, str] = {}
+    events: Sequence[Event] = ()
 
 
 class Control:
@@ -77,6 +81,7 @@ class Control:
         self._changes: OwnerChanges | None = None
         self._plan: Plan | None = None
         self._refusal: Refusal | None = None
+        self._events: list[Event] = []
 
     @property
     def image(self) -> Image:
@@ -93,17 +98,19 @@ class Control:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = None
 
-    def run_pass(self) -> PassReport:
+    def run_pass(self, look_at_source: bool = True) -> PassReport:
+        """look_at_source: whether files may be others than at the last pass."""
         try:
-            return self._run_pass()
+            return self._run_pass(look_at_source)
         except BaseException:
             self.forget()
             raise
 
-    def _run_pass(self) -> PassReport:
+    def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        accepted = self._accept(now)
+        self._events = []
+        accepted = self._accept(now) if look_at_source else False
         fleet = self._decide(now)
         if fleet is None:
             wrote = self._around.store.version() != version
@@ -118,7 +125,7 @@ class Control:
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
-        return PassReport(now, wrote, next_look, found, accepted, self._refusal, unavailable)
+        return PassReport(now, wrote, next_look, found, accepted, self._refusal, unavailable, self._events)
 
     # ---- The steps
 
@@ -198,7 +205,12 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
-        rendering = render_targets(fleet, targets, self.image, self._around.renders, extras)
+        destinations = _Destinations(fleet, self._around.destination_of)
+        reachable = [(key, target) for key, target in targets if key in destinations]
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        for key, target in targets:
+            if key not in destinations and target.input_hash is not None:
+                rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(self.image, found, changes, rendering, now, extras)
         self._commit(image, extras, now)
         return rendering.unavailable
@@ -212,6 +224,7 @@ class Control:
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
+            self._events += extras.events
 
 
 def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
@@ -226,11 +239,14 @@ def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolmen
 class _Destinations(Mapping[PluginKey, Destination]):
     """Where plugins are delivered, worked out for those that are asked about."""
 
-    def __init__(self, fleet: Fleet, of: Callable[[Fleet, PluginDecision], Destination]) -> None:
+    def __init__(self, fleet: Fleet, of: Callable[[Fleet, PluginDecision], Destination | None]) -> None:
         self._fleet, self._of = fleet, of
 
     def __getitem__(self, key: PluginKey) -> Destination:
-        return self._of(self._fleet, self._fleet.decisions.plugins[key])
+        found = self._of(self._fleet, self._fleet.decisions.plugins[key])
+        if found is None:
+            raise KeyError(key)
+        return found
 
     def __iter__(self) -> Iterator[PluginKey]:
         return iter(self._fleet.decisions.plugins)
