@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -203,3 +204,24 @@ def test_one_organization_is_played_alone() -> None:
     assert play().rollouts[0].organization == "acme"
     newer = side(newer=definition("1.1.0"))
     assert simulate(newer, Scope("elsewhere"), Scenario(), side()).answer.rollouts == []
+
+
+@pytest.mark.rule("S44")
+def test_what_is_stored_in_the_middle_can_be_planned_from() -> None:
+    rules = staged("minSuccessTime: 1h", "approvals: {required: 2}")
+    newer, older = side(newer=definition("1.1.0"), policy=rules), side(policy=rules)
+    until = NOW + timedelta(minutes=30)
+    middle = simulate(newer, EVERYWHERE, Scenario(until=until, approval_delay=None), older)
+    again = fleet_of(fleet_files(newer=definition("1.1.0"), policy=rules), state=middle.state)
+    again = replace(again, snapshot=replace(again.snapshot, at=until))
+    states = {step.key[1]: (step.state, [each.gate for each in step.reasons]) for step in again.plan.steps}
+    assert states == {
+        "qa-1": ("UpToDate", []),
+        "eu-1": ("Waiting", ["soak", "approval"]),
+        "eu-2": ("Waiting", ["soak", "approval"]),
+    }
+    # It is the same rollout, and goes on.
+    assert [each.name for each in again.plan.world.changes[0].rollout.stages] == ["qa", "gold"]  # type: ignore[union-attr]
+    rest = simulate(again, EVERYWHERE, Scenario()).answer
+    assert [each.cluster for each in rest.events if each.event == "Started"] == ["eu-1", "eu-2"]
+    assert rest.stages[1].start == NOW + timedelta(minutes=70)

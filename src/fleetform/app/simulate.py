@@ -67,7 +67,7 @@ def _state_after(fleet: Fleet, played: Played) -> KnownState:
         plugins.setdefault(Ref("Cluster", organization, cluster), {})[name] = state
     for event in played.events:
         if event.reason == "delete" and event.event == "Succeeded":
-            plugins[Ref("Cluster", event.organization, event.cluster)].pop(event.plugin, None)
+            plugins.get(Ref("Cluster", event.organization, event.cluster), {}).pop(event.plugin, None)
     stored = fleet.state.rollouts
     owners, admitted = fleet.owner_changes, dict(stored.admitted)
     for rollout in played.rollouts:
@@ -82,7 +82,9 @@ def _state_after(fleet: Fleet, played: Played) -> KnownState:
         for each in change.candidates
         if each.cluster.silent_since is not None
     }
-    approvals = tuple(dict.fromkeys((*stored.approvals, *(each for change in world.changes for each in change.approvals))))
+    approvals = tuple(
+        dict.fromkeys((*stored.approvals, *(each for change in world.changes for each in change.approvals)))
+    )
     rollouts = structs.replace(stored, approvals=approvals, admitted=admitted, silent_since=silent)
     return replace(fleet.state, plugins=plugins, rollouts=rollouts)
 
