@@ -1,4 +1,4 @@
-"""`--confined` reads nothing outside of the repository and fetches nothing: what strangers write cannot reach further."""
+"""`--confined` reads nothing outside of the repository and fetches nothing."""
 
 from __future__ import annotations
 

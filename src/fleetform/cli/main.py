@@ -21,6 +21,8 @@ VERBS = {
     "get": "List objects with what follows from them.",
     "init": "Start a fleet in an empty folder.",
     "render": "The objects that a plugin becomes.",
+    "serve": "Run the control plane on this machine.",
+    "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",

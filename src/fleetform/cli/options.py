@@ -27,7 +27,14 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, in_repository, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
+_ANSWERS = {
+    "explain": "Explanation",
+    "get": "List",
+    "diff": "Diff",
+    "render": "Render",
+    "validate": "ValidateResult",
+    "simulate": "Simulation",
+}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
@@ -197,7 +204,7 @@ def _check_confined(flags: Flags) -> None:
         )
     if flags.plugin_dir is not None and in_repository(flags.plugin_dir):
         raise click.UsageError(
-            f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name a folder outside of it."
+            f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name another folder."
         )
 
 
