@@ -81,6 +81,7 @@ def told_by_rules(answer: Answer) -> Tree:
         "gates": sorted({_short(each) for each in answer.gates}),
         "waiting": sorted({each.gate for each in answer.waiting}),
         "values": answer.values,
+        "configs": [[each.type[1], each.name, each.place] for each in answer.configs],
     }
     if answer.misfits:
         # Whether what cannot be applied won or lost is nobody's question.
@@ -103,6 +104,7 @@ def told(answer: Tree) -> Tree:
         "gates": sorted({_short(each) for each in blocked}),
         "waiting": sorted({each["gate"] for each in answer["waiting"]}),
         "values": answer["values"],
+        "configs": [[each["resource"], each["name"], each["place"]] for each in answer["configs"]],
         "winners": {
             _normal(each["path"]): (each["value"], _who(each["winner"]), [_who(other) for other in each["hidden"]])
             for each in answer["options"]

@@ -40,6 +40,8 @@ class Definitions(Values):
             texts.append("2.2.0-rc.1")
         namespace = PLATFORM if self.chance(0.1) else "acme"
         options = [self.option(each) for each in self.dice.sample(OPTIONS, self.dice.randint(2, 5))]
+        configs = self.supported_configs(options) if self.configs_share else []
+        mode = self.dice.choice(["", "", "Merge", "Override", "OverrideByGVK"]) if configs else ""
         found = []
         gone: list[Tree] = []
         for index, text in enumerate(texts):
@@ -57,6 +59,10 @@ class Definitions(Values):
             spec: Tree = {"version": text, "source": {"manifests": {"path": "./m"}}, "options": options}
             if changes:
                 spec["changes"] = changes
+            if configs:
+                spec["configs"] = configs
+            if mode and self.chance(0.8):
+                spec["configMode"] = mode
             outputs = self.outputs(text)
             if outputs:
                 spec["outputs"] = outputs
@@ -135,6 +141,23 @@ class Definitions(Values):
     def default(self, kind: str) -> Any:
         """Small enough for every maximum."""
         return self.dice.randint(0, 5) if kind == "int" else self.literal(kind)
+
+    def supported_configs(self, options: list[Tree]) -> list[Tree]:
+        """Types of configs that a definition takes, some with a default, some with values."""
+        found: list[Tree] = []
+        places: list[str | None] = [None, *(held["name"] for held in options if held["type"] in ("map", "any"))]
+        for resource in ("reds", "blues"):
+            each: Tree = {"group": "example.com", "resource": resource}
+            if self.chance(0.4):
+                each["default"] = {"name": self.dice.choice(["one", "two"])}
+            if places and self.chance(0.7):
+                # Which of two types goes before the other at one place is not for chance to say.
+                to = places.pop(self.dice.randrange(len(places)))
+                each["values"] = {"from": "/spec"} if to is None else {"to": to}
+                if self.chance(0.2) and to is not None:
+                    each["mergeFields"] = True
+            found.append(each)
+        return found
 
     def outputs(self, version: str) -> list[Tree]:
         values: list[Any] = [f"out-{version}", "at-$(CLUSTER_NAME)", 7, "$(X)", "$(Y)"]

@@ -52,21 +52,29 @@ def default_items(revision: Tree) -> list[Item]:
     ]
 
 
-def written_layers(owner: Tree, instance: Tree | None, cluster: Tree, overrides: list[Tree]) -> list[list[Item]]:
-    """What people wrote: preset, groups, blocks of the cluster, the Plugin beside it, overrides in order (B14)."""
+def written_layers(
+    owner: Tree, instance: Tree | None, cluster: Tree, overrides: list[Tree], configs: dict[tuple[int, str], list[Item]]
+) -> list[list[Item]]:
+    """What people wrote: preset, groups, blocks of the cluster, the Plugin beside it, overrides in order (B14).
+
+    Values of configs go right below those that their place writes itself, a group's below the group's (R1-14).
+    """
     name, spec = owner["metadata"]["name"], owner["spec"]
-    found = []
+    found = [configs.get((1, ""), []), configs.get((2, ""), [])]
     if owner["kind"] == "Plugin":
+        found.append(configs.get((3, ""), []))
         found.append(_values(Layer("instance", 0, name), spec.get("optionValues")))
     else:
         found.append(_values(Layer("preset", 0, name), spec["plugin"].get("optionValues")))
         for group in spec.get("groups", []):
             if selects(group["clusterSelector"], cluster):
+                found.append(configs.get((2, group["name"]), []))
                 found.append(_values(Layer("group", 0, name, group["name"]), group.get("optionValues")))
         for block in spec.get("clusterOptionOverrides", []):
             if block["clusterName"] == cluster["metadata"]["name"]:
                 found.append(_values(Layer("cluster", 0, name, block["clusterName"]), block["overrides"]))
     if instance is not None:
+        found.append(configs.get((3, ""), []))
         found.append(_values(Layer("instance", 0, instance["metadata"]["name"]), instance["spec"].get("optionValues")))
     for override in overrides:
         layer = Layer("override", rank_of(override), override["metadata"]["name"])
@@ -118,7 +126,8 @@ class Reader:
             version = self.revision["spec"]["version"]
             about = ".".join(map(str, item.steps))
             return replace(item, value=evaluated(item.expression, self.cluster, self.definition, version, about))
-        if not self.names.in_force or isinstance(item.value, Secret):
+        if not self.names.in_force or isinstance(item.value, Secret) or item.layer.name == "config":
+            # What a config says is text (R3-22).
             return item
         value = self.names.expanded(item.value)
         return replace(item, skipped="left-out") if value is OPTIONAL else replace(item, value=value)

@@ -24,7 +24,7 @@ def fits(option: Tree, value: Any) -> bool:
     """Type, regex, enum and bounds (R0-9)."""
     kind = option["type"]
     if isinstance(value, Secret):
-        return kind in ("secret", "any") if value.plain is None else fits(option, value.plain)
+        return value.plain is None or fits(option, value.plain)
     types: dict[str, tuple[type, ...]] = {
         "string": (str,), "secret": (str,), "bool": (bool,), "int": (int,), "list": (list,), "map": (dict,),
         "any": (object,),

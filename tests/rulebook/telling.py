@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rulebook.choosing import Wanted
+from rulebook.choosing import Wanted, version_of
+from rulebook.config_refs import Ref
 from rulebook.folding import is_lost
 from rulebook.layering import Item, Layer
 from rulebook.options import option_for, options_of
-from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, text_of, with_value
+from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, steps_of, text_of, with_value
 
 Tree = dict[str, Any]
 MASKED = {"secret": True, "digest": "unknown"}
@@ -52,6 +53,7 @@ class Resolved:
     gates: frozenset[Gate]
     waiting: frozenset[Gate]
     misfits: bool = False
+    configs: tuple[Ref, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,14 @@ class Answer:
     options: dict[str, Said]
     applied: tuple[Applied, ...]
     misfits: bool = False
+    configs: tuple[Ref, ...] = ()
     skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
 
 
 def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisions: list[Tree]) -> Answer:
     if target is None:
         return Answer(None, wanted.version, wanted.forced, gates, frozenset(), {}, {}, ())
-    secret = secret_options(target, revisions)
+    secret = secret_options(revisions)
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
     for steps in sorted({*options_of(target.revision), *(each.steps for each in used)}, key=len):
@@ -90,21 +93,21 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
         applied_in(used),
         target.misfits,
+        target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
     )
 
 
-def secret_options(target: Resolved, revisions: list[Tree]) -> set[Steps]:
-    """Options that any version declares secret, under the names that the revision has for them."""
+def secret_options(revisions: list[Tree]) -> set[Steps]:
+    """Options that any version declares secret, under every name that migrations give them."""
     found = set()
     for each in revisions:
         found |= {steps for steps, option in options_of(each).items() if option["type"] == "secret"}
-    moved = {
-        option_for(target.revision, each.steps) or each.steps
-        for each in target.items
-        if each.written in found and each.skipped is None
-    }
-    return found | moved
+    for each in sorted(revisions, key=lambda held: version_of(held["spec"]["version"])):
+        for step in each["spec"].get("changes", {}).get("migrations", []):
+            if "rename" in step and steps_of(step["rename"]["from"]) in found:
+                found.add(steps_of(step["rename"]["to"]))
+    return found
 
 
 def masked(tree: Any, secret: set[Steps], steps: Steps = ()) -> Any:
