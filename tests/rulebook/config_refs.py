@@ -19,7 +19,7 @@ class Ref(NamedTuple):
     name: str
     namespace: str
     place: int
-    index: int
+    number: int
     group: str = ""
 
     @property
@@ -56,7 +56,7 @@ def named(owner: Tree, instance: Tree | None, cluster: Tree, revision: Tree, mod
         written = [each for each in written if each.identity not in again]
     written += [each for held in by_type.values() for each in held]
     third = instance["spec"].get("configs", []) if instance is not None else []
-    return [first, [each._replace(index=index) for index, each in enumerate(written)], _refs(third, 3)]
+    return [first, [each._replace(number=index) for index, each in enumerate(written)], _refs(third, 3)]
 
 
 def _refs(written: list[Tree], place: int, group: str = "") -> list[Ref]:
@@ -71,10 +71,11 @@ def effective(places: list[list[Ref]], mode: str, revision: Tree) -> list[Ref]:
     merging = {
         (each["group"], each["resource"]) for each in revision["spec"].get("configs", []) if each.get("mergeFields")
     }
-    everything = [each for place in places for each in place]
+    taken = [(each["group"], each["resource"]) for each in revision["spec"].get("configs", [])]
+    everything = [each for place in places for each in place if each.type in taken]
     if mode == "Merge":
         found: list[Ref] = []
-        for each in sorted(everything, key=lambda ref: (ref.place, ref.index), reverse=True):
+        for each in sorted(everything, key=lambda ref: (ref.place, ref.number), reverse=True):
             if each.identity not in [other.identity for other in found]:
                 found.append(each)
         return found
@@ -84,9 +85,10 @@ def effective(places: list[list[Ref]], mode: str, revision: Tree) -> list[Ref]:
     found = []
     for each in everything:
         later = [other.place for other in everything if other.type == each.type]
-        if each.place == max(later) or each.type in merging:
+        again = [other.identity for other in everything if other.place > each.place]
+        if each.place == max(later) or (each.type in merging and each.identity not in again):
             found.append(each)
-    return sorted(found, key=lambda ref: (ref.type, ref.place, ref.index))
+    return sorted(found, key=lambda ref: (ref.type, ref.place, ref.number))
 
 
 def values_of(refs: list[Ref], revision: Tree, objects: list[Tree]) -> dict[tuple[int, str], list[Item]]:
@@ -99,7 +101,7 @@ def values_of(refs: list[Ref], revision: Tree, objects: list[Tree]) -> dict[tupl
             continue
         pairs = [(each, _content(each, how.get("from", "/spec"), objects)) for each in held]
         pairs = [(ref, content) for ref, content in pairs if content is not ABSENT]
-        pairs.sort(key=lambda pair: (pair[0].place, pair[0].index))
+        pairs.sort(key=lambda pair: (pair[0].place, pair[0].number))
         if not pairs:
             continue
         if supported.get("mergeFields"):

@@ -32,6 +32,11 @@ def document(kind: str, name: str, spec: Any, namespace: str = "acme", **metadat
     }  # fmt: skip
 
 
+def migrations_of(revision: Tree) -> list[Tree]:
+    found: list[Tree] = revision["spec"].get("changes", {}).get("migrations", [])
+    return found
+
+
 class Definitions(Values):
     def definition(self, name: str) -> list[Tree]:
         """Its versions, each made from the one before."""
@@ -48,14 +53,7 @@ class Definitions(Values):
             changes: Tree = {}
             if index:
                 options, gone, migrations = self.evolved(options, gone)
-                if migrations:
-                    changes["migrations"] = migrations
-                if version_of(text)[0] > version_of(texts[index - 1])[0]:
-                    changes["breaking"] = self.chance(0.3)
-                elif self.chance(0.1):
-                    changes["breaking"] = True
-                if self.chance(0.1):
-                    changes["irreversible"] = True
+                changes = self.changes(migrations, texts[index - 1], text)
             spec: Tree = {"version": text, "source": {"manifests": {"path": "./m"}}, "options": options}
             if changes:
                 spec["changes"] = changes
@@ -67,6 +65,20 @@ class Definitions(Values):
             if outputs:
                 spec["outputs"] = outputs
             found.append(document("PluginDefinition", name, spec, namespace))
+        retyped = [step["retype"]["name"] for each in found for step in migrations_of(each) if "retype" in step]
+        for each in configs:
+            if each.get("values", {}).get("to") in retyped:
+                each.pop("mergeFields", None)
+        return found
+
+    def changes(self, migrations: list[Tree], before: str, text: str) -> Tree:
+        found: Tree = {"migrations": migrations} if migrations else {}
+        if version_of(text)[0] > version_of(before)[0]:
+            found["breaking"] = self.chance(0.3)
+        elif self.chance(0.1):
+            found["breaking"] = True
+        if self.chance(0.1):
+            found["irreversible"] = True
         return found
 
     def option(self, name: str, kind: str | None = None) -> Tree:
@@ -122,7 +134,8 @@ class Definitions(Values):
             if self.chance(0.8):
                 expression = RETYPES[each["type"], kind]
                 migrations.append({"retype": {"name": each["name"], "expression": expression}})
-            options[options.index(each)] = self.option(each["name"], kind)
+            new = self.option(each["name"], kind)
+            options[options.index(each)] = {key: held for key, held in new.items() if key != "enum"}
 
     def redefault(self, each: Tree, options: list[Tree], _: list[Tree], __: list[str], ___: list[Tree]) -> None:
         if each["type"] != "secret" and "enum" not in each:

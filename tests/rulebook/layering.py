@@ -28,7 +28,8 @@ class Layer(NamedTuple):
 class Item:
     """One value that one layer gives one path.
 
-    renames is how many migrations moved it; skipped says why it is not used.
+    renames is how many migrations moved it; replaces: it is merged into what is no map; failed: a migration could not
+    convert it; skipped says why it is not used.
     """
 
     layer: Layer
@@ -39,6 +40,8 @@ class Item:
     expression: str | None = None
     undeclared: bool = False
     renames: int = 0
+    replaces: bool = False
+    failed: bool = False
     skipped: str | None = None
 
 
@@ -135,6 +138,7 @@ class Reader:
     def _migrated(self, item: Item) -> Item:
         """Through every version up to this one; a path that this one declares keeps its name (R2-6, S26)."""
         keeps_name = option_for(self.revision, item.steps) is not None
+        original = item.value
         for each in self.revisions:
             if _above(each, self.revision):
                 break
@@ -148,6 +152,9 @@ class Reader:
                         return replace(item, skipped="removed")
                 elif "retype" in step and item.steps == steps_of(step["retype"]["name"]) and item.strategy != "Remove":
                     item = self._retyped(item, each, step["retype"]["expression"])
+        option = self.options.get(item.steps)
+        if option is not None and fits(option, original):
+            return replace(item, value=original, failed=False)
         return item
 
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
@@ -155,7 +162,8 @@ class Reader:
         option = options_of(revision).get(item.steps)
         if option is None or has_hole(item.value) or isinstance(item.value, Hole | Secret) or fits(option, item.value):
             return item
-        return replace(item, value=retyped(expression, item.value, option["name"]))
+        value = retyped(expression, item.value, option["name"])
+        return replace(item, value=value, failed=isinstance(value, Hole))
 
 
 def _above(one: Tree, other: Tree) -> bool:

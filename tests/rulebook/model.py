@@ -204,13 +204,18 @@ class Fleet:
             found = names.expanded(value)
             if found is not OPTIONAL:
                 reasons |= {Gate(*reason) for reason in holes_in(found)}
+        for name in names.behind(revision["spec"].get("outputs", [])):
+            found = names.meaning(name)
+            if isinstance(found, Hole):
+                # An output refers to it, be it read by others or not (S57).
+                reasons |= {Gate(*reason) for reason in found.reasons}
         return Resolved(
             revision,
             tree,
             (*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)),
             frozenset(each for each in reasons if each.gate not in TIMING),
             frozenset(each for each in reasons if each.gate in TIMING),
-            bool(misfits(revision, defaults, layers)),
+            tuple(misfits(revision, defaults, layers)),
             tuple(refs),
         )
 

@@ -26,11 +26,15 @@ class Gate(NamedTuple):
 
 @dataclass(frozen=True)
 class Said:
-    """What is told of an option: its value, who gave it, and what that hid, from specific to generic."""
+    """What is told of an option: its value, who gave it, and what that hid, from specific to generic.
+
+    unsure: something is merged into what is not known, and who gives the value is not known either.
+    """
 
     value: Any
     winner: Layer | None
     hidden: tuple[Layer, ...]
+    unsure: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Resolved:
     items: tuple[Item, ...]
     gates: frozenset[Gate]
     waiting: frozenset[Gate]
-    misfits: bool = False
+    misfits: tuple[Item, ...] = ()
     configs: tuple[Ref, ...] = ()
 
 
@@ -79,7 +83,8 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
     secret = secret_options(revisions)
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
-    for steps in sorted({*options_of(target.revision), *(each.steps for each in used)}, key=len):
+    undeclared = {each.steps for each in used if option_for(target.revision, each.steps) is None}
+    for steps in sorted({*options_of(target.revision), *undeclared}, key=len):
         value = found_at(target.tree, steps)
         if value is not ABSENT and not has_hole(value):
             tree = with_value(tree, steps, value, "")
@@ -92,7 +97,7 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
         applied_in(used),
-        target.misfits,
+        bool(target.misfits),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
     )
@@ -125,8 +130,10 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
     items = [each for each in target.items if each.skipped is None and option_for(target.revision, each.steps) == steps]
     value = found_at(target.tree, steps)
     shown = None if value is ABSENT or has_hole(value) else masked(value, secret, steps)
+    if has_hole(value) and any(each.strategy == "Merge" for each in items):
+        return Said(None, None, (), unsure=True)
     # What is merged into nothing gives the value, as if it replaced it.
-    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or i == 0)]
+    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or each.replaces)]
     if not whole_:
         return Said(shown, None, ())
     last = whole_[-1]
