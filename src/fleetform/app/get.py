@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import structs
 from semver import Version
 
 from fleetform.app.answering.references import reported
+from fleetform.app.broken import Broken
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_addons import list_addons
@@ -19,12 +21,15 @@ from fleetform.app.listing.list_revisions import list_revisions
 from fleetform.app.scope import Scope
 from fleetform.model.answers.listing import (
     Listed,
+    ListedAddon,
     ListedDefinition,
     ListedPlugin,
     ListedRevision,
     Listing,
 )
 from fleetform.model.kinds import KINDS
+from fleetform.model.objects import Ref
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.versions import parse_version
 
@@ -42,6 +47,34 @@ def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> L
         items = [item for item in items if item.metadata.name in wanted]
     found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
     return Listing(items=items, diagnostics=reported(found, fleet.input.locator))
+
+
+def reaching_listing(fleet: Fleet, errors: Iterable[Diagnostic], scope: Scope, plural: str) -> list[Diagnostic]:
+    """The errors for which a listing may lack something, or say it wrongly (S64)."""
+    broken = Broken(fleet, errors)
+    found = broken.of_kinds(scope, [kind.name for kind in KINDS.values() if kind.plural == plural])
+    if plural not in _WITHOUT_STATUS:
+        found += [each for each in broken.reaching(scope) if each not in found]
+    return found
+
+
+def untouched(fleet: Fleet, errors: Iterable[Diagnostic], listing: Listing) -> Listing:
+    """A listing without the rows that errors may concern."""
+    broken = Broken(fleet, errors)
+    return structs.replace(listing, items=[item for item in listing.items if not _is_touched(item, broken)])
+
+
+def _is_touched(item: Listed, broken: Broken) -> bool:
+    organization, name = item.metadata.namespace, item.metadata.name
+    if isinstance(item, ListedPlugin):
+        return (organization, item.spec.cluster_name, name) in broken.touched_plugins
+    if isinstance(item, ListedAddon):
+        return any((ref.kind, ref.name) == ("Cluster", organization) for ref in broken.touched)
+    kind = item.kind
+    if isinstance(item, (ListedRevision, ListedDefinition)):
+        version = item.spec.version if isinstance(item, ListedRevision) else item.spec["version"]
+        kind, name = "PluginDefinition", name.removesuffix(f"-{version}")
+    return Ref(kind, organization, name) in broken.touched
 
 
 def kinds() -> list[str]:
@@ -62,6 +95,7 @@ def _order(item: Listed) -> tuple[str, str, str, str, tuple[Version, ...]]:
     return item.metadata.namespace, item.kind, name, cluster, (parse_version(version),) if version else ()
 
 
+_WITHOUT_STATUS = ("organizations", "policies", "rollouts", "windows")
 _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[Listed]]] = {
     "catalogs": list_catalogs,
     "addons": list_addons,
@@ -74,6 +108,6 @@ _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[Listed]]] = {
     "revisions": list_revisions,
     **{
         plural: listing_of(*(kind.name for kind in KINDS.values() if kind.plural == plural))
-        for plural in ("organizations", "policies", "rollouts", "windows")
+        for plural in _WITHOUT_STATUS
     },
 }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
-from fleetform.app.get import get, kinds
-from fleetform.app.scope import other_organizations_hint
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import get, kinds, reaching_listing, untouched
+from fleetform.app.scope import Scope, other_organizations_hint
 from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import table
+from fleetform.model.answers.listing import Listing
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
 _SINGULAR = {
@@ -45,9 +51,10 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         end = "" if hint.endswith("?") else "."
         raise click.UsageError(f"There is no kind {kind}. {hint[0].upper()}{hint[1:]}{end}")
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet = flags.fleet()
+    fleet = flags.decided()
     scope = flags.scope(fleet)
-    answer = get(fleet, scope, plural, names)
+    answer, left_out = _answer(flags, fleet, scope, plural, names)
+    flags.say_more(fleet)
     if output in ("json", "yaml"):
         flags.print_data(answer)
     elif output == "name":
@@ -65,4 +72,30 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
-    return 0
+    flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
+    return 2 if left_out else 0
+
+
+def _answer(
+    flags: Flags, fleet: Fleet, scope: Scope, plural: str, names: tuple[str, ...]
+) -> tuple[Listing, Sequence[Diagnostic]]:
+    """The listing, and the errors for which a part of it is left out."""
+    errors = fleet.findings.errors
+    reaching = reaching_listing(fleet, errors, scope, plural) if errors else []
+    if reaching and flags.partial:
+        flags.say_left_out(fleet, reaching)
+    try:
+        answer = get(fleet, scope, plural, names)
+    except NotFoundError:
+        # It may be missing for an error: that is then the answer.
+        if not flags.partial:
+            flags.refuse_unless_partial(fleet, reaching)
+        raise
+    if not reaching or flags.partial:
+        return answer, []
+    kept = untouched(fleet, errors, answer)
+    if not kept.items:
+        flags.refuse_unless_partial(fleet, reaching)
+    if names and len(kept.items) == len(answer.items):
+        return kept, []
+    return kept, reaching
