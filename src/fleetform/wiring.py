@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.artifacts.store import cache_folder
@@ -20,9 +23,15 @@ from fleetform.ports.rendering import Renders
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.loop.control import Control, PassReport
+    from fleetform.loop.driver import Driver
+    from fleetform.loop.records import Destination
+    from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.state import KnownState
+    from fleetform.ports.store import StoreError
     from fleetform.transformers.opened import OpenedPlugins
 
-__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
+__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "Plane", "open_fleet", "open_plane", "open_renderers", "write_file"]
 
 
 def open_fleet(
@@ -43,6 +52,85 @@ def open_fleet(
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
     fleet = read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
     return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+
+class Plane(NamedTuple):
+    """A control plane that is ready to run; close lets go of the database."""
+
+    control: Control
+    driver: Driver
+    close: Callable[[], None]
+
+
+def open_plane(
+    sources: Sequence[str],
+    database: str,
+    told: Callable[[PassReport], None],
+    failed: Callable[[StoreError], None],
+    organization: str | None = None,
+    at: str | None = None,
+    interval: timedelta = timedelta(seconds=30),
+    output_folder: str = "out",
+    health_folder: str | None = None,
+    plugin_folder: str | None = None,
+) -> Plane:
+    """The embedded control plane over a database. at stops the clock at a time."""
+    # Imported where it is needed: no other command has a database.
+    from fleetform.deliver.directory import DirectoryDelivery
+    from fleetform.deliver.git import Branch, GitDelivery
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.sources import FolderSource
+    from fleetform.loop.control import Control, Surroundings
+    from fleetform.loop.destinations import destination_of
+    from fleetform.loop.driver import Driver
+    from fleetform.observe.health import ClusterObserver
+    from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.store.sqlite import SqliteStore
+
+    store = SqliteStore(database)
+    clock = _Clock(parse_time(at) if at is not None else None)
+    cache = DocumentCache()
+    reader = Catalogs(CatalogCache(cache_folder()), clock.now, "due", None)
+
+    def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
+        read = [InputFile(name, content) for name, content in sorted(files.items())]
+        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+    def deliverer(destination: Destination) -> Deliverer:
+        if destination.kind == "directory":
+            return DirectoryDelivery(destination.path)
+        address = git_address(destination.path, ".")
+        name = hashlib.sha256(address.encode()).hexdigest()[:16]
+        mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
+        branch = Branch(destination.branch, destination.folder, destination.sign)
+        return GitDelivery(mirror, branch, lambda: None, time.sleep)
+
+    control = Control(
+        Surroundings(
+            store,
+            clock,
+            FolderSource(sources),
+            opened,
+            open_renderers(plugin_folder=plugin_folder),
+            deliverer,
+            ClusterObserver(health_folder),
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder),
+            database,
+        )
+    )
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+
+
+class _Clock:
+    """The time, or one at which it stands still."""
+
+    def __init__(self, stopped: datetime | None) -> None:
+        self._stopped = stopped
+
+    def now(self) -> datetime:
+        return self._stopped or _now()
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:

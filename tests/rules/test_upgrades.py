@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.answering.manifests import content_of
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.engine.versions.retention import judge_history
+from fleetform.engine.world.contents import content_of
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.state import KnownState, KnownVersion, Rejection

@@ -101,11 +101,6 @@ class Broken:
         return frozenset(found)
 
     @cached_property
-    def touched_plugins(self) -> frozenset[tuple[str, str, str]]:
-        """The plugins that an error may concern: by organization, cluster and name."""
-        return frozenset((each.organization, each.cluster.ref.name, each.name) for each in self._plugins)
-
-    @cached_property
     def _plugins(self) -> list[PluginDecision]:
         reaches = {each for _, found in self._reaches for each in found}
         plugins = self._fleet.decisions.plugins.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
@@ -13,13 +13,16 @@ from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
-from fleetform.engine.decide import decide, decide_some
+from fleetform.engine.decide import at_version, decide, decide_some
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.placement.placements import Placements
+from fleetform.engine.plan.plan import plan
+from fleetform.engine.plan.records import Plan, World
+from fleetform.engine.world.changes import OwnerChanges
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Origin
 from fleetform.model.results.diagnostics import Diagnostic
@@ -62,6 +65,23 @@ class Fleet:
     def inputs(self) -> Inputs:
         """What plugins are made of."""
         return Inputs(self.decisions, self.transforms)
+
+    @cached_property
+    def owner_changes(self) -> OwnerChanges:
+        """What each owner wants now, and what is stored of that."""
+        known = self.state.rollouts
+        return OwnerChanges(self.decisions, self.inputs, known, at_version=partial(at_version, self.decisions))
+
+    @cached_property
+    def world(self) -> World:
+        """Everything that a plan depends on but the time. Absence means gone only if all was read."""
+        complete = self.partial is None and not any(each.severity == "error" for each in self.reading)
+        return self.owner_changes.world(complete)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What starts now, what waits, for what and until when."""
+        return plan(self.world, self.snapshot.at)
 
     @cached_property
     def findings(self) -> Findings:

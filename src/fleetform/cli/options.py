@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,8 @@ from fleetform.app.answering.references import reported
 from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
+from fleetform.cli.data import print_json
+from fleetform.cli.terminal import wants_color
 from fleetform.cli.text import count, patience, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
@@ -27,8 +27,15 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
 _DESPITE = "; --partial answers without what is broken"
+_ANSWERS = {
+    "explain": "Explanation",
+    "get": "List",
+    "diff": "Diff",
+    "render": "Render",
+    "validate": "ValidateResult",
+    "simulate": "Simulation",
+}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
@@ -96,7 +103,7 @@ class Flags:
     def show_errors(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
         from fleetform.cli.findings import print_findings
 
-        print_findings(fleet, errors, self.color, to_stderr=True)
+        print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
         click.echo(f"{count(len(errors), 'error')}; {therefore}", err=True)
 
     def show_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
@@ -148,13 +155,12 @@ class Flags:
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
-        view = msgspec.to_builtins(answer)
         if self.output == "json":
-            click.echo(json.dumps(view, indent=2, ensure_ascii=False))
+            print_json(answer)
         else:
             from fleetform.syntax.yaml_out import write_yaml
 
-            click.echo(write_yaml(view), nl=False)
+            click.echo(write_yaml(msgspec.to_builtins(answer)), nl=False)
 
     def print_failure(self, diagnostics: list[Finding]) -> None:
         """No answer, as the one document that every answer is."""
@@ -191,7 +197,7 @@ def shared_flags(function: F) -> Any:
             fetching="all" if given.pop("fetch") else "none",
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
-            color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
+            color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
             partial=given.pop("partial"),
         )

@@ -13,6 +13,7 @@ from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.transform.select import hashed_transforms
@@ -23,13 +24,15 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
-from fleetform.model.results.rendering import RendererName, RenderInput
+from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
+# On a cluster: mirrors of registries that its add-ons take images from.
+_IMAGE_REGISTRIES = "open-cluster-management.io/image-registries"
 
 
 def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
@@ -84,10 +87,11 @@ class _Fixed(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The values that plugins share, and the names of all their options."""
+    """The values that plugins share, the names of all their options, and whether secrets or floats are in them."""
 
     tree: dict[str, Any]
     names: frozenset[str]
+    kinds: set[type]
 
 
 class _Written(NamedTuple):
@@ -103,9 +107,13 @@ class Inputs:
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
         self._index, self._binders = decisions.index, decisions.binders
-        self._transforms = transforms or {}
+        self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
+
+    @property
+    def transforms(self) -> Mapping[str, str]:
+        return self._transforms
 
     def values(self, plugin: PluginDecision) -> dict[str, Any]:
         """The values as the renderer gets them, secrets still inside; never print this, and never change it.
@@ -135,7 +143,8 @@ class Inputs:
             nested = any(later[: len(form)] == form for form, later in pairwise(forms))
             options = {each.slot.name: each.decision for each in shared.options if each.decision is not None}
             names = frozenset(each.slot.name for each in shared.options)
-            self._bases[shared] = None if nested else _Base(values_tree(options), names)
+            tree = values_tree(options)
+            self._bases[shared] = None if nested else _Base(tree, names, kinds_in(tree, Secret))
         return self._bases[shared]
 
     def bound(self, plugin: PluginDecision) -> list[Bound]:
@@ -201,15 +210,22 @@ class Inputs:
         fixed = self._fixed(plugin)
         if fixed.unknown or any(each.gate != "downstream" for each in plugin.unresolved):
             return None
-        if not plugin.target.owner.spec.substitute and not self._may_read_cluster(plugin):
+        if not self.varies(plugin):
             values = self.values(plugin)
-            kinds = kinds_in(values, Secret)
+            kinds = self._kinds(plugin, values)
             return None if Secret in kinds else fixed.head.with_last("values", values, float in kinds)
         parts = self.parts(plugin)
         made_there = parts["downstream"]["options"] if parts["downstream"] is not None else {}
         values = values_tree({name: each for name, each in plugin.options.items() if name not in made_there})
         whole = {**parts, "values": values}
         return None if has_secret(whole) else input_hash(whole)
+
+    def _kinds(self, plugin: PluginDecision, values: dict[str, Any]) -> set[type]:
+        """Whether secrets and floats are among the values. Most trees have none: then a plugin's own are looked at."""
+        base = self._bases.get(plugin.shared)
+        if base is None or base.kinds:
+            return kinds_in(values, Secret)
+        return kinds_in([each.value for each in plugin.own if each.value is not ABSENT], Secret)
 
     def _fixed(self, plugin: PluginDecision) -> _Fixed:
         """What all plugins of an owner have in common that have the same revision and configs."""
@@ -227,6 +243,10 @@ class Inputs:
         name = plugin.organization
         organization = self._index.snapshot.organizations.get(Ref("Organization", name, name))
         return organization.spec.default_delivery if organization is not None else None
+
+    def varies(self, plugin: PluginDecision) -> bool:
+        """Whether what a plugin is made of may be another on each cluster, though its options are not."""
+        return bool(plugin.target.owner.spec.substitute) or self._may_read_cluster(plugin)
 
     def _may_read_cluster(self, plugin: PluginDecision) -> bool:
         owner = self._owner(plugin)
@@ -276,16 +296,19 @@ class Inputs:
         """What a plugin's render takes; None where there is nothing to render."""
         revision = plugin.target.revision
         renderer = renderer_of(revision.object.spec) if revision is not None else None
+        add_on = _add_on(plugin) if renderer is None else None
+        if add_on is not None:
+            renderer = "addon-template"
         if revision is None or renderer is None:
             return None
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
-        by_helm = renderer == "helm"
-        variables = self.variables(plugin) if not by_helm else {}
-        declared = set() if by_helm else plugin.options.keys() | self.written_substitute(plugin).keys()
+        takes_values = renderer in ("helm", "addon-template")
+        variables = self.variables(plugin) if not takes_values else {}
+        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
         return RenderInput(
             revision.object,
             renderer,
-            with_placeholders(self.values(plugin)) if by_helm else {},
+            with_placeholders(self.values(plugin)) if takes_values else {},
             with_placeholders(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
@@ -295,12 +318,28 @@ class Inputs:
             tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each))),
             transforms_of(plugin.target),
             patches_of(plugin.target),
+            add_on,
         )
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
         options = [name for name, each in plugin.options.items() if has_secret(each.value)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _add_on(plugin: PluginDecision) -> AddOn | None:
+    """What an AddOnTemplate among a plugin's configs is rendered for."""
+    template = addon_template(plugin.configs)
+    if template is None or template.config is None:
+        return None
+    return AddOn(
+        plugin.target.definition,
+        template.identity[-1],
+        template.config.content,
+        plugin.cluster.ref.name,
+        (plugin.cluster.metadata.annotations or {}).get(_IMAGE_REGISTRIES, ""),
+        any(each.type == DEPLOYMENT_CONFIG for each in plugin.configs.effective),
+    )
 
 
 def transforms_of(target: Target) -> tuple[Transform, ...]:

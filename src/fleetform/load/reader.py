@@ -57,11 +57,16 @@ class DocumentCache:
 def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Input:
     """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
     names = list(names)
+    return load_files(read_inputs(names), " ".join(names), cache)
+
+
+def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: DocumentCache | None = None) -> Input:
+    """Everything in files that were read, or why they could not be; name is how the input is called."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_inputs(names):
+    for found in read:
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
@@ -73,7 +78,7 @@ def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Inpu
                 diagnostics.append(each)
     if cache is not None:
         cache.finish()
-    return Input(documents, diagnostics, locator, files, " ".join(names))
+    return Input(documents, diagnostics, locator, files, name)
 
 
 def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:

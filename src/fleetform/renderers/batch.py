@@ -19,6 +19,7 @@ from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInp
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
+from fleetform.renderers.addon_template import render_template
 from fleetform.renderers.cache import RenderCache, RenderedObjects
 from fleetform.renderers.failures import RenderError, failure_of, source_failure
 from fleetform.renderers.helm import render_chart
@@ -50,6 +51,25 @@ class _Job(NamedTuple):
     def subject(self) -> tuple[str, str]:
         """A renderer and an artifact: whether they render the same every time is found out once for all inputs."""
         return self.input.renderer, self.artifact.digest
+
+
+def _from_template(input_: RenderInput) -> Rendered | RenderFailure:
+    """The objects of an AddOnTemplate, which needs neither a source nor a tool."""
+    assert input_.add_on is not None
+    key = render_key(
+        {
+            "renderer": input_.renderer,
+            "addOn": list(input_.add_on),
+            "values": input_.values,
+            "configs": [list(each) for each in input_.configs],
+        }
+    )
+    try:
+        objects = render_template(input_.add_on, input_.values)
+        check_distinct(objects, input_.release_namespace)
+        return Rendered(key, tuple(objects))
+    except _AT_FAULT as error:
+        return failure_of(error)
 
 
 class Renderers:
@@ -85,9 +105,10 @@ class Renderers:
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         """One answer for each input, in their order. Equal inputs share one answer, which must not be changed."""
+        made_here = {id(each): _from_template(each) for each in inputs if each.add_on is not None}
         try:
-            self._obtain([each.definition for each in inputs])
-            jobs = [self._job(each) for each in inputs]
+            self._obtain([each.definition for each in inputs if each.add_on is None])
+            jobs = [self._job(each) if each.add_on is None else made_here[id(each)] for each in inputs]
             distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
             with Scratch() as scratch:
                 found = self._objects(distinct.values(), scratch)
@@ -102,7 +123,7 @@ class Renderers:
             answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, job.subject in unsteady)
         return [answers[job.key] if isinstance(job, _Job) else job for job in jobs]
 
-    # ---- Jobs
+    # ---- Jobs, for all that a tool renders or that lies in a source
 
     def _obtain(self, definitions: Iterable[Definition]) -> None:
         missing = list({id(each): each for each in definitions if id(each) not in self._obtained}.values())

@@ -43,6 +43,11 @@ def parse_path(text: str) -> Steps:
     return tuple(steps)
 
 
+def parse_inside(text: str) -> Steps:
+    """The steps of a path inside a value, which may begin with an index: `[1].name`."""
+    return parse_path(f"value{text}")[1:] if text.startswith("[") else parse_path(text)
+
+
 @lru_cache(maxsize=65_536)
 def normal_form(steps: Steps) -> tuple[str, ...]:
     """What two spellings of one path have in common."""
@@ -50,7 +55,9 @@ def normal_form(steps: Steps) -> tuple[str, ...]:
 
 
 def text_of(steps: Steps) -> str:
-    """The dotted spelling of a path."""
+    """The dotted spelling of a path; a pointer where that has none."""
+    if "" in steps or (steps and str(steps[0]).startswith("/")):
+        return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
     text = ""
     for step in steps:
         if isinstance(step, int):

@@ -198,9 +198,7 @@ def test_a_plugin_without_a_cluster_is_reported_and_left_alone() -> None:
     """
     found = fleet(plugin)
     assert found.findings.errors == ()
-    assert "no-effect" in [
-        each.code for each in found.findings.all if each.object == Ref("Plugin", "acme", "central")
-    ]
+    assert "no-effect" in [each.code for each in found.findings.all if each.object == Ref("Plugin", "acme", "central")]
 
 
 CATALOG = """

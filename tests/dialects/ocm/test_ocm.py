@@ -9,6 +9,7 @@ import pytest
 
 from fleetform.dialects.envelope import Reading
 from fleetform.dialects.ocm.read import read_ocm
+from fleetform.engine.plan.strategies import Group, strategy_stages
 from fleetform.model.kinds.base import LabelRequirement, LabelSelector, NameRef
 from fleetform.model.kinds.definition import ObjectName, SupportedConfig
 from fleetform.model.kinds.fleet import ClusterSpec, Taint
@@ -651,7 +652,7 @@ def test_places_of_a_preset_point_into_the_manifest() -> None:
     assert steps(preset, "spec", "groups", 1, "placement") == (*placements, 1)
     assert steps(preset, "spec", "groups", 1, "placement", "name") == (*placements, 1, "name")
     assert steps(preset, "spec", "groups", 1, "name") == (*placements, 1, "name")
-    assert steps(preset, "spec", "groups", 1, "rollout") == (*placements, 1, "rolloutStrategy")
+    assert steps(preset, "spec", "groups", 1, "rolloutStrategy") == (*placements, 1, "rolloutStrategy")
     assert steps(preset, "spec", "plugin", "pluginDefinition", "name") == ("metadata", "name")
     assert steps(preset, "spec", "plugin", "pluginDefinition") == ("metadata", "name")
 
@@ -730,15 +731,16 @@ def strategy(text: str) -> Reading:
         "{type: ProgressivePerGroup, progressivePerGroup: {maxFailures: 5%}}",
         "{type: All, all: {progressDeadline: 10m}}",
         "{all: {timeout: 10m}}",
+        "{type: All}",
+        "{}",
     ],
 )
-def test_rollout_strategies_are_read_and_have_no_effect_yet(text: str) -> None:
-    assert said(strategy(text)) == [("not-yet", "info", "spec.installStrategy.placements[1].rolloutStrategy")]
-
-
-@pytest.mark.parametrize("text", ["{type: All}", "{type: All, all: {}}", "{}", "null"])
-def test_all_at_once_is_what_happens_anyway(text: str) -> None:
-    assert said(strategy(text)) == []
+def test_rollout_strategies_are_the_groups_own(text: str) -> None:
+    found = strategy(text)
+    assert said(found) == []
+    (preset,) = [each for each in (found.object, *found.also) if each is not None and each.ref.kind == "PluginPreset"]
+    group = preset.spec.groups[1]
+    assert strategy_stages(group.rollout_strategy, [Group("a", 0, ("eu-1",)), Group("", 1, ("eu-2",))])
 
 
 @pytest.mark.parametrize(

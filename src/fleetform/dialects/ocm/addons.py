@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import to_builtins
 
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
@@ -19,7 +21,7 @@ from fleetform.dialects.ocm.kinds import (
     ManagedClusterAddOnSpec,
     ManagedClusterAddOnSpecV1Alpha1,
     ManagedClusterAddOnStatus,
-    RolloutAll,
+    RolloutStrategy,
 )
 from fleetform.model.kinds.base import NameRef
 from fleetform.model.kinds.definition import ObjectName, PluginDefinitionSpec, SupportedConfig
@@ -127,12 +129,9 @@ def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[object]:
             named = f"{name}#{times}"
             message = f"the placement {name} is listed again; the last counts"
             manifest.warn("duplicate-object", message, "keep one", *theirs)
-        groups.append(PresetGroup(named, placement=NameRef(name), configs=_config_refs(placement.configs)))
-        moved += [((*native, "placement"), theirs), ((*native, "rollout"), (*theirs, "rolloutStrategy"))]
-        rollout = placement.rollout_strategy
-        if rollout is not None and (rollout.type != "All" or rollout.all not in (None, RolloutAll())):
-            message = "rollout strategies have no effect in this release"
-            manifest.note(message, "", *theirs, "rolloutStrategy", code="not-yet")
+        configs, moves = _config_refs(placement.configs), _rollout_strategy(placement.rollout_strategy)
+        groups.append(PresetGroup(named, placement=NameRef(name), configs=configs, rollout_strategy=moves))
+        moved += [((*native, "placement"), theirs), ((*native, "rolloutStrategy"), (*theirs, "rolloutStrategy"))]
     template = PluginTemplate(DefinitionRef(manifest.name), release_namespace=_AGENT_NAMESPACE)
     spec = PluginPresetSpec(plugin=template, groups=groups or None)
     conventions = BY_PLACEMENTS if by_placements else BY_HAND
@@ -141,6 +140,17 @@ def _preset(strategy: InstallStrategy, manifest: Manifest) -> Object[object]:
 
 def _config_refs(configs: Sequence[AddOnConfig] | None) -> list[ConfigRef] | None:
     return [ConfigRef(each.group, each.resource, each.name, each.namespace or None) for each in configs or []] or None
+
+
+def _rollout_strategy(written: RolloutStrategy | None) -> dict[str, Any] | None:
+    """A strategy as it is written, with its type, and its deadline by the newer name."""
+    if written is None:
+        return None
+    strategy: dict[str, Any] = {"type": written.type, **to_builtins(written)}
+    for fields in [each for each in strategy.values() if isinstance(each, dict)]:
+        if "timeout" in fields:
+            fields.setdefault("progressDeadline", fields.pop("timeout"))
+    return strategy
 
 
 def read_add_on_of_cluster(manifest: Manifest) -> list[Object[object]]:
