@@ -24,7 +24,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, open_fleet, open_renderers
+from fleetform.wiring import Fetching, in_repository, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DESPITE = "; --partial answers without what is broken"
@@ -58,6 +58,7 @@ class Flags:
     color: bool
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
+    confined: bool = False
     partial: bool = False
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
@@ -131,6 +132,7 @@ class Flags:
                 self.fetching,
                 self.catalogs,
                 self.plugin_dir,
+                self.confined,
             )
 
     def decided(self, sources: Sequence[str] = ()) -> Fleet:
@@ -142,7 +144,7 @@ class Flags:
 
     def renderers(self) -> Renders:
         """What renders and transforms."""
-        return open_renderers(self.fetching == "all", self.plugin_dir)
+        return open_renderers(self.fetching == "all", self.plugin_dir, self.confined)
 
     def scope(self, fleet: Fleet) -> Scope:
         return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
@@ -199,8 +201,10 @@ def shared_flags(function: F) -> Any:
             verbose=given.pop("verbose"),
             color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
+            confined=given.pop("confined"),
             partial=given.pop("partial"),
         )
+        _check_confined(flags)
         if given.pop("server") is not None:
             raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
         given.pop("as_user")
@@ -217,6 +221,19 @@ def shared_flags(function: F) -> Any:
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
     return decorated
+
+
+def _check_confined(flags: Flags) -> None:
+    if not flags.confined:
+        return
+    if flags.fetching != "none":
+        raise click.UsageError(
+            "--confined fetches nothing: drop --fetch, and fetch where only your own people can write."
+        )
+    if flags.plugin_dir is not None and in_repository(flags.plugin_dir):
+        raise click.UsageError(
+            f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name another folder."
+        )
 
 
 _CODES: dict[type[Exception], str] = {
@@ -255,8 +272,13 @@ _OPTIONS = (
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
-    click.option("--server", metavar="URL", help="Ask a running control plane instead."),
-    click.option("--as", "as_user", metavar="USER", help="Act as this user."),
+    click.option(
+        "--confined",
+        is_flag=True,
+        help="Read nothing outside of the repository, and fetch nothing: for strangers' work.",
+    ),
+    click.option("--server", metavar="URL", hidden=True, help="Ask a running control plane instead."),
+    click.option("--as", "as_user", metavar="USER", hidden=True, help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),
     click.option("--partial", is_flag=True, help="Answer despite broken objects, and say what is left out."),
     click.option("-q", "--quiet", is_flag=True, help="No prose on stderr."),

@@ -43,11 +43,14 @@ class Selection:
         self._age: dict[Owner, int] = {}
         self._by_hand: dict[str, list[Owner]] = {}
         self._placed: list[Owner] = []
+        # Whether an owner may be kept from clusters of other namespaces.
+        self._at_home = False
         # What each number of the selector index means: an owner, or a group of one.
         self._meaning: list[tuple[Owner, Group | None]] = []
         selectors: list[Matchers] = []
         for age, owner in enumerate(owners):
             self._age[owner] = age
+            self._at_home |= owner.object.conventions.own_namespace
             if owner.by_hand:
                 self._by_hand.setdefault(owner.cluster, []).append(owner)
             elif owner.placements or owner.placed_by_groups or owner.placed_by_plugins:
@@ -67,6 +70,8 @@ class Selection:
         by_labels = self._selected.get(numbers)
         if by_labels is None:
             by_labels = self._selected[numbers] = tuple(self._by_labels(numbers))
+        if self._at_home and cluster.conventions.own_namespace:
+            by_labels = tuple(each for each in by_labels if each.owner.may_select(cluster))
         if not by_hand and not self._placed:
             return by_labels
         found = [*by_labels, *(Selected(owner, ()) for owner in by_hand)]
@@ -130,7 +135,8 @@ class Selection:
             return [clusters[each] for each in self._instances.clusters_of(owner.object.ref) if each in clusters]
         if owner.placement is not None:
             return self._placements.members(organization, owner.placement)
-        return self._clusters.matching(organization, owner.matchers)
+        matching = self._clusters.matching(organization, owner.matchers)
+        return [each for each in matching if owner.may_select(each)] if self._at_home else matching
 
     def clusters_in(self, owner: Owner, group: Group) -> Iterable[Cluster]:
         """The clusters that a group of an owner selects."""
