@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
 from fleetform.load.state import StateFile, load_state
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.times import parse_time
@@ -33,7 +35,17 @@ if TYPE_CHECKING:
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
-__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "Plane", "open_fleet", "open_plane", "open_renderers", "write_file"]
+__all__ = [
+    "OUTPUT_MARK",
+    "Fetching",
+    "LocalFiles",
+    "Plane",
+    "in_repository",
+    "open_fleet",
+    "open_plane",
+    "open_renderers",
+    "write_file",
+]
 
 DATABASE = "sqlite:.fleetform/fleet.db"
 
@@ -47,15 +59,20 @@ def open_fleet(
     fetching: Fetching = "none",
     catalogs: Sequence[str] | None = None,
     plugin_folder: str | None = None,
+    confined: bool = False,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
-    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins.
+    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
+    reads nothing outside of the repository.
     """
     moment = parse_time(at) if at is not None else _now()
-    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
-    fleet = read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
-    return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
+    input_ = load_input(sources or ["."], boundary=boundary)
+    fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
+    refused = tuple(sources_outside(fleet, boundary)) if confined else ()
+    return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
 
 
 class Plane(NamedTuple):
@@ -173,16 +190,19 @@ class _Clock:
         return self._stopped or _now()
 
 
-def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:
+def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
-    fetching downloads their sources anew; plugin_folder holds transform plugins.
+    fetching downloads their sources anew; plugin_folder holds transform plugins; confined reads nothing outside of the
+    repository, and downloads nothing.
     """
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
     from fleetform.transformers.pipeline import TransformingRenders
 
-    return TransformingRenders(Renderers(cache_folder(), fetching), partial(_transform_plugins, plugin_folder))
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    renderers = Renderers(cache_folder(), fetching, boundary=boundary)
+    return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder))
 
 
 @cache
@@ -216,6 +236,11 @@ class _TransformIdentities(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def in_repository(path: str) -> bool:
+    """Whether a path is in the repository of the working directory."""
+    return Boundary.of_repository().holds(path)
 
 
 def _now() -> datetime:

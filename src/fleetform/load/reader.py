@@ -12,6 +12,7 @@ from fleetform.load.locator import FileLocator
 from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
@@ -54,10 +55,10 @@ class DocumentCache:
         self._last, self._now = self._now, {}
 
 
-def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Input:
+def load_input(names: Iterable[str], cache: DocumentCache | None = None, boundary: Boundary = EVERYWHERE) -> Input:
     """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
     names = list(names)
-    return load_files(read_inputs(names), " ".join(names), cache)
+    return load_files(read_inputs(names, boundary), " ".join(names), cache)
 
 
 def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: DocumentCache | None = None) -> Input:

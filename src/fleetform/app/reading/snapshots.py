@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
+from fleetform.app.reading.namespaces import distinct
 from fleetform.app.reading.referred import References
 from fleetform.engine.world.contents import content_of
 from fleetform.model.answers.base import Json, JsonMap
@@ -53,7 +54,7 @@ def assemble(
     objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics) for each in objects], diagnostics)
+    places = _by_kind([_stamped(each, state, diagnostics) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
     rejected = rejected_versions(owners, state)
     versions = state.versions
