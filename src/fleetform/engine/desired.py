@@ -13,6 +13,7 @@ from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.transform.select import hashed_transforms
@@ -23,13 +24,15 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
-from fleetform.model.results.rendering import RendererName, RenderInput
+from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
+# On a cluster: mirrors of registries that its add-ons take images from.
+_IMAGE_REGISTRIES = "open-cluster-management.io/image-registries"
 
 
 def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
@@ -293,16 +296,19 @@ class Inputs:
         """What a plugin's render takes; None where there is nothing to render."""
         revision = plugin.target.revision
         renderer = renderer_of(revision.object.spec) if revision is not None else None
+        add_on = _add_on(plugin) if renderer is None else None
+        if add_on is not None:
+            renderer = "addon-template"
         if revision is None or renderer is None:
             return None
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
-        by_helm = renderer == "helm"
-        variables = self.variables(plugin) if not by_helm else {}
-        declared = set() if by_helm else plugin.options.keys() | self.written_substitute(plugin).keys()
+        takes_values = renderer in ("helm", "addon-template")
+        variables = self.variables(plugin) if not takes_values else {}
+        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
         return RenderInput(
             revision.object,
             renderer,
-            with_placeholders(self.values(plugin)) if by_helm else {},
+            with_placeholders(self.values(plugin)) if takes_values else {},
             with_placeholders(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
@@ -312,12 +318,28 @@ class Inputs:
             tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each))),
             transforms_of(plugin.target),
             patches_of(plugin.target),
+            add_on,
         )
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
         options = [name for name, each in plugin.options.items() if has_secret(each.value)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _add_on(plugin: PluginDecision) -> AddOn | None:
+    """What an AddOnTemplate among a plugin's configs is rendered for."""
+    template = addon_template(plugin.configs)
+    if template is None or template.config is None:
+        return None
+    return AddOn(
+        plugin.target.definition,
+        template.identity[-1],
+        template.config.content,
+        plugin.cluster.ref.name,
+        (plugin.cluster.metadata.annotations or {}).get(_IMAGE_REGISTRIES, ""),
+        any(each.type == DEPLOYMENT_CONFIG for each in plugin.configs.effective),
+    )
 
 
 def transforms_of(target: Target) -> tuple[Transform, ...]:

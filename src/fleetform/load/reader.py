@@ -12,6 +12,7 @@ from fleetform.load.locator import FileLocator
 from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
@@ -54,14 +55,19 @@ class DocumentCache:
         self._last, self._now = self._now, {}
 
 
-def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Input:
+def load_input(names: Iterable[str], cache: DocumentCache | None = None, boundary: Boundary = EVERYWHERE) -> Input:
     """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
     names = list(names)
+    return load_files(read_inputs(names, boundary), " ".join(names), cache)
+
+
+def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: DocumentCache | None = None) -> Input:
+    """Everything in files that were read, or why they could not be; name is how the input is called."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_inputs(names):
+    for found in read:
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
@@ -73,7 +79,7 @@ def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Inpu
                 diagnostics.append(each)
     if cache is not None:
         cache.finish()
-    return Input(documents, diagnostics, locator, files, " ".join(names))
+    return Input(documents, diagnostics, locator, files, name)
 
 
 def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
