@@ -89,8 +89,13 @@ def _retyped(fleet: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
     )
 
 
+def _left_out(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
+    return any(each.skipped == "left-out" and each.layer.name == "override" for each in resolved.items)
+
+
 PLUGINS: dict[str, Callable[[Fleet, Plugin, Resolved], bool]] = {
     "a value of which a part is not known, below or inside others": _holes,
+    "an override whose value is left out is listed in one direction only": _left_out,
     "S55: paths that nobody declares do not follow ranks": _undeclared,
     "an option's old and new name in one object": _both_names,
     "removed-option: names a path in place of the option, counts removals": _gone,
