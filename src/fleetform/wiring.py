@@ -81,6 +81,7 @@ class Plane(NamedTuple):
     control: Control
     driver: Driver
     close: Callable[[], None]
+    turn_clock: Callable[[datetime], None]
 
 
 def open_plane(
@@ -141,7 +142,7 @@ def open_plane(
             database,
         )
     )
-    return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
 
 
 def database_path(state: str | None) -> str:
@@ -181,13 +182,16 @@ def restore_database(file: str, state: str | None, only_check: bool = False) -> 
 
 
 class _Clock:
-    """The time, or one at which it stands still."""
+    """The time, or one at which it stands still until it is turned."""
 
     def __init__(self, stopped: datetime | None) -> None:
         self._stopped = stopped
 
     def now(self) -> datetime:
         return self._stopped or _now()
+
+    def turn(self, to: datetime) -> None:
+        self._stopped = to
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:
