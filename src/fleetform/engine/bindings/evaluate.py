@@ -33,7 +33,7 @@ class Binder:
         found = self._templates.get(item, _UNKNOWN)
         if found is _UNKNOWN:
             by_owner = item.layer.name not in ("default", "config")
-            found = self._templates[item] = self.program.compile(item.value, item.at) if by_owner else None
+            found = self._templates[item] = self.program.compile_value(item.value, item.at) if by_owner else None
         return found
 
     def variables(

@@ -111,8 +111,8 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
         if kind == "required-option":
             code, text = "missing-required", f"{gate.option} is required and has no value: {what}"
         at = gate.at or owner.at("spec")
-        at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)
-        if at_fault is not None:
+        at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), ())
+        if at_fault:
             # A path that leads nowhere is wrong on every cluster (S18).
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
