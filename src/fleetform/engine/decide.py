@@ -236,7 +236,8 @@ class Deciding:
                 gates = gates_with_own(shared.gates, own, sharing.schema(revision).hints)
         if case.frame is None:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
-        unresolved, idle = _unresolved(case, shared, own)
+        offered = self._binders.mentioned_in_outputs(owner, revision) if isinstance(revision, Revision) else set()
+        unresolved, idle = _unresolved(case, shared, own, offered)
         gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
         decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided
@@ -290,15 +291,14 @@ def _with_configs(items: tuple[Item, ...], said: list[ConfigItem]) -> tuple[Item
 
 
 def _unresolved(
-    case: _Case, shared: Shared, own: tuple[OptionDecision, ...]
+    case: _Case, shared: Shared, own: tuple[OptionDecision, ...], offered: Collection[str]
 ) -> tuple[tuple[Unresolved, ...], tuple[Unresolved, ...]]:
     """The variables that cannot be resolved here, each once: those that count, and those that nothing refers to."""
     frame, program = case.frame, case.owner.program
     assert frame is not None
     assert program is not None
-    found: list[Unresolved] = [
-        each for make in program.substituted if (each := make(frame)).__class__ is Unresolved and each.gate
-    ]
+    made = [make(frame) for make in program.substituted] + program.bound_to(offered, frame)
+    found: list[Unresolved] = [each for each in made if isinstance(each, Unresolved) and each.gate]
     if shared.unresolved:
         own_names = {each.slot.name for each in own}
         found += [one for each in shared.unresolved if each.slot.name not in own_names for one in each.unresolved]

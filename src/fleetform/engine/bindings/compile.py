@@ -160,6 +160,10 @@ class Program:
             found[each.name] = source._replace(steps=self._needed(source.names))
         return found
 
+    def bound_to(self, names: Iterable[str], variables: PluginVariables) -> list[object]:
+        """The values of those among some names that are bound."""
+        return [variables.values[self._slots[each]] for each in names if each in self._slots]
+
     def _needed(self, names: Iterable[str]) -> list[tuple[int, Make]]:
         """The steps that vary and that variables depend on, in order."""
         needed: set[str] = set()
