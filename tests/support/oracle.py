@@ -120,7 +120,7 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
         if name is None and passes_undeclared:
             paths.setdefault(text_of(steps), steps)
     context = (cluster, definition_name(owner)[0], version)
-    types = {form: option.type for form, option in declared.items()}
+    types: dict[Form, str] = {form: option.type for form, option in declared.items()}
     return PluginAnswer(version, {name: answer(paths, types, name, everything, context) for name in paths})
 
 

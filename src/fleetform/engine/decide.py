@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct, structs
 
 from fleetform.engine.bindings.plugin_variables import PluginVariables
-from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.incremental.changes import Changes, adopted
 from fleetform.engine.incremental.reached import Reached, reached_by
@@ -23,11 +22,11 @@ from fleetform.engine.index.outputs import Binders
 from fleetform.engine.index.reach import Reach
 from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.overrides import Override
-from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
+from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.fold import ValueOf, written_value
 from fleetform.engine.options.gates import gates_with_own
 from fleetform.engine.options.item_values import ItemValues
-from fleetform.engine.options.own import touched_by
+from fleetform.engine.options.own import own_items, touched_by
 from fleetform.engine.options.resolve import decide_option, decide_with_own, filled_outline
 from fleetform.engine.options.shared import Sharing
 from fleetform.engine.versions.choose import Choice
@@ -216,12 +215,7 @@ class Deciding:
     def _at_revision(self, case: _Case, revision: Revision | Gate) -> PluginDecision:
         """What a plugin gets of one revision."""
         owner, cluster, sharing = case.owner, case.cluster, self._sharing
-        # What this cluster alone says: the preset's block for it, then a Plugin beside the preset.
-        blocks = owner.blocks.get(cluster.ref.name) if owner.blocks else None
-        items = block_items(owner.object, blocks) if blocks else ()
         instance = self._index.instance(owner, case.name)
-        if instance is not None:
-            items += instance_items(instance)
         holder = instance if instance is not None and instance.spec.configs else None
         shared = sharing.shared(owner, revision, case.groups, case.overrides, holder)
         target = sharing.target(owner, revision)
@@ -229,8 +223,8 @@ class Deciding:
         skipped: tuple[Skipped, ...] = ()
         gates = shared.gates
         if isinstance(revision, Revision):
-            if holder is not None:
-                items = _with_configs(items, sharing.configs(owner, (revision, case.groups, holder))[1])
+            said = sharing.configs(owner, (revision, case.groups, holder))[1] if holder is not None else ()
+            items = own_items(owner, cluster.ref.name, instance, said)
             if items or shared.dynamic:
                 own, skipped = self._own(case, revision, shared, items)
                 gates = gates_with_own(shared.gates, own, sharing.schema(revision).hints)
@@ -281,13 +275,6 @@ def _decide_here(
     entries: Sequence[Entry] = (*settled.below, *own, *settled.above)
     spoken = item_values.spoken(entries) if item_values is not None else entries
     return decide_option(settled.slot, spoken, value_of, settled.family)
-
-
-def _with_configs(items: tuple[Item, ...], said: list[ConfigItem]) -> tuple[Item, ...]:
-    """A cluster's own items, with what its own configs say right below its own values."""
-    below = [each for each in items if each.layer.name != "instance"]
-    above = [each for each in items if each.layer.name == "instance"]
-    return (*below, *at_place(said, 3), *above)
 
 
 def _unresolved(

@@ -10,17 +10,23 @@ import msgspec
 
 from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
+from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.engine.configs.items import config_items
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
+from fleetform.engine.options.holes import hashable, marks_in
+from fleetform.engine.options.item_values import ItemValues
+from fleetform.engine.options.own import own_items, touched_by
+from fleetform.engine.options.resolve import decide_option
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
-from fleetform.model.results.bindings import Bound, Unresolved
+from fleetform.model.results.bindings import Bound, OnCluster, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
 from fleetform.model.results.rendering import RendererName, RenderInput
@@ -90,19 +96,12 @@ class _Base(NamedTuple):
     names: frozenset[str]
 
 
-class _Written(NamedTuple):
-    """What people wrote for an option, and the names in it."""
-
-    texts: list[list[Any]]
-    names: set[str]
-
-
 class Inputs:
     """What the plugins of one pass are made of."""
 
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
-        self._index, self._binders = decisions.index, decisions.binders
+        self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
         self._transforms = transforms or {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
@@ -234,34 +233,52 @@ class Inputs:
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        binder = self._binders.of(self._owner(plugin))
+        owner = self._owner(plugin)
+        binder = self._binders.of(owner)
         if binder is None or not self._may_read_cluster(plugin):
             return None
-        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
+        of_cluster = self._binders.of_cluster(owner, plugin.cluster, plugin.name)
         if not of_cluster:
             return None
         program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
-        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
+        options = self._as_written(plugin, owner, binder, binder.as_written(frame, of_cluster))
         variables = [each for each in program.variables if _reads(each.template, of_cluster)]
         mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        mentioned |= {name for written in options.values() if written is not None for name in written.names}
-        mentioned |= {name for each in program.steps if each.name in of_cluster for name in each.template.names}
+        used = (mentioned | {name for tree in options.values() for name in _names_in(tree)}) & of_cluster
+        while more := {name for each in program.steps if each.name in used for name in each.template.names} - used:
+            used |= more & of_cluster
+            mentioned |= more
+            if more.isdisjoint(of_cluster):
+                break
+        if not used:
+            return None
         return {
-            "options": {name: written.texts for name, written in options.items() if written is not None},
+            "options": {name: hashable(tree) for name, tree in options.items()},
             "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(of_cluster)},
+            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(used)},
             # What is known of the names in them: another value there is another input.
             "names": dict(_known_values(program, frame, mentioned - of_cluster)),
         }
 
-    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> _Written | None:
-        """What is written for an option, where a value of the cluster is in it."""
-        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-        templates = [self._template(plugin, item) for item in items]
-        if not any(_reads(each, of_cluster) for each in templates):
-            return None
-        texts = [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
-        return _Written(texts, {name for each in templates if each is not None for name in each.names})
+    def _as_written(
+        self, plugin: PluginDecision, owner: Owner, binder: Binder, variables: PluginVariables
+    ) -> dict[str, Any]:
+        """The options in whose values something of the cluster is left, folded with that as it is written."""
+        revision = plugin.target.revision
+        if revision is None:
+            return {}
+        values = ItemValues(binder, variables, plugin.cluster, plugin.target.definition, revision.version)
+        said = config_items(plugin.shared.configs, revision.object.spec.configs or ())
+        items = own_items(owner, plugin.cluster.ref.name, plugin.instance, said)
+        found: dict[str, Any] = {}
+        for settled, own in touched_by(
+            plugin.shared, self._sharing.own(owner, revision, items), self._sharing.schema(revision)
+        ):
+            entries = values.spoken((*settled.below, *own, *settled.above))
+            partial = decide_option(settled.slot, entries, values, settled.family).partial
+            if any(isinstance(each, OnCluster) for each in marks_in(partial)):
+                found[settled.slot.name] = partial
+        return found
 
     def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
         binder = self._binders.of(self._owner(plugin))
@@ -349,6 +366,13 @@ def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, 
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:
             yield each.name, value
+
+
+def _names_in(tree: Any) -> Iterator[str]:
+    """The variables that stand in a tree by their names."""
+    for mark in marks_in(tree):
+        if isinstance(mark, OnCluster):
+            yield from (piece[0] for piece in mark.pieces if not isinstance(piece, str))
 
 
 def _reads(template: Template | None, names: set[str]) -> bool:

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fleetform.engine.configs.items import ConfigItem, at_place
+from fleetform.engine.layers.owners import Owner, block_items, instance_items
 from fleetform.engine.options.schema import Schema, families
 from fleetform.engine.options.shared import Routed, in_family
-from fleetform.model.results.decisions import Entry, Family, Settled, Shared
+from fleetform.model.kinds.preset import PluginSpec
+from fleetform.model.objects import Object
+from fleetform.model.results.decisions import Entry, Family, Item, Settled, Shared
+
+
+def own_items(
+    owner: Owner, cluster: str, instance: Object[PluginSpec] | None, said: Sequence[ConfigItem]
+) -> tuple[Item, ...]:
+    """What one cluster alone says: the preset's block for it, then a Plugin beside the preset.
+
+    What the configs of that Plugin say goes right below its own values.
+    """
+    blocks = owner.blocks.get(cluster) if owner.blocks else None
+    items = block_items(owner.object, blocks) if blocks else ()
+    if instance is None:
+        return items
+    return (*items, *(at_place(said, 3) if instance.spec.configs else ()), *instance_items(instance))
 
 
 def touched_by(shared: Shared, said: Routed, schema: Schema) -> Iterator[tuple[Settled, Sequence[Entry]]]:
