@@ -244,12 +244,11 @@ class Inputs:
         options = self._as_written(plugin, owner, binder, binder.as_written(frame, of_cluster))
         variables = [each for each in program.variables if _reads(each.template, of_cluster)]
         mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        used = (mentioned | {name for tree in options.values() for name in _names_in(tree)}) & of_cluster
-        while more := {name for each in program.steps if each.name in used for name in each.template.names} - used:
-            used |= more & of_cluster
-            mentioned |= more
-            if more.isdisjoint(of_cluster):
-                break
+        mentioned |= {name for tree in options.values() for name in _names_in(tree)}
+        used: set[str] = set()
+        while more := (mentioned & of_cluster) - used:
+            used |= more
+            mentioned |= {name for each in program.steps if each.name in more for name in each.template.names}
         if not used:
             return None
         return {
