@@ -121,7 +121,28 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
             paths.setdefault(text_of(steps), steps)
     context = (cluster, definition_name(owner)[0], version)
     types: dict[Form, str] = {form: option.type for form, option in declared.items()}
-    return PluginAnswer(version, {name: answer(paths, types, name, everything, context) for name in paths})
+    roots = roots_of(paths)
+    said_of: dict[Form, list[tuple[Said, Steps]]] = {root: [] for root in roots.values()}
+    for said, steps in everything:
+        form = texts(steps)
+        root = next(form[:length] for length in range(1, len(form) + 1) if form[:length] in said_of)
+        said_of[root].append((said, steps[len(root) :]))
+    return PluginAnswer(
+        version,
+        {
+            name: answer(steps, roots[name], types, said_of[roots[name]], context, list(roots.values()))
+            for name, steps in paths.items()
+        },
+    )
+
+
+def roots_of(paths: dict[str, Steps]) -> dict[str, Form]:
+    """The outermost option that each lies in, which for most is itself."""
+    forms = {texts(steps) for steps in paths.values()}
+    return {
+        name: next(texts(steps)[:length] for length in range(1, len(steps) + 1) if texts(steps)[:length] in forms)
+        for name, steps in paths.items()
+    }
 
 
 # ---- Owners: which plugins there are
@@ -430,24 +451,22 @@ def leaves(below: Any, above: Any, form: Form) -> Iterator[Form]:
 
 
 def answer(
-    paths: dict[str, Steps],
+    steps: Steps,
+    root: Form,
     types: dict[Form, str],
-    name: str,
     everything: list[tuple[Said, Steps]],
     context: tuple[Cluster, str, str],
+    roots: list[Form],
 ) -> OptionAnswer:
     """Everything said about the outermost option that this one lies in, said again one after the other onto a copy."""
-    steps = paths[name]
-    forms = {each: texts(path) for each, path in paths.items()}
-    root = min((form for form in forms.values() if texts(steps)[: len(form)] == form), key=len)
-    nested = sum(form[: len(root)] == root for form in forms.values()) > 1
+    nested = roots.count(root) > 1
+    within = types if nested else {root: types.get(root, "")}
     replay = Replay(
-        {form[len(root) :]: type_ for form, type_ in types.items() if form[: len(root)] == root},
+        {form[len(root) :]: type_ for form, type_ in within.items() if form[: len(root)] == root},
         lambda said: value_said(said, context),
     )
     for said, path in everything:
-        if texts(path)[: len(root)] == root:
-            replay.hear(said, path[len(root) :])
+        replay.hear(said, path)
     result = replay.result
     result.nested = nested
     if nested:

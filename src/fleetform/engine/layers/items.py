@@ -31,7 +31,9 @@ def as_a_set(items: list[Item]) -> tuple[Item, ...]:
     that each of several new ones finds the one before it; what is removed comes last, and from the end. A path that
     lies above another comes before it.
     """
-    if len(items) < 2:
+    removes = any(each.strategy == "Remove" for each in items)
+    if len(items) < 2 or (not removes and len({each.steps[0] for each in items}) == len(items)):
+        # None can meet another.
         return tuple(items)
     kept = [each for each in items if each.strategy != "Remove"]
     removed = [each for each in items if each.strategy == "Remove"]

@@ -26,7 +26,11 @@ def concluded(slot: Slot, tree: Any, problem: str | None = None) -> Known:
     """What an option's folded value comes to; problem is what could not be applied to it."""
     if tree is ABSENT:
         return Known(ABSENT, problem)
-    marks = [] if tree.__class__ in _SINGLE else list(marks_in(tree))
+    if tree.__class__ in _SINGLE:
+        if problem is None and slot.option is not None:
+            problem = breaks_rules(slot.option, tree, slot.secret)
+        return Known(Secret(None, tree) if slot.secret and tree.__class__ is not Secret else tree, problem)
+    marks = list(marks_in(tree))
     if any(isinstance(each, Unresolved) and not each.gate for each in marks):
         # An optional variable leaves out what refers to it (S37).
         tree = without_holes(tree, lambda mark: isinstance(mark, Unresolved) and not mark.gate)

@@ -80,7 +80,8 @@ class Schema:
         Of one layer those that bear an older name come first, so that a newer name in the same object wins.
         """
         if not self._migrates:
-            yield from ((item, self.route(item.steps)) for item in items)
+            for item in items:
+                yield item, self.route(item.steps)
             return
         for _, layer in groupby(items, key=lambda item: item.layer):
             older: list[tuple[int, Item]] = []

@@ -291,9 +291,13 @@ class Sharing:
     def route(self, revision: Revision, items: Iterable[Item], into: Routed, pass_undeclared: bool) -> None:
         """Sort items by the option they are about. A path that nobody declares is an option of its own."""
         schema = self.schema(revision)
+        by_option, in_order = into.by_option, into.in_order
         for item, route in schema.read_all(items):
             if route is not None:
-                into.add(route[0], (item, route[1]))
+                name, inside = route
+                entry = (item, inside)
+                by_option.setdefault(name, []).append(entry)
+                in_order.append((name, entry))
             elif pass_undeclared or item.layer.name == "config":
                 # A definition's author says where configs go: there need be no option of that name.
                 into.add(text_of(item.steps), (item, ()))
@@ -324,14 +328,12 @@ class Sharing:
         settled = []
         for name, slot in slots.items():
             family = kin.get(name)
-            if family is None:
-                under, over = tuple(below.by_option.get(name, ())), tuple(overs.get(name, ()))
-            else:
-                under, over = in_family(family, below.in_order), in_family(family, *(one.in_order for one in above))
+            over = tuple(overs.get(name, ())) if family is None else in_family(family, *(one.in_order for one in above))
             key = (base, name, over)
             found = memory.get(key)
             if found is None:
-                found = memory[key] = self._decided(owner, base[0], slot, under, over, family)
+                under = below.by_option.get(name, ()) if family is None else in_family(family, below.in_order)
+                found = memory[key] = self._decided(owner, base[0], slot, tuple(under), over, family)
             settled.append(found)
         return tuple(settled)
 
