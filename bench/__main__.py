@@ -19,6 +19,7 @@ from bench import (
     measure_start,
     measure_transform,
     measure_versions,
+    measure_world,
 )
 from bench.table import print_table
 
@@ -35,6 +36,7 @@ MEASUREMENTS = {
     "transform": measure_transform,
     "check": measure_check,
     "plan": measure_plan,
+    "world": measure_world,
     "start": measure_start,
     "load": measure_load,
 }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Change, ClusterFacts, World
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.stages import StageRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.objects import Ref
-from fleetform.model.state import Deployed
+from fleetform.model.state import Deployed, PluginState
 
 START = datetime(2026, 11, 16, 20, tzinfo=UTC)
 STAGES = 5
@@ -42,7 +41,7 @@ def rollout_world(clusters: int, jitter: timedelta = timedelta(0)) -> World:
     )
     owner = Ref("PluginPreset", "acme", "certs")
     change = Change(owner, "c1:0123456789", candidates, Policy("standard", RULES))
-    return World((change,), {each.key: Progress(OLD, OLD) for each in candidates})
+    return World((change,), {each.key: PluginState(OLD, OLD) for each in candidates})
 
 
 def naive_plan(world: World, now: datetime) -> list[tuple[str, str]]:
@@ -79,12 +78,12 @@ def _naive_gate(world: World, change: Change, candidate: Candidate, started: dic
     return "start"
 
 
-def _has_soaked(progress: Progress, candidate: Candidate, rule: StageRule, now: datetime) -> bool:
+def _has_soaked(progress: PluginState, candidate: Candidate, rule: StageRule, now: datetime) -> bool:
     attempt = progress.attempt
     if attempt is None or attempt.input_hash != candidate.wanted.input_hash or attempt.phase != "Healthy":
         return False
     return attempt.since + rule.soak <= now
 
 
-def _failed(progress: Progress) -> bool:
+def _failed(progress: PluginState) -> bool:
     return progress.attempt is not None and progress.attempt.phase == "Failed"

@@ -145,7 +145,7 @@ def test_a_file_may_hold_several_definitions_among_other_things() -> None:
         (definition("Web!", "1.0.0"), "Web!"),
         ("apiVersion: example.org/v1\nkind: PluginDefinition\nmetadata: {name: web}\n", "not a definition"),
         ("apiVersion: fleetform.dev/v1alpha1\nkind: PluginDefinition\n", "web.yaml@r1: "),
-        ("- a\n- b\n", "a manifest must be a map"),
+        ("kind: List\nitems: [a]\n", "must be a map"),
     ],
 )
 def test_what_cannot_be_read_is_a_problem_with_its_place_and_hides_nothing_else(text: str, said: str) -> None:

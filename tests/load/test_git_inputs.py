@@ -143,3 +143,14 @@ def test_a_file_of_a_commit_is_not_read_beyond_the_limit(repository: Path, monke
     commit({"large/b.yaml": "kind: B\n# " + "x" * 100}, "large")
     (found,) = [each for each in read_inputs(["git:large"]) if isinstance(each, Diagnostic)]
     assert found.message == "cannot read git:large: large/b.yaml: it is larger than 100 bytes"
+
+
+@pytest.mark.rule("S64")
+def test_the_ignore_file_of_the_commit_counts(repository: Path) -> None:
+    kept, left_out = "kind: A\n", "kind: B\n"
+    commit({".fleetformignore": "/left/\n*.tmp.yaml\n", "left/x.yaml": left_out, "a/b.tmp.yaml": left_out}, "three")
+    (repository / ".fleetformignore").write_text("*\n")
+    commit({"a/left/x.yaml": kept}, "four")
+    contents = {found.content for found in read_inputs(["git:three"]) if isinstance(found, InputFile)}
+    assert left_out.encode() not in contents
+    assert list(read_inputs(["git:four"])) == []

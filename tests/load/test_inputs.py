@@ -43,6 +43,17 @@ def test_yaml_yml_and_json_files_load_and_others_do_not(folder: Path) -> None:
     assert names_of(".") == ["a.yaml", "b.yml", "c.json"]
 
 
+@pytest.mark.rule("S64")
+def test_an_ignore_file_leaves_files_and_folders_out_below_its_own(folder: Path) -> None:
+    write(folder, "a.yaml", "x/a.yaml", "x/b.yaml", "x/y/a.yaml", "y/a.yaml", "z/b.yaml")
+    (folder / ".fleetformignore").write_text("y/\n/x/b.yaml\n")
+    (folder / "z").joinpath(".fleetformignore").write_text("*\n")
+    assert names_of(".") == ["a.yaml", "x/a.yaml"]
+    # Its rules are relative to its folder, whatever the input is called; a file that is named is always read.
+    assert names_of(str(folder)) == [f"{folder}/a.yaml", f"{folder}/x/a.yaml"]
+    assert names_of("z/b.yaml", "y") == ["z/b.yaml", "y/a.yaml"]
+
+
 def test_folders_are_read_in_the_order_of_names(folder: Path) -> None:
     write(folder, "b.yaml", "a/z.yaml", "a/b/c.yaml", "c/a.yaml", "A.yaml")
     assert names_of(".") == ["A.yaml", "a/b/c.yaml", "a/z.yaml", "b.yaml", "c/a.yaml"]

@@ -64,17 +64,28 @@ def test_a_broken_document_hides_no_other() -> None:
 
 def test_a_key_that_reads_as_a_boolean_warns() -> None:
     loaded = yaml("spec:\n  on: 1\n")
-    (warning,) = loaded.diagnostics
+    (warning,) = loaded.documents[0].remarks
     assert (warning.code, warning.severity, warning.at) == ("odd-key", "warning", Place("a.yaml", 2, 3))
     assert loaded.trees == [{"spec": {"true": 1}}]
 
 
 @pytest.mark.rule("S10")
-@pytest.mark.parametrize("text", ["hello\n", "- 1\n- 2\n", "42\n"], ids=["text", "list", "number"])
-def test_a_document_that_is_no_map_is_an_error_at_its_place(text: str) -> None:
-    loaded = yaml(f"a: 1\n---\n# about\n{text}---\nb: 2\n")
-    assert loaded.trees == [{"a": 1}, {"b": 2}]
-    assert (loaded.codes, loaded.places) == (["bad-value"], [(4, 1)])
+@pytest.mark.parametrize(
+    "text",
+    ["a: 1\na: 2\n", "a: !!int x\n", "? [b]\n: 1\n", f"{'a: {' * 201}{'}' * 201}\n"],
+    ids=["key-twice", "no-number", "odd-key", "deep"],
+)
+def test_what_only_another_tool_can_read_is_a_document_without_content_unless_it_is_a_manifest(text: str) -> None:
+    assert yaml(f"a: 1\n---\n{text}---\nb: 2\n").trees == [{"a": 1}, None, {"b": 2}]
+    assert yaml(f"kind: A\n{text}---\nb: 2\n").codes == ["bad-yaml"]
+    assert yaml(f"metadata: {{}}\nspec: {{}}\n{text}---\nb: 2\n").codes == ["bad-yaml"]
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize("text", ["a: [1\n", "a: b: c\n", "\ta: 1\n", "{{- if x }}\na: 1\n{{- end }}\n"])
+def test_text_that_is_no_yaml_is_an_error_wherever_it_stands(text: str) -> None:
+    loaded = yaml(f"b: 1\n---\n{text}---\nc: 2\n")
+    assert (loaded.trees, loaded.codes) == ([{"b": 1}, {"c": 2}], ["bad-yaml"])
 
 
 # ---- Encodings
@@ -115,10 +126,10 @@ def test_broken_json_is_an_error_at_its_place() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1, "b": 2, "a": 3}', "not valid JSON: duplicate key a"),
-        ('{"s": {"a": 1, "a": 1}}', "not valid JSON: duplicate key a"),
-        ('{"a": NaN}', "not valid JSON: NaN is not a JSON number"),
-        ('{"a": -Infinity}', "not valid JSON: -Infinity is not a JSON number"),
+        ('{"kind": "A", "a": 1, "b": 2, "a": 3}', "not valid JSON: duplicate key a"),
+        ('{"kind": "A", "s": {"a": 1, "a": 1}}', "not valid JSON: duplicate key a"),
+        ('{"kind": "A", "a": NaN}', "not valid JSON: NaN is not a JSON number"),
+        ('{"kind": "A", "a": -Infinity}', "not valid JSON: -Infinity is not a JSON number"),
         ("[" * 100_000, "not valid JSON: nested too deep"),
     ],
     ids=["duplicate", "duplicate-inside", "nan", "infinity", "deep"],
@@ -128,13 +139,20 @@ def test_json_that_is_refused(text: str, message: str) -> None:
 
 
 @pytest.mark.rule("S10")
-@pytest.mark.parametrize("text", ["[1]", "null", '"x"'])
-def test_json_that_is_no_map_is_an_error(text: str) -> None:
-    assert json(text).codes == ["bad-value"]
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, // why\n "b": [1, 2,],}', '/* x */ {"a": "// no"}', '{"a": 1, "a": 2}', '{"a": 1e400}']
+)
+def test_json_of_other_tools_is_a_document_without_content(text: str) -> None:
+    assert (json(text).trees, json(text).codes) == ([None], [])
+    assert json(text.replace('"a"', '"apiVersion"')).codes == ["bad-yaml"]
+
+
+def test_an_empty_json_file_holds_nothing() -> None:
+    assert (json("").documents, json(" \n").codes) == ([], [])
 
 
 def test_a_json_number_that_no_float_can_hold_is_refused() -> None:
-    assert json('{"a": 1e400}').codes == ["bad-yaml"]
+    assert json('{"kind": "A", "a": 1e400}').codes == ["bad-yaml"]
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
@@ -150,11 +168,11 @@ def test_a_number_means_the_same_in_json_and_in_yaml(number: str) -> None:
 
 @pytest.mark.rule("S12")
 def test_a_duplicate_json_key_is_reported_at_its_place() -> None:
-    assert json('{\n"a": 1,\n"a": 2}').places == [(3, 1)]
+    assert json('{\n"kind": "A",\n"a": 1,\n"a": 2}').places == [(4, 1)]
 
 
 def test_json_is_held_to_the_same_depth_as_yaml() -> None:
-    assert json('{"a": ' * 201 + "1" + "}" * 201).codes == ["bad-yaml"]
+    assert json('{"kind": ' * 201 + "1" + "}" * 201).codes == ["bad-yaml"]
 
 
 # ---- Lists of objects

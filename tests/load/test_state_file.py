@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from fleetform.app.errors import StateError
+from fleetform.app.stored_state import LONG_AGO
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.load.state import load_state
 from fleetform.model.objects import Ref
-from fleetform.model.state import Deployed, PluginState
+from fleetform.model.state import Attempt, Deployed, PluginState
 from fleetform.ports.state import KnownState
 
 STAMP = {"kind": "PluginOverride", "organization": "acme", "name": "more", "created": "2026-01-01T00:00:00Z"}
@@ -59,7 +60,7 @@ def test_what_was_seen_on_a_cluster_is_read(file: Path) -> None:
         Deployed(None, input_hash="h1:0"),
         Deployed("1.0.0", input_hash="h1:1"),
         {"NODE": "n1", "GONE": None, f"{OUTPUT}ip": 4},
-        "h1:2",
+        Attempt("h1:2", "", LONG_AGO, LONG_AGO, "Failed", 1),
     )
 
 
@@ -69,7 +70,8 @@ def test_a_plugin_says_which_definition_runs_and_how_its_last_change_went(file: 
     file.write_text(json.dumps({"kind": "State", "version": 1, "stamps": [], "plugins": [runs]}))
     found = load_state(str(file)).plugin(EU_1, "web-eu-1")
     assert (found.admitted, found.last_healthy) == (Deployed("1.0.0", "web"), Deployed(None))
-    assert (found.phase, found.since) == ("Healthy", datetime(2026, 1, 1, tzinfo=UTC))
+    assert found.attempt is not None
+    assert (found.attempt.phase, found.attempt.since) == ("Healthy", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_a_state_without_plugins_is_read(file: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import fleetform.dialects.greenhouse.read as greenhouse
-import fleetform.dialects.ocm.read as ocm
+import fleetform.dialects.ocm.conventions as ocm
 from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import ClusterSelector, Metadata, NameRef, OptionValue
@@ -110,7 +110,12 @@ def an_object(
     return as_written_in(dialect, object_)
 
 
-CONVENTIONS = {"native": NATIVE, "greenhouse": greenhouse.CONVENTIONS, "ocm": ocm.CONVENTIONS}
+CONVENTIONS = {
+    "native": NATIVE,
+    "greenhouse": greenhouse.CONVENTIONS,
+    "ocm": ocm.BY_PLACEMENTS,
+    "ocm-by-hand": ocm.BY_HAND,
+}
 
 
 def as_written_in(dialect: str, object_: Object[Any]) -> Object[Any]:

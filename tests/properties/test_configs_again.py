@@ -93,7 +93,9 @@ def owners(draw: st.DrawFn, name: str) -> Object[PluginPresetSpec]:
         groups=groups,
         config_mode=draw(st.sampled_from(MODES)),
     )
-    return an_object("PluginPreset", name, spec, dialect=draw(st.sampled_from(["native", "native", "ocm"])))
+    return an_object(
+        "PluginPreset", name, spec, dialect=draw(st.sampled_from(["native", "native", "ocm", "ocm-by-hand"]))
+    )
 
 
 @st.composite

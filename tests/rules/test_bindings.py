@@ -53,6 +53,7 @@ OBJECTS = documents(
     secret("s", key="from-secret"),
     thing("Machine", "m", "status: {addresses: [{ip: 10.0.0.7}]}", version="cluster.x-k8s.io/v1beta1"),
     thing("Organization", "acme", "spec: {defaultRolloutPolicy: standard}", version="fleetform.dev/v1alpha1"),
+    thing("RolloutPolicy", "standard", "spec: {}", version="fleetform.dev/v1alpha1"),
 )
 
 

@@ -400,9 +400,9 @@ def announced(number: str, changes: str) -> str:
 
 
 @pytest.mark.rule("R2-9", "R2-12")
-def test_an_organization_chooses_below_the_platforms_ceilings_and_is_clamped_above_them() -> None:
+def test_an_organization_chooses_below_the_platforms_ceilings_and_is_refused_above_them() -> None:
     fleet = fleet_with(**policies("maxSoak: 14d, grace: 30d", "maxSoak: 20d, grace: 10d"))
-    assert [(each.code, each.path) for each in fleet.findings.all] == [("clamped", "spec.maxSoak")]
+    assert [(each.code, each.path) for each in fleet.findings.errors] == [("above-ceiling", "spec.maxSoak")]
 
 
 @pytest.mark.rule("R2-11", "R2-28")

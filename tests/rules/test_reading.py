@@ -33,10 +33,71 @@ def test_the_only_organization_is_taken_without_a_flag_and_default_where_there_a
     assert scope_of(fleet_with(other=other), None, True).organization is None
 
 
+NEIGHBOURS = {
+    "values.yaml": "replicaCount: 2\nkind: DaemonSet\non: push\nimage: {tag: v1}\n",
+    "kustomization.yaml": "resources: [clusters.yaml]\npatches: []\n",
+    "renovate.json": '{"extends": ["config:recommended"]}',
+    "tsconfig.json": '{\n  // strict\n  "compilerOptions": {"strict": true,},\n}',
+    "mkdocs.yml": "site_name: x\nmarkdown_extensions:\n- emoji: !!python/name:material.emoji\n",
+    "Chart.lock.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    "patch.yaml": "- {op: replace, path: /spec/replicas, value: 2}\n",
+    "note.yaml": "just a text\n",
+    "drone.yml": "kind: pipeline\ntype: docker\nname: default\n",
+    "twice.yaml": "a: 1\na: 2\n",
+    "deployments.yaml": (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n---\n"
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {paused: true}\n"
+    ),
+    "one.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n",
+    "two.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: web, labels: {a: b}}\n",
+    "platform.yaml": "apiVersion: platform.dev/v1\nkind: Stack\nmetadata: {name: web}\n",
+}
+
+
 @pytest.mark.rule("S10")
-def test_a_document_that_is_no_mapping_is_an_error_with_its_place() -> None:
-    found, line, _ = only_error(fleet_of(f"{BASE['clusters.yaml']}---\n- a\n- b\n"))
-    assert (found.code, line) == ("bad-value", 14)
+def test_files_of_other_tools_change_nothing_and_are_counted() -> None:
+    fleet, alone = fleet_of({**BASE, **NEIGHBOURS}), fleet_of(BASE)
+    assert codes(fleet) == codes(alone) == []
+    assert fleet.decisions.plugins.keys() == alone.decisions.plugins.keys()
+    skipped = [each.file for each in fleet.skipped]
+    assert sorted(skipped) == sorted(NEIGHBOURS.keys() - {"deployments.yaml", "one.yaml", "two.yaml", "platform.yaml"})
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("metadata: {name: a}\nspec: {}\n", "add apiVersion and kind"),
+        ("Kind: PluginPreset\nspec: {}\n", "is Kind meant to be kind?"),
+        ("kind: PluginPrest\n", "add apiVersion: fleetform.dev/v1alpha1"),
+        ("kind: ConfigMap\nmetadata: {name: a}\n", "add apiVersion: v1"),
+        ("apiVersion: v1\nmetadata: {name: a}\n", "add apiVersion and kind"),
+        ("apiVersion: fleetfrom.dev/v1alpha1\nkind: Cluster\n", "did you mean fleetform.dev/v1alpha1?"),
+        ("- {apiVersion: v1, kind: ConfigMap}\n", "write them one by one"),
+    ],
+)
+def test_a_manifest_with_a_mistake_in_it_is_an_error_and_not_passed_over(text: str, hint: str) -> None:
+    found, line, _ = only_error(fleet_of({**BASE, "odd.yaml": text}))
+    assert found.hint.startswith(hint)
+    assert line == 1
+
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: acme}\ndata: {a: x}\n"
+READING = """
+  controlPlaneBindings:
+  - {name: A, objectFieldRef: {kind: ConfigMap, name: NAME, fieldPath: /data/a}}
+"""
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize(("name", "found"), [("settings", 1), ('"$(CLUSTER_NAME)"', 1), ("others", 0)])
+def test_an_object_of_another_kind_that_stands_twice_matters_if_something_may_refer_to_it(
+    name: str, found: int
+) -> None:
+    twice = {"one.yaml": CONFIG, "two.yaml": CONFIG.replace("a: x", "a: y")}
+    preset = BASE["preset.yaml"] + READING.lstrip("\n").replace("NAME", name)
+    fleet = fleet_of({**BASE, **twice, "preset.yaml": preset})
+    assert codes(fleet).count("duplicate-object") == found
 
 
 @pytest.mark.rule("S12")
@@ -186,7 +247,8 @@ def test_what_the_shape_alone_does_not_refuse_is_refused_at_its_place(what: str)
 )
 def test_a_preset_is_checked_beyond_its_shape(more: str) -> None:
     preset = BASE["preset.yaml"].replace("{name: web}\n", "{name: web, version: 1.0.0}\n") + more
-    assert len(fleet_with(preset=preset).findings.errors) == 1
+    policy = "apiVersion: fleetform.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: a, namespace: acme}\nspec: {}\n"
+    assert len(fleet_with(preset=preset, policy=policy).findings.errors) == 1
 
 
 def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:
@@ -194,3 +256,30 @@ def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:
     assert [each.code for each in broken.findings.all] == ["unknown-field"]
     absent = fleet_with(definition="")
     assert "missing-definition" in [each.code for each in absent.findings.all]
+
+
+BESIDE = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Plugin
+metadata: {name: web-us-1, namespace: acme}
+spec: {presetRef: {name: web}, optionValues: [{name: replicas, value: 4}]}
+"""
+
+
+@pytest.mark.rule("S62")
+@pytest.mark.parametrize("name", ["web-us-9", "own"])
+def test_a_plugin_that_names_a_cluster_that_is_not_there_is_reported(name: str) -> None:
+    how = "presetRef: {name: web}" if name != "own" else "pluginDefinition: {name: web}"
+    text = BESIDE.replace("web-us-1", name).replace("presetRef: {name: web}", f"{how}, clusterName: us-9")
+    fleet = fleet_of({**BASE, "beside.yaml": text})
+    assert [(each.code, each.message) for each in fleet.findings.all] == [
+        ("unknown-name", "there is no cluster us-9 here")
+    ]
+
+
+def test_presets_leave_a_cluster_alone_that_is_being_deleted() -> None:
+    going = BASE["clusters.yaml"].replace("{name: us-1,", "{name: us-1, deletionTimestamp: '2026-01-01T00:00:00Z',")
+    by_hand = BESIDE.replace("web-us-1", "own").replace("presetRef", "clusterName: us-1, pluginDefinition")
+    fleet = fleet_of({**BASE, "clusters.yaml": going, "own.yaml": by_hand})
+    assert [each.name for each in fleet.decisions.plugins.values()] == ["web-eu-1", "web-eu-2", "own"]
+    assert [(each.code, each.severity) for each in fleet.findings.all] == [("no-effect", "info")]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.answering.manifests import content_of
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.engine.versions.retention import judge_history
+from fleetform.engine.world.contents import content_of
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
@@ -431,7 +431,7 @@ def test_a_secret_stays_one_under_another_name() -> None:
     assert "hunter2" not in str(explain(fleet, plugin_on(fleet, "eu-1")))
 
 
-@pytest.mark.parametrize(("grace", "stamp"), [("3000000d", "2026-10-01"), ("30d", "9999-12-31T23:59:59Z")])
+@pytest.mark.parametrize(("grace", "stamp"), [("36600d", "9950-01-01T00:00:00Z"), ("30d", "9999-12-31T23:59:59Z")])
 def test_times_beyond_all_time_are_the_last_there_is(grace: str, stamp: str) -> None:
     newer = version("2.0.0", "{breaking: true}").replace(
         "namespace: acme}", f"namespace: acme, annotations: {{fleetform.dev/announced: '{stamp}'}}}}"

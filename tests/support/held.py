@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Attempt, Enrolment, Progress
 from fleetform.engine.plan.records import Change, World
 from fleetform.engine.plan.rollouts import Policy, Rollout, StageTimes
 from fleetform.engine.plan.stages import ApprovalRule
@@ -17,6 +16,7 @@ from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate
+from fleetform.model.state import Attempt, Enrolment, PluginState
 from support.plans import (
     CHANGE,
     DAY,
@@ -49,14 +49,14 @@ class Held:
         self.qa = self.done_at(NOON - 2 * HOUR)
         self.y = self.done_at(NOON - 2 * HOUR)
         self.qa_done: datetime | None = NOON - HOUR
-        self.others: list[tuple[Change, dict[tuple[str, str, str], Progress]]] = []
+        self.others: list[tuple[Change, dict[tuple[str, str, str], PluginState]]] = []
         self.mine: dict[str, Any] = {}
 
-    def done_at(self, at: datetime) -> Progress:
-        return Progress(NEW, NEW, Attempt("h1:new", ROLLOUT, at, at, "Healthy"))
+    def done_at(self, at: datetime) -> PluginState:
+        return PluginState(NEW, NEW, attempt=Attempt("h1:new", ROLLOUT, at, at, "Healthy"))
 
-    def flying(self, **fields: Any) -> Progress:
-        return Progress(NEW, OLD, Attempt("h1:new", ROLLOUT, NOON - MINUTE, NOON - MINUTE, **fields))
+    def flying(self, **fields: Any) -> PluginState:
+        return PluginState(NEW, OLD, attempt=Attempt("h1:new", ROLLOUT, NOON - MINUTE, NOON - MINUTE, **fields))
 
     def hand(self) -> Hand:
         policy = Policy("standard", stages(**self.rules))
@@ -64,7 +64,7 @@ class Held:
         prod = StageTimes("prod", 2, None if self.y.attempt is None else began)
         times = (StageTimes("qa", 1, began, self.qa_done), prod)
         rollout = Rollout(ROLLOUT, OWNER, CHANGE, policy, began, times, "Progressing", began)
-        places = {"q": ("qa", self.qa), "x": ("prod", Progress(OLD, OLD, **self.mine)), "y": ("prod", self.y)}
+        places = {"q": ("qa", self.qa), "x": ("prod", PluginState(OLD, OLD, **self.mine)), "y": ("prod", self.y)}
         states = {
             key(name): structs.replace(progress, enrolment=Enrolment(ROLLOUT, stage, NEW, OLD))
             for name, (stage, progress) in places.items()
@@ -90,14 +90,14 @@ def _soak(held: Held) -> None:
 
 def _wait(held: Held) -> None:
     held.rules["prod"]["wait"] = LATER - (NOON - HOUR)
-    held.y = Progress(OLD, OLD)
+    held.y = PluginState(OLD, OLD)
 
 
 def _in_flight(held: Held) -> None:
     other = candidate("x", plugin="dns")
     attempt = Attempt("h1:new", "", NOON - MINUTE, NOON - MINUTE)
     owner = Ref("PluginPreset", "acme", "dns")
-    held.others.append((Change(owner, "c1:other", (other,)), {other.key: Progress(NEW, OLD, attempt)}))
+    held.others.append((Change(owner, "c1:other", (other,)), {other.key: PluginState(NEW, OLD, attempt=attempt)}))
 
 
 def _unreachable(held: Held) -> None:

@@ -16,7 +16,7 @@ from msgspec import structs
 from fleetform.engine.plan import carry_out
 from fleetform.engine.plan import plan as planning
 from fleetform.engine.plan import progress as stored
-from fleetform.engine.plan.progress import Patience, Progress
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, Limits, Plan, Step, World
 from fleetform.engine.plan.requests import pause, resume
 from fleetform.engine.plan.rollouts import OnFailure, Policy, Rollout
@@ -24,7 +24,7 @@ from fleetform.engine.plan.stages import ApprovalRule, StageRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Deployed
+from fleetform.model.state import Deployed, PluginState
 from support.plans import DAY, HOUR, MINUTE, NOON, OLD, OWNER, candidate, key
 
 STAGES = ("qa", "mid", "prod")
@@ -104,7 +104,7 @@ class Player:
         self.policy, self.calendar = self.fleet.policy, self.fleet.calendar
         names = self.fleet.names
         candidates = tuple(self._candidate(name, number % self.fleet.stages) for number, name in enumerate(names))
-        states = {each.key: Progress(OLD, OLD) for each in candidates}
+        states = {each.key: PluginState(OLD, OLD) for each in candidates}
         self.ever_healthy |= {(each.key, "h1:old") for each in candidates}
         change = Change(OWNER, "c1:00000000", candidates, self.policy, author="ann")
         limits = {"acme": Limits(patience=Patience(retries=self.fleet.retries, unreachable_after=SILENCE))}
@@ -227,7 +227,7 @@ class Player:
         law(all(count == 1 for count in per_cluster.values()), "two starts on one cluster")
         for step in starts:
             law(not self._flies(found, step, busy), f"{step.key} is started while in flight")
-            self._check_start(found, step, before.get(step.key, Progress()))
+            self._check_start(found, step, before.get(step.key, PluginState()))
         self._check_counts(found, starts)
         self._check_replaced(found)
 
@@ -236,14 +236,14 @@ class Player:
         progress = self.world.states.get(step.key)
         return step.key in busy and progress is not None and not self._is_over(progress, step.key[1])
 
-    def _is_over(self, progress: Progress, name: str) -> bool:
+    def _is_over(self, progress: PluginState, name: str) -> bool:
         """Whether the deadline has passed, which only counts for a cluster that answers."""
         attempt, deadline = progress.attempt, self.fleet.deadline
         if attempt is None or deadline is None or self._facts(name).silent_since is not None:
             return False
         return attempt.since + deadline <= self.now
 
-    def _check_start(self, found: Plan, step: Step, before: Progress) -> None:
+    def _check_start(self, found: Plan, step: Step, before: PluginState) -> None:
         cluster = next(each.cluster for each in self.change.candidates if each.key == step.key)
         law(cluster.hold is None, f"{step.key} holds and is started")
         law(cluster.silent_since is None, f"{step.key} does not answer and is started")
@@ -344,7 +344,7 @@ class Player:
         self._judge_stages(rollout)
 
     def _differs(self, each: Candidate) -> bool:
-        admitted = self.world.states.get(each.key, Progress()).admitted
+        admitted = self.world.states.get(each.key, PluginState()).admitted
         return admitted is None or admitted.input_hash != each.wanted.input_hash
 
     def _judge_stages(self, rollout: Rollout | None = None) -> None:
@@ -379,7 +379,7 @@ class Player:
         return sum(m.stage == stage and each in present and self._has_failed(name, each) for each, m in members.items())
 
     def _has_failed(self, name: str, each: PluginKey) -> bool:
-        progress = self.world.states.get(each, Progress())
+        progress = self.world.states.get(each, PluginState())
         attempt = progress.attempt
         if attempt is None or attempt.input_hash != self.rollouts[name][each].target or attempt.back:
             return False

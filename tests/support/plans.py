@@ -10,7 +10,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.carry_out import after, writes
 from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.progress import Health, Patience, Progress, observed
+from fleetform.engine.plan.progress import Health, Patience, observed
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, Limits, Plan, Step, World
 from fleetform.engine.plan.rollouts import Policy, Rollout
 from fleetform.engine.plan.stages import StageRule
@@ -18,7 +18,7 @@ from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Deployed
+from fleetform.model.state import Deployed, PluginState
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)  # a Monday
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
@@ -48,14 +48,14 @@ def stages(**rules: dict[str, Any]) -> tuple[StageRule, ...]:
 def world_of(
     candidates: Iterable[Candidate],
     policy: Policy | None = None,
-    states: dict[PluginKey, Progress] | None = None,
+    states: dict[PluginKey, PluginState] | None = None,
     limits: Limits = NO_RETRIES,
     **change: Any,
 ) -> World:
     """One owner's world; clusters of which nothing is said run the old version well."""
     found = tuple(candidates)
     fields = {"owner": OWNER, "change_id": CHANGE, **change}
-    known = {each.key: Progress(OLD, OLD) for each in found} | (states or {})
+    known = {each.key: PluginState(OLD, OLD) for each in found} | (states or {})
     return World((Change(candidates=found, policy=policy or Policy(), **fields),), known, limits={"acme": limits})
 
 
@@ -129,7 +129,9 @@ class Hand:
         rollout = self.rollout
         fields = {"rollout": rollout.name, "change_id": rollout.change_id, "policy": rollout.policy.digest}
         fields |= bound or {}
-        given = [Approval(stage=stage, user=user, groups=groups, **fields) for user in users]
+        given = [
+            Approval(fields["rollout"], stage, fields["change_id"], fields["policy"], user, groups) for user in users
+        ]
         self.change(approvals=(*self.world.changes[0].approvals, *given))
 
     def ask(self, rollout: Rollout) -> None:
@@ -151,7 +153,7 @@ class Hand:
     def gates(self, cluster: str, plugin: str = "certs") -> list[str]:
         return [reason.gate for reason in self.step(cluster, plugin).reasons]
 
-    def progress(self, cluster: str, plugin: str = "certs") -> Progress:
+    def progress(self, cluster: str, plugin: str = "certs") -> PluginState:
         return self.world.states[key(cluster, plugin)]
 
     def version(self, cluster: str) -> str | None:

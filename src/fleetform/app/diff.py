@@ -7,7 +7,6 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, structs
 
-from fleetform.app.answering.manifests import content_of
 from fleetform.app.answering.masks import masked
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import object_reference, reported
@@ -19,10 +18,10 @@ from fleetform.app.comparing.manifest_changes import ManifestChanges
 from fleetform.app.comparing.plugin_changes import PluginChange, compare
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.bindings.fields import api_version_of
 from fleetform.engine.desired import has_secret
 from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
+from fleetform.engine.world.contents import NOT_PART_OF_A_CHANGE, content_with_annotations, identity_of
 from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.diff import (
     ChangedOption,
@@ -36,15 +35,11 @@ from fleetform.model.answers.diff import (
     NotedOverrides,
     VersionChange,
 )
-from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.hashing import CHANGE_ID, content_hash
-from fleetform.syntax.names import api_group
 from fleetform.syntax.versions import parse_version
-
-_NOT_PART_OF_A_CHANGE = ("Approval", "Rollout", "PluginDefinitionRevision", "PluginState")
 
 
 def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = None) -> Diff:
@@ -270,13 +265,6 @@ def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
     for each in fleet.snapshot.objects:
         # A namespace of no organization may be a module's own.
         in_scope = scope.offers(each.ref) or each.ref.organization not in organizations
-        if not in_scope or each.ref.kind in (*_NOT_PART_OF_A_CHANGE, "Secret"):
-            continue
-        # Fleetform's own annotations are stamps, which say when and not what.
-        written = each.metadata.annotations or {}
-        annotations = {key: value for key, value in written.items() if not key.startswith("fleetform.dev/")}
-        # Objects of two groups may have one name, and versions of a definition do.
-        version = each.spec.version if isinstance(each.spec, PluginDefinitionSpec) else ""
-        identity = (str(each.ref), api_group(api_version_of(each)), version)
-        found[identity] = content_hash([content_of(each), annotations])
+        if in_scope and each.ref.kind not in NOT_PART_OF_A_CHANGE:
+            found[identity_of(each)] = content_with_annotations(each)
     return found

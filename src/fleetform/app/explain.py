@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied, explained_option, skipped_item
@@ -10,11 +10,10 @@ from fleetform.app.answering.plugins import explained_binding, hidden_config, na
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
 from fleetform.app.fleet import Fleet
-from fleetform.app.listing.list_revisions import lifecycle_in
 from fleetform.app.questions import find_option
 from fleetform.engine.desired import values_tree
 from fleetform.engine.versions.choose import versions_between
-from fleetform.engine.versions.lifecycle import upgrade_times
+from fleetform.engine.versions.lifecycle import lifecycle_in, upgrade_times
 from fleetform.engine.versions.span import span_between
 from fleetform.model.answers.explanation import (
     AdmittedState,
@@ -33,8 +32,8 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
     locator, options, inputs, target = fleet.input.locator, plugin.options, fleet.inputs, plugin.target
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
     admitted = fleet.state.plugin(plugin.cluster.ref, plugin.name).admitted
-    fields = structs.asdict(admitted) if admitted is not None else {}
-    known = {name: value for name, value in fields.items() if value is not None}
+    told = {name: getattr(admitted, name, None) for name in AdmittedState.__struct_fields__}
+    known = {name: value for name, value in told.items() if value is not None}
 
     def variables_in(decision: OptionDecision) -> list[str]:
         """The variables that those items refer to which made an option what it is."""
@@ -74,7 +73,7 @@ def _upgrade_ahead(fleet: Fleet, plugin: PluginDecision) -> UpgradeAhead | None:
         return None
     versions = fleet.decisions.versions_of(goal)
     passed = versions_between(versions, plugin.running, goal.version)
-    times = upgrade_times(lifecycle_in(fleet, plugin.organization), passed, goal, fleet.snapshot)
+    times = upgrade_times(lifecycle_in(fleet.snapshot, plugin.organization), passed, goal, fleet.snapshot)
     running = versions.get(plugin.running)
     span = span_between(versions, running, goal) if running is not None else None
     return UpgradeAhead(

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
 from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
-from fleetform.engine.decide import decide, decide_some
+from fleetform.dialects.envelope import Reading
+from fleetform.engine.decide import at_version, decide, decide_some
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.placement.placements import Placements
+from fleetform.engine.plan.plan import plan
+from fleetform.engine.plan.records import Plan, World
+from fleetform.engine.world.changes import OwnerChanges
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import Origin
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
-from fleetform.ports.inputs import Input
+from fleetform.ports.inputs import Document, Input
 from fleetform.ports.state import KnownState
 
 
@@ -33,6 +38,7 @@ class Fleet:
 
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
+    skipped are documents that are no manifests (S10).
     """
 
     input: Input
@@ -44,6 +50,7 @@ class Fleet:
     catalogs: CatalogReader | None = None
     partial: Decisions | None = None
     transforms: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[Origin, ...] = ()
 
     @cached_property
     def index(self) -> Index:
@@ -58,6 +65,23 @@ class Fleet:
     def inputs(self) -> Inputs:
         """What plugins are made of."""
         return Inputs(self.decisions, self.transforms)
+
+    @cached_property
+    def owner_changes(self) -> OwnerChanges:
+        """What each owner wants now, and what is stored of that."""
+        known = self.state.rollouts
+        return OwnerChanges(self.decisions, self.inputs, known, at_version=partial(at_version, self.decisions))
+
+    @cached_property
+    def world(self) -> World:
+        """Everything that a plan depends on but the time. Absence means gone only if all was read."""
+        complete = self.partial is None and not any(each.severity == "error" for each in self.reading)
+        return self.owner_changes.world(complete)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What starts now, what waits, for what and until when."""
+        return plan(self.world, self.snapshot.at)
 
     @cached_property
     def findings(self) -> Findings:
@@ -112,18 +136,21 @@ def read_fleet(
     # What definitions render and catalogs read is no input of its own, except for files that name such folders.
     folders = source_folders((reading.object for _, reading in readings), input_.documents)
     naming = {document.origin.file for document, reading in readings if names_folder(reading.object)}
-    kept = [
-        reading
+    ours = [
+        (document, reading)
         for document, reading in readings
         if document.origin.file in naming or not below(document.origin.file, folders)
     ]
+    kept = [(document, reading) for document, reading in ours if reading.is_manifest]
+    skipped = tuple(document.origin for document, reading in ours if not reading.is_manifest)
     diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
-    diagnostics += [each for reading in kept for each in reading.diagnostics]
-    objects = [each for reading in kept for each in (reading.object, *reading.also) if each is not None]
+    diagnostics += [each for document, reading in kept for each in (*document.remarks, *reading.diagnostics)]
+    objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
     snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)
-    fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs)
+    snapshot = replace(snapshot, unreadable=_unreadable(input_.diagnostics, kept))
+    fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs, skipped=skipped)
     if catalogs is not None and catalogs.looks:
         # Only what plugins have or want: a history has many definitions that nobody does. Catalogs of charts know the
         # digests of what they offer.
@@ -132,6 +159,15 @@ def read_fleet(
         wanted = [each.object for each in revisions if (each.object.ref, each.version) not in found.found]
         catalogs.look(sorted(wanted, key=lambda each: (each.ref, each.spec.version)))
     return replace(fleet, snapshot=_with_digests(fleet))
+
+
+def _unreadable(of_texts: Sequence[Diagnostic], readings: Sequence[tuple[Document, Reading]]) -> Unreadable:
+    """What the documents hold that became no object."""
+    broken = [reading for _, reading in readings if reading.object is None]
+    errors = [each for reading in broken for each in reading.diagnostics if each.severity == "error"]
+    refs = frozenset(each.object for each in errors if each.object is not None)
+    texts = [*(each for each in of_texts if each.severity == "error"), *(each for each in errors if not each.object)]
+    return Unreadable(refs, bool(texts))
 
 
 def _with_digests(fleet: Fleet) -> Snapshot:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
 from fleetform.model.answers.validation import ValidateResult, ValidationCounts
@@ -19,8 +21,11 @@ def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
         objects=len(fleet.snapshot.objects),
         errors=errors,
         warnings=sum(each.severity == "warning" for each in found),
+        skipped=len(fleet.skipped) or UNSET,
     )
-    return ValidateResult(valid=errors == 0, counts=counts, diagnostics=reported(found, fleet.input.locator))
+    skipped = [Place(each.file, each.first_line) for each in fleet.skipped] or UNSET
+    findings_ = reported(found, fleet.input.locator)
+    return ValidateResult(valid=errors == 0, counts=counts, skipped=skipped, diagnostics=findings_)
 
 
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:

@@ -19,6 +19,7 @@ from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.outside.oci import digest_of
 from fleetform.ports.inputs import Document
+from fleetform.syntax.trees import as_map
 from fleetform.syntax.versions import VersionError, parse_version
 
 Key = tuple[str, str]
@@ -141,7 +142,7 @@ def _versions(listed: ListedDefinition, problems: list[str]) -> Iterator[KnownDe
 
 def _version(listed: ListedDefinition, document: Document, text: str) -> KnownDefinition | str | None:
     """A document's definition, or what is wrong with it, or None if it is of another kind."""
-    if document.tree.get("kind") not in ("PluginDefinition", "ClusterPluginDefinition"):
+    if as_map(document.tree).get("kind") not in ("PluginDefinition", "ClusterPluginDefinition"):
         return None
     reading = read_document(document, "default")
     errors = [each for each in reading.diagnostics if each.severity == "error"]

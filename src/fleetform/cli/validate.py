@@ -9,7 +9,8 @@ import click
 from fleetform.app.comparing.definition_changes import against
 from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
-from fleetform.cli.findings import print_findings
+from fleetform.cli.findings import print_findings, print_skipped
+from fleetform.cli.markdown_text import inline
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.sides import in_same_folder
 from fleetform.cli.text import Painter, count, patience, place_text
@@ -59,12 +60,15 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
     else:
         found = findings(fleet, more)
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
-        print_findings(fleet, shown, flags.color)
+        if flags.verbose:
+            print_skipped(fleet)
+        print_findings(fleet, shown, flags.color, every=output == "wide")
         counts = result.counts
         paint = Painter(flags.color)
         errors = paint(count(counts.errors, "error"), fg="red" if counts.errors else "green")
         verdict = f"{errors}, {count(counts.warnings, 'warning')}"
-        click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}: {verdict}")
+        skipped = f", {count(counts.skipped, 'document')} skipped" if counts.skipped else ""
+        click.echo(f"{count(counts.files, 'file')}, {count(counts.objects, 'object')}{skipped}: {verdict}")
     if result.valid:
         return 0
     return 4 if unavailable and not fleet.findings.errors else 1
@@ -78,8 +82,8 @@ def _markdown(result: ValidateResult) -> str:
     if shown:
         lines += ["| | what | where | what to do |", "|---|---|---|---|"]
     for each in shown[:200]:
-        cells = (f"{each.severity} `{each.code}`", each.message, place_text(each.place), each.hint)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        cells = (f"{each.severity} `{each.code}`", *map(inline, (each.message, place_text(each.place), each.hint)))
+        lines.append(f"| {' | '.join(cells)} |")
     if len(shown) > 200:
         lines.append(f"\n…and {len(shown) - 200:,} more")
     return "\n".join(lines)

@@ -56,7 +56,7 @@ class Manifest:
         namespace: str = "default",
         respelt: tuple[Pair, ...] = (),
     ) -> None:
-        self._tree, self._origin, self._respelt = tree, origin, respelt
+        self.tree, self._origin, self._respelt = tree, origin, respelt
         self._dialect, self._conventions = dialect, conventions
         self.ref, self.metadata, self.namespace = ref, metadata, namespace
         self.kind = str(tree.get("kind"))
@@ -73,7 +73,7 @@ class Manifest:
         return self._part("status", record, warns=False)
 
     def _part(self, field: str, record: type[R], warns: bool) -> R | None:
-        tree = self._tree.get(field)
+        tree = self.tree.get(field)
         read, misfits, unknown = read_tolerantly({} if tree is None else tree, record, field)
         self.misfits(misfits, field)
         if warns:
@@ -103,8 +103,20 @@ class Manifest:
     def _at(self, path: Path) -> At:
         return At(self._origin, self._origin.base + written_at(path, self._respelt))
 
-    def object(self, spec: Record, *moved: Pair, kind: str | None = None, name: str | None = None) -> Object[object]:
-        """An object of this manifest; moved has paths of the native shape, each with its path in this manifest."""
+    def object(
+        self,
+        spec: Record,
+        *moved: Pair,
+        kind: str | None = None,
+        name: str | None = None,
+        conventions: Conventions | None = None,
+        content: YamlMap | None = None,
+        dialect: str | None = None,
+    ) -> Object[object]:
+        """An object of this manifest; moved has paths of the native shape, each with its path in this manifest.
+
+        conventions are the object's own, if they differ from the dialect's; content is what more is kept of it.
+        """
         ref = self.ref._replace(kind=kind or self.ref.kind, name=name or self.ref.name)
         metadata = self.metadata if name is None else msgspec.structs.replace(self.metadata, name=name)
         # moved leads to the respelt tree: from there on to the document, also for what was respelt below a pair.
@@ -113,4 +125,13 @@ class Manifest:
             below = [each for each in self._respelt if each[0][: len(theirs)] == theirs != each[0]]
             pairs += [(native + path[len(theirs) :], place) for path, place in below]
         places = closest_first(pairs)
-        return Object(ref, metadata, spec, self._origin, self._dialect, places, conventions=self._conventions)
+        return Object(
+            ref,
+            metadata,
+            spec,
+            self._origin,
+            dialect or self._dialect,
+            places,
+            content=content,
+            conventions=conventions or self._conventions,
+        )

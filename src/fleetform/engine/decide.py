@@ -79,6 +79,17 @@ def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> De
     return Decisions({each.ref: deciding.some(each, owners[each]) for each in clusters}, index, sharing, binders)
 
 
+def at_version(decisions: Decisions, plugin: PluginDecision, version: str) -> PluginDecision | None:
+    """What a plugin would get at another version with what is written now; None if the version is not known."""
+    index, cluster = decisions.index, plugin.cluster
+    owner = index.owners[plugin.target.owner]
+    revision = index.definitions.known(owner).get(version)
+    selected = next((each for each in index.owners_on(cluster) if each.owner is owner), None)
+    if revision is None or selected is None:
+        return None
+    return Deciding(index, decisions.binders, decisions.sharing).at_revision(cluster, selected, revision)
+
+
 def _decide_all(index: Index) -> Decisions:
     deciding = Deciding(index)
     return deciding.decisions({ref: deciding.on(each) for ref, each in sorted(index.snapshot.clusters.items())})
@@ -165,13 +176,20 @@ class Deciding:
             revisions.append(self._index.definitions.known(owner).get(admitted.version))
         return {(name,), *(owner.release(each) for each in revisions)}
 
+    def at_revision(self, cluster: Cluster, selected: Selected, revision: Revision) -> PluginDecision:
+        """What an owner's plugin on a cluster gets of one revision, whether or not it is wanted."""
+        reach = self._index.reach(cluster.ref.organization).reach(cluster)
+        return self._at_revision(self._case(cluster, selected, reach), revision)
+
     def _candidate(self, cluster: Cluster, selected: Selected, reach: Reach) -> PluginDecision:
         """What an owner's plugin gets on a cluster if nobody else claims its release."""
+        return self._plugin(self._case(cluster, selected, reach))
+
+    def _case(self, cluster: Cluster, selected: Selected, reach: Reach) -> _Case:
         owner, name = selected.owner, selected.plugin_on(cluster)
         binder = self._binders.of(owner)
         frame = binder.variables(cluster, name) if binder is not None else None
-        overrides = reach.of_definition(owner.definition)
-        return self._plugin(_Case(owner, cluster, name, selected.groups, overrides, frame))
+        return _Case(owner, cluster, name, selected.groups, reach.of_definition(owner.definition), frame)
 
     def _plugin(self, case: _Case) -> PluginDecision:
         """What a plugin gets: the wanted revision or, where gates keep it from that, the one that runs."""

@@ -8,34 +8,31 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
-from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
-from fleetform.engine.configs.items import config_items
+from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
-from fleetform.engine.options.holes import hashable, marks_in
-from fleetform.engine.options.item_values import ItemValues
-from fleetform.engine.options.own import own_items, touched_by
-from fleetform.engine.options.resolve import decide_option
+from fleetform.engine.options.as_written import as_written
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
-from fleetform.model.results.bindings import Bound, OnCluster, Unresolved
+from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
-from fleetform.model.results.rendering import RendererName, RenderInput
+from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
+# On a cluster: mirrors of registries that its add-ons take images from.
+_IMAGE_REGISTRIES = "open-cluster-management.io/image-registries"
 
 
 def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
@@ -90,10 +87,11 @@ class _Fixed(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The values that plugins share, and the names of all their options."""
+    """The values that plugins share, the names of all their options, and whether secrets or floats are in them."""
 
     tree: dict[str, Any]
     names: frozenset[str]
+    kinds: set[type]
 
 
 class Inputs:
@@ -102,9 +100,13 @@ class Inputs:
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
         self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
-        self._transforms = transforms or {}
+        self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
+
+    @property
+    def transforms(self) -> Mapping[str, str]:
+        return self._transforms
 
     def values(self, plugin: PluginDecision) -> dict[str, Any]:
         """The values as the renderer gets them, secrets still inside; never print this, and never change it.
@@ -134,7 +136,8 @@ class Inputs:
             nested = any(later[: len(form)] == form for form, later in pairwise(forms))
             options = {each.slot.name: each.decision for each in shared.options if each.decision is not None}
             names = frozenset(each.slot.name for each in shared.options)
-            self._bases[shared] = None if nested else _Base(values_tree(options), names)
+            tree = values_tree(options)
+            self._bases[shared] = None if nested else _Base(tree, names, kinds_in(tree, Secret))
         return self._bases[shared]
 
     def bound(self, plugin: PluginDecision) -> list[Bound]:
@@ -200,15 +203,22 @@ class Inputs:
         fixed = self._fixed(plugin)
         if fixed.unknown or any(each.gate != "downstream" for each in plugin.unresolved):
             return None
-        if not plugin.target.owner.spec.substitute and not self._may_read_cluster(plugin):
+        if not self.varies(plugin):
             values = self.values(plugin)
-            kinds = kinds_in(values, Secret)
+            kinds = self._kinds(plugin, values)
             return None if Secret in kinds else fixed.head.with_last("values", values, float in kinds)
         parts = self.parts(plugin)
         made_there = parts["downstream"]["options"] if parts["downstream"] is not None else {}
         values = values_tree({name: each for name, each in plugin.options.items() if name not in made_there})
         whole = {**parts, "values": values}
         return None if has_secret(whole) else input_hash(whole)
+
+    def _kinds(self, plugin: PluginDecision, values: dict[str, Any]) -> set[type]:
+        """Whether secrets and floats are among the values. Most trees have none: then a plugin's own are looked at."""
+        base = self._bases.get(plugin.shared)
+        if base is None or base.kinds:
+            return kinds_in(values, Secret)
+        return kinds_in([each.value for each in plugin.own if each.value is not ABSENT], Secret)
 
     def _fixed(self, plugin: PluginDecision) -> _Fixed:
         """What all plugins of an owner have in common that have the same revision and configs."""
@@ -227,57 +237,17 @@ class Inputs:
         organization = self._index.snapshot.organizations.get(Ref("Organization", name, name))
         return organization.spec.default_delivery if organization is not None else None
 
+    def varies(self, plugin: PluginDecision) -> bool:
+        """Whether what a plugin is made of may be another on each cluster, though its options are not."""
+        return bool(plugin.target.owner.spec.substitute) or self._may_read_cluster(plugin)
+
     def _may_read_cluster(self, plugin: PluginDecision) -> bool:
         owner = self._owner(plugin)
         return owner.program is not None and self._binders.may_read_cluster(owner)
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        owner = self._owner(plugin)
-        binder = self._binders.of(owner)
-        if binder is None or not self._may_read_cluster(plugin):
-            return None
-        of_cluster = self._binders.of_cluster(owner, plugin.cluster, plugin.name)
-        if not of_cluster:
-            return None
-        program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
-        options = self._as_written(plugin, owner, binder, binder.as_written(frame, of_cluster))
-        variables = [each for each in program.variables if _reads(each.template, of_cluster)]
-        mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        mentioned |= {name for tree in options.values() for name in _names_in(tree)}
-        used: set[str] = set()
-        while more := (mentioned & of_cluster) - used:
-            used |= more
-            mentioned |= {name for each in program.steps if each.name in more for name in each.template.names}
-        if not used:
-            return None
-        return {
-            "options": {name: hashable(tree) for name, tree in options.items()},
-            "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(used)},
-            # What is known of the names in them: another value there is another input.
-            "names": dict(_known_values(program, frame, mentioned - of_cluster)),
-        }
-
-    def _as_written(
-        self, plugin: PluginDecision, owner: Owner, binder: Binder, variables: PluginVariables
-    ) -> dict[str, Any]:
-        """The options in whose values something of the cluster is left, folded with that as it is written."""
-        revision = plugin.target.revision
-        if revision is None:
-            return {}
-        values = ItemValues(binder, variables, plugin.cluster, plugin.target.definition, revision.version)
-        said = config_items(plugin.shared.configs, revision.object.spec.configs or ())
-        items = own_items(owner, plugin.cluster.ref.name, plugin.instance, said)
-        found: dict[str, Any] = {}
-        for settled, own in touched_by(
-            plugin.shared, self._sharing.own(owner, revision, items), self._sharing.schema(revision)
-        ):
-            entries = values.spoken((*settled.below, *own, *settled.above))
-            partial = decide_option(settled.slot, entries, values, settled.family).partial
-            if any(isinstance(each, OnCluster) for each in marks_in(partial)):
-                found[settled.slot.name] = partial
-        return found
+        return as_written(self._binders, self._sharing, self._owner(plugin), plugin)
 
     def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
         binder = self._binders.of(self._owner(plugin))
@@ -292,16 +262,19 @@ class Inputs:
         """What a plugin's render takes; None where there is nothing to render."""
         revision = plugin.target.revision
         renderer = renderer_of(revision.object.spec) if revision is not None else None
+        add_on = _add_on(plugin) if renderer is None else None
+        if add_on is not None:
+            renderer = "addon-template"
         if revision is None or renderer is None:
             return None
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
-        by_helm = renderer == "helm"
-        variables = self.variables(plugin) if not by_helm else {}
-        declared = set() if by_helm else plugin.options.keys() | self.written_substitute(plugin).keys()
+        takes_values = renderer in ("helm", "addon-template")
+        variables = self.variables(plugin) if not takes_values else {}
+        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
         return RenderInput(
             revision.object,
             renderer,
-            with_placeholders(self.values(plugin)) if by_helm else {},
+            with_placeholders(self.values(plugin)) if takes_values else {},
             with_placeholders(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
@@ -311,12 +284,28 @@ class Inputs:
             tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each))),
             transforms_of(plugin.target),
             patches_of(plugin.target),
+            add_on,
         )
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
         options = [name for name, each in plugin.options.items() if has_secret(each.value)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _add_on(plugin: PluginDecision) -> AddOn | None:
+    """What an AddOnTemplate among a plugin's configs is rendered for."""
+    template = addon_template(plugin.configs)
+    if template is None or template.config is None:
+        return None
+    return AddOn(
+        plugin.target.definition,
+        template.identity[-1],
+        template.config.content,
+        plugin.cluster.ref.name,
+        (plugin.cluster.metadata.annotations or {}).get(_IMAGE_REGISTRIES, ""),
+        any(each.type == DEPLOYMENT_CONFIG for each in plugin.configs.effective),
+    )
 
 
 def transforms_of(target: Target) -> tuple[Transform, ...]:
@@ -351,31 +340,11 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None, identities: Mappin
     return _Fixed(parts, HashHead(parts), unknown)
 
 
-def _known_values(program: Program, frame: PluginVariables, names: set[str]) -> Iterator[tuple[str, Any]]:
-    bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
-    for name in sorted(names):
-        known = built_in(name) if name not in bound else None
-        value = bound.get(name, Unresolved("", "")) if known is None else known.make(frame)
-        if value.__class__ is not Unresolved:
-            yield name, value
-
-
 def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:
             yield each.name, value
-
-
-def _names_in(tree: Any) -> Iterator[str]:
-    """The variables that stand in a tree by their names."""
-    for mark in marks_in(tree):
-        if isinstance(mark, OnCluster):
-            yield from (piece[0] for piece in mark.pieces if not isinstance(piece, str))
-
-
-def _reads(template: Template | None, names: set[str]) -> bool:
-    return template is not None and not names.isdisjoint(template.names)
 
 
 def _tree(record: Any) -> Any:

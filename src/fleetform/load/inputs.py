@@ -8,14 +8,19 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary
 from fleetform.outside.files import MAX_FILE, OUTPUT_MARK, read_file, reason, too_large
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
+from fleetform.syntax.ignore_rules import IgnoreRule, is_ignored, parse_ignore_rules
 
 ENDINGS = (".yaml", ".yml", ".json")
 # All files of an input together: many links can lead to one large file.
 MAX_INPUT = 1024 * 1024 * 1024
 # A folder with one of these is not read: a chart has templates, and rendered objects are output.
 _NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
+# Files in a folder that say what below it is left out, as .gitignore does (S64).
+IGNORE_FILE = ".fleetformignore"
+IgnoreRules = dict[str, list[IgnoreRule]]
 
 
 class InputFile(NamedTuple):
@@ -25,12 +30,12 @@ class InputFile(NamedTuple):
     content: bytes
 
 
-def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
+def read_inputs(names: Iterable[str], boundary: Boundary = EVERYWHERE) -> Iterator[InputFile | Diagnostic]:
     """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
     seen: set[str] = set()
     left = MAX_INPUT
     for name in names:
-        for found in _read_input(name):
+        for found in _read_input(name, boundary):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -42,16 +47,16 @@ def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
                 yield found
 
 
-def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
+def _read_input(name: str, boundary: Boundary) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
         yield _read_stdin()
     elif name.startswith("git:"):
         yield from _read_git(name)
     elif os.path.isdir(name):
-        for found in _walk(os.path.normpath(name), frozenset()):
-            yield found if isinstance(found, Diagnostic) else _read_file(found)
+        for found in _walk(os.path.normpath(name), "", frozenset(), {}, boundary):
+            yield found if isinstance(found, Diagnostic) else _read_file(found, boundary)
     elif os.path.isfile(name):
-        yield _read_file(name)
+        yield _read_file(name, boundary)
     elif os.path.exists(name):
         yield _unreadable(name, "it is neither a file nor a folder", "give a file or a folder, or - for stdin")
     else:
@@ -84,7 +89,7 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
         return
     prefix = os.path.normpath(f"git:{ref}/{folder}")
     try:
-        found = sorted(files_at(ref, folder, (*ENDINGS, OUTPUT_MARK)), key=lambda file: file[0].split("/"))
+        found = sorted(files_at(ref, folder, (*ENDINGS, OUTPUT_MARK, IGNORE_FILE)), key=lambda file: file[0].split("/"))
     except NoFolderError as error:
         yield Diagnostic("empty-input", f"cannot read {name}: {error.message}", error.hint, at=Place(name))
         return
@@ -92,15 +97,30 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
         yield _unreadable(name, error.message, error.hint)
         return
     not_input = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
+    ignored = {
+        path.rpartition("/")[0]: parse_ignore_rules(content.decode(errors="replace"))
+        for path, content in found
+        if path.rpartition("/")[2] == IGNORE_FILE
+    }
     for path, content in found:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
-        if not hidden and not any("/".join(steps[:depth]) in not_input for depth in range(len(steps))):
+        if hidden or any("/".join(steps[:depth]) in not_input for depth in range(len(steps))):
+            continue
+        if not is_ignored(path, False, ignored):
             yield InputFile(f"{prefix}/{path}", content)
 
 
-def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diagnostic]:
-    """The files below a folder, by name. A link back to a folder above is not followed."""
+def _walk(
+    folder: str, inside: str, above: frozenset[tuple[int, int]], ignored: IgnoreRules, boundary: Boundary
+) -> Iterator[str | Diagnostic]:
+    """The files below a folder, by name. A link back to a folder above is not followed.
+
+    inside is the folder's own path below the input, and ignored the rules of folders above it by theirs.
+    """
+    if not boundary.holds(folder):
+        yield _outside(folder)
+        return
     try:
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -110,21 +130,34 @@ def _walk(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str | Diag
     identity = (status.st_dev, status.st_ino)
     if identity in above or any(entry.name in _NOT_INPUT for entry in entries):
         return
+    if any(entry.name == IGNORE_FILE for entry in entries):
+        rules = _read_file(os.path.join(folder, IGNORE_FILE), boundary)
+        if isinstance(rules, Diagnostic):
+            yield rules
+        else:
+            ignored = {**ignored, inside: parse_ignore_rules(rules.content.decode(errors="replace"))}
     for entry in entries:
-        path = os.path.normpath(entry.path)
-        if entry.name.startswith("."):
+        path, below = os.path.normpath(entry.path), f"{inside}/{entry.name}".lstrip("/")
+        is_folder = entry.is_dir()
+        if entry.name.startswith(".") or (ignored and is_ignored(below, is_folder, ignored)):
             continue
-        if entry.is_dir():
-            yield from _walk(path, above | {identity})
+        if is_folder:
+            yield from _walk(path, below, above | {identity}, ignored, boundary)
         elif entry.name.endswith(ENDINGS) and (entry.is_file() or entry.is_symlink()):
             yield path
 
 
-def _read_file(path: str) -> InputFile | Diagnostic:
+def _read_file(path: str, boundary: Boundary) -> InputFile | Diagnostic:
+    if not boundary.holds(path):
+        return _outside(path)
     try:
         return InputFile(os.path.normpath(path), read_file(path))
     except OSError as error:
         return _unreadable(path, reason(error), "check the file and its permissions")
+
+
+def _outside(path: str) -> Diagnostic:
+    return _unreadable(path, "it is outside of the repository", HINT)
 
 
 def _unreadable(name: str, why: str, hint: str) -> Diagnostic:

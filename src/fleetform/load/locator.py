@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fleetform.load.neighbours import lines_of
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Place
 from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest_mark
@@ -37,8 +38,6 @@ class FileLocator:
 
     def lines(self, file: str, first: int, last: int) -> Sequence[str]:
         if file not in self._lines:
-            # Not splitlines: it also splits at characters that are no line ends in YAML.
             known = self._texts.get(file, "")
-            text = known if isinstance(known, str) else known()
-            self._lines[file] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            self._lines[file] = lines_of(known if isinstance(known, str) else known())
         return self._lines[file][first - 1 : last]

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.locator import FileLocator
+from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
-from fleetform.syntax.trees import YamlMap, YamlValue
+from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
 from fleetform.syntax.yaml_scalars import resolve_plain
 
@@ -53,14 +55,19 @@ class DocumentCache:
         self._last, self._now = self._now, {}
 
 
-def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Input:
+def load_input(names: Iterable[str], cache: DocumentCache | None = None, boundary: Boundary = EVERYWHERE) -> Input:
     """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
     names = list(names)
+    return load_files(read_inputs(names, boundary), " ".join(names), cache)
+
+
+def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: DocumentCache | None = None) -> Input:
+    """Everything in files that were read, or why they could not be; name is how the input is called."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_inputs(names):
+    for found in read:
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
@@ -72,7 +79,7 @@ def load_input(names: Iterable[str], cache: DocumentCache | None = None) -> Inpu
                 diagnostics.append(each)
     if cache is not None:
         cache.finish()
-    return Input(documents, diagnostics, locator, files, " ".join(names))
+    return Input(documents, diagnostics, locator, files, name)
 
 
 def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
@@ -88,19 +95,31 @@ def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Di
         return
     locator.add(source.name, text)
     if source.name.endswith(".json"):
-        for document in _read_json(source.name, text):
-            yield from (document,) if isinstance(document, Diagnostic) else _objects_of(document)
+        for document in _read_json(source.name, text) if text.strip() else ():
+            if isinstance(document, Document):
+                yield from _objects_of(document)
+            elif is_no_manifest(without_comments(text)):
+                yield Document(None, Origin(source.name, 1, text.count("\n") + 1))
+            else:
+                yield document
         return
     for found in read_stream(text):
         if isinstance(found, YamlError):
-            at = Place(source.name, found.line, found.column)
-            yield Diagnostic(found.code, found.message, found.hint, at=at)
-            continue
-        for remark in found.remarks:
-            at = Place(source.name, remark.line, remark.column)
-            yield Diagnostic("odd-key", remark.message, remark.hint, "warning", at=at)
-        if found.tree is not None:
-            yield from _objects_of(Document(found.tree, Origin(source.name, found.first_line, found.last_line)))
+            first, last = document_around(text, found.line, found.column)
+            if is_no_manifest("\n".join(lines_of(text)[first - 1 : last])):
+                yield Document(None, Origin(source.name, first, last))
+            else:
+                at = Place(source.name, found.line, found.column)
+                yield Diagnostic(found.code, found.message, found.hint, at=at)
+        elif found.tree is not None:
+            places = [Place(source.name, remark.line, remark.column) for remark in found.remarks]
+            remarks = tuple(
+                Diagnostic("odd-key", remark.message, remark.hint, "warning", at=at)
+                for remark, at in zip(found.remarks, places, strict=True)
+            )
+            yield from _objects_of(
+                Document(found.tree, Origin(source.name, found.first_line, found.last_line), remarks)
+            )
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
@@ -149,11 +168,7 @@ def _no_duplicates(pairs: list[tuple[str, YamlValue]]) -> YamlMap:
 
 def _objects_of(document: Document) -> Iterator[Document | Diagnostic]:
     """The document itself or, if it is a list of objects, each of them."""
-    tree = document.tree
-    if not isinstance(tree, dict):
-        at = At(document.origin, document.origin.base)
-        yield Diagnostic("bad-value", "a manifest must be a map", "write apiVersion, kind, metadata and spec", at=at)
-        return
+    tree = as_map(document.tree)
     items, kind = tree.get("items"), tree.get("kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
         yield document
@@ -161,4 +176,8 @@ def _objects_of(document: Document) -> Iterator[Document | Diagnostic]:
     for index, item in enumerate(items):
         base: Path = (*document.origin.base, "items", index)
         origin = Origin(document.origin.file, document.origin.first_line, document.origin.last_line, base)
-        yield from _objects_of(Document(item, origin))
+        if not isinstance(item, dict):
+            hint = "write apiVersion, kind, metadata and spec"
+            yield Diagnostic("bad-value", "an item of a list of objects must be a map", hint, at=At(origin, base))
+            continue
+        yield from _objects_of(Document(item, origin, document.remarks if index == 0 else ()))

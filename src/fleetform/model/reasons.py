@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DIAGNOSTICS: dict[str, str] = {
+    "above-ceiling": "An organization or a stage asks for more than a lifecycle policy allows.",
     "ambiguous-selector": "A selector has two forms of one condition, which differ.",
     "ambiguous": "A question fits several things.",
     "binding-cycle": "Bindings refer to each other in a cycle.",
@@ -22,7 +23,6 @@ DIAGNOSTICS: dict[str, str] = {
     "catalog-unavailable": "A catalog's source cannot be reached; its last good state is used.",
     "catalog-unread": "A catalog's source was never read.",
     "changed-without-bump": "A definition changed, and its version did not.",
-    "clamped": "An organization chooses more than the platform allows; the platform's ceiling counts.",
     "conflicting-values": "One object gives one path two values, or a path and another inside it.",
     "dead-override": "An override reaches no plugin.",
     "dependency-cycle": "Definitions wait for each other.",
@@ -37,6 +37,7 @@ DIAGNOSTICS: dict[str, str] = {
     "flux-renders": "Transforms and patches change manifests, and Flux renders these itself.",
     "given-name": "A binding has the name of a built-in variable.",
     "foreign-note": "An object of another system means something slightly different here.",
+    "impossible-approval": "A stage needs more approvals than there are people who may give one.",
     "mention-is-text": "$(…) is written where variables are not filled in.",
     "mentions-downstream": "A variable of the control plane refers to one that is read on the cluster.",
     "missing-definition": "A definition that is used does not exist.",
@@ -45,6 +46,8 @@ DIAGNOSTICS: dict[str, str] = {
     "missing-required": "A required option has no value on a cluster.",
     "missing-separator": "Two documents stand in one, without --- between them.",
     "missing-version": "No version of a definition satisfies what is asked for.",
+    "missing-window": "A lifecycle policy requires update windows, and none reaches a plugin.",
+    "never-opens": "Nothing can start in an update window, now or later.",
     "no-effect": "A field is set that does nothing here.",
     "no-source": "A definition names nothing to render.",
     "nondeterministic-chart": "A chart comes out otherwise each time it is rendered.",
@@ -60,6 +63,7 @@ DIAGNOSTICS: dict[str, str] = {
     "out-of-reach": "An object of another organization is named.",
     "plain-secret": "A secret is written in plain text.",
     "range-note": "A range means something slightly different than in npm and Helm.",
+    "rare-window": "An update window opens less than once in 7 days.",
     "render-failed": "A plugin cannot be rendered.",
     "repeated-value": "One object gives one path the same value twice.",
     "requirement-lost": "A version of the same major no longer requires an option.",
@@ -70,6 +74,7 @@ DIAGNOSTICS: dict[str, str] = {
     "two-owners": "Two objects claim one release on one cluster.",
     "unbound": "A variable that a plugin binds or refers to cannot be resolved on a cluster.",
     "unread-base": "The side that is compared with cannot be read as a whole.",
+    "unstaged-cluster": "No stage of a rollout policy selects a cluster on which it is used.",
     "unsaid-breaking": "A major version does not say whether it breaks.",
     "undeclared-option": "An option that no revision of the definition declares.",
     "unknown-field": "A field that the kind does not have.",

@@ -1,6 +1,10 @@
-"""What is known of each plugin from earlier passes: what was admitted, what was healthy, what was seen on its cluster.
+"""What is known of each plugin from earlier passes: what was admitted and healthy, what was started last and what came
+of it, its place in a rollout, and what was seen on its cluster.
 
-One record per plugin, so that a change of one plugin's state is a change of one record.
+One record per plugin, so that a change of one plugin's state is a change of one record; it is the only one. Everything
+in it is a fact that was written down when it happened. Decisions read what is admitted, last healthy and observed; the
+rest is for the plan alone. A phase binds the input hash that it is about: a plugin is done when that very hash was
+observed healthy, and no version, generation or later time can stand in for it.
 """
 
 from __future__ import annotations
@@ -8,39 +12,117 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
 
 NOTHING_OBSERVED: Mapping[str, object] = MappingProxyType({})
+Phase = Literal["Applying", "Healthy", "Failed", "SetAside"]
+
+
+class Parts(NamedTuple):
+    """What a state was made of, in hashes of the parts that may change beside the version."""
+
+    values: str
+    configs: str
+    bindings: str
+
+
+class Installer(Struct, frozen=True, gc=False):
+    """Who installed a plugin, as which release, and whether it stays when nobody wants it any more.
+
+    It is stored with what was admitted: an owner that is gone can no longer be asked.
+    """
+
+    owner: Ref
+    release_namespace: str
+    release_name: str
+    retain: bool = False
 
 
 class Deployed(Struct, frozen=True, gc=False):
     """A state that a plugin reached: a version of a definition, and the hash of all that it was made of.
 
     version is None if a state holds none that can be read: nobody knows then what runs. definition is None if a state
-    does not say: it is then taken for the one that the plugin's owner names.
+    does not say: it is then taken for the one that the plugin's owner names. input_hash is None if it is not known:
+    nothing is then known to be the same (B30).
     """
 
     version: str | None
     definition: str | None = None
     input_hash: str | None = None
+    parts: Parts | None = None
+    installer: Installer | None = None
+
+
+class Attempt(Struct, frozen=True, gc=False):
+    """The last time that something was started on a plugin: which hash, by which rollout, and what came of it.
+
+    since is when the phase began. failures counts since the hash was first started, so that retries end; back marks a
+    way back to what was healthy before.
+    """
+
+    input_hash: str
+    rollout: str
+    started: datetime
+    since: datetime
+    phase: Phase = "Applying"
+    failures: int = 0
+    timed_out: bool = False
+    back: bool = False
+
+
+class Enrolment(Struct, frozen=True, gc=False):
+    """A plugin's place in a rollout, fixed when the rollout starts (B21).
+
+    target is what the rollout brings it to: a newer wish does not disturb a rollout that runs (B8). before is what was
+    healthy when it was started, to which a rollback returns. joined marks a cluster that came later. stage is "" for a
+    kind of change that is not staged, and None where no stage selects the cluster.
+    """
+
+    rollout: str
+    stage: str | None
+    target: Deployed
+    before: Deployed | None = None
+    irreversible: bool = False
+    joined: bool = False
 
 
 class PluginState(Struct, frozen=True, gc=False):
     """What is known of one plugin on one cluster.
 
     observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read);
-    failed is the input hash that failed there last; phase and since are what its last change came to, and when.
+    render_failed is the input hash that could not be rendered (B2).
     """
 
     admitted: Deployed | None = None
     last_healthy: Deployed | None = None
     observed: Mapping[str, object] = NOTHING_OBSERVED
-    failed: str | None = None
-    phase: str | None = None
-    since: datetime | None = None
+    attempt: Attempt | None = None
+    enrolment: Enrolment | None = None
+    render_failed: str | None = None
+
+    @property
+    def in_flight(self) -> bool:
+        return self.attempt is not None and self.attempt.phase == "Applying"
+
+    @property
+    def failed(self) -> str | None:
+        """The input hash that failed there last, if nothing was started since."""
+        return self.attempt.input_hash if self.attempt is not None and self.attempt.phase == "Failed" else None
+
+    @property
+    def is_healthy(self) -> bool:
+        """What is admitted was observed healthy; a state that says no more than that much counts too."""
+        if self.admitted is None or self.last_healthy is None:
+            return False
+        if self.attempt is not None and self.attempt.phase != "Healthy":
+            return False
+        if self.admitted.input_hash is None:
+            return self.last_healthy == self.admitted
+        return self.last_healthy.input_hash == self.admitted.input_hash
 
 
 UNKNOWN = PluginState()

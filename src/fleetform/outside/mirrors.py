@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -25,6 +25,10 @@ _OTHER_REPOSITORY = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR"),
 )
+# What git says when somebody else was first: another tip, or another push at this moment.
+_MOVED = re.compile(r"non-fast-forward|fetch first|cannot lock ref|incorrect old value|reference already exists")
+# Where trees are built; fetches and pushes leave it alone.
+_BUILD = "refs/fleetform/build"
 _EVERYTHING = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
@@ -99,6 +103,68 @@ class Mirror:
             raise GitError(failing, "check ref") from None
         return _commit(*out.decode().split())
 
+    def tip(self, branch: str) -> str | None:
+        """The commit at the end of a branch; None if there is no such branch."""
+        found = self._lines("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        return found[0] if found else None
+
+    def commit_files(
+        self,
+        parent: str | None,
+        files: Mapping[str, bytes | None],
+        message: str,
+        identity: Mapping[str, str],
+        sign: bool = False,
+    ) -> str:
+        """A new commit on a parent, in which files have these contents or are gone (None).
+
+        Nobody sees it until it is pushed.
+        """
+        environment = {**_plain(), **identity}
+
+        def git(*arguments: str, stdin: bytes = b"") -> str:
+            failing = f"a commit for {self._shown} cannot be made"
+            out = run_git(
+                "-c",
+                "gc.auto=0",
+                *arguments,
+                failing=failing,
+                stdin=stdin,
+                folder=self._folder,
+                environment=environment,
+            )
+            return out.decode().strip()
+
+        # One process writes all files, however many there are; it cannot sign, so the commit itself is made apart.
+        git("fast-import", "--quiet", "--force", "--date-format=now", stdin=_import_stream(parent, files))
+        tree = git("rev-parse", f"{_BUILD}^{{tree}}")
+        above = ["-p", parent] if parent is not None else []
+        signed = ["-S"] if sign else []
+        return git("commit-tree", tree, *above, *signed, "-F", "-", stdin=message.encode())
+
+    def push(self, commit: str, branch: str, credentials: Credentials | None) -> bool:
+        """Puts a commit at the end of a branch, never by force; False if the branch has moved meanwhile."""
+        check_address(self._url)
+        with _with_credentials(self._url, credentials) as environment:
+            try:
+                run_git(
+                    *("push", "--end-of-options", self._url, f"{commit}:refs/heads/{branch}"),
+                    failing=f"git cannot push to {self._shown}",
+                    folder=self._folder,
+                    environment=environment,
+                    timeout=_PATIENCE,
+                )
+            except GitError as error:
+                if _MOVED.search(error.message):
+                    return False
+                # The line about the branch says why; those around it only that.
+                lines = without_logins(error.message.replace(self._url, self._shown)).split("\n")
+                reason = next((line.strip(" !") for line in lines if line.startswith(" ! ")), lines[0])
+                failing = f"git cannot push to {self._shown}"
+                message = reason if reason.startswith(failing) else f"{failing}: {reason}"
+                raise GitError(message, "check the address, the network, secretRef and the branch's rules") from None
+        return True
+
     def tags(self) -> list[tuple[str, Commit]]:
         """Every tag that leads to a commit, oldest first."""
         fields = ("refname:lstrip=2", "objecttype", "objectname", "committerdate:unix")
@@ -150,10 +216,11 @@ class Mirror:
     def tree(self, commit: Commit, folder: str) -> GitTree:
         """The tree of a commit, as far as a folder of it needs."""
 
-        def listed(folder: str) -> list[TreeEntry]:
-            return entries_of(self._listed(commit, folder))
+        return GitTree(lambda folder: self.entries(commit, folder), self.contents, folder)
 
-        return GitTree(listed, self.contents, folder)
+    def entries(self, commit: Commit, folder: str) -> list[TreeEntry]:
+        """Everything in a folder of a commit, by path."""
+        return entries_of(self._listed(commit, folder))
 
     def _listed(self, commit: Commit, folder: str) -> bytes:
         return self._git(
@@ -178,6 +245,20 @@ class Mirror:
             environment=_plain(),
             timeout=_PATIENCE,
         )
+
+
+def _import_stream(parent: str | None, files: Mapping[str, bytes | None]) -> bytes:
+    """What `git fast-import` reads: a commit whose tree is that of the parent with these files changed."""
+    parts = [f"reset {_BUILD}\n".encode()]
+    parts += [f"from {parent}\n\n".encode()] if parent is not None else []
+    parts += [f"commit {_BUILD}\ncommitter Fleetform <> now\ndata 0\n".encode()]
+    for path, content in sorted(files.items()):
+        quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        if content is None:
+            parts.append(f"D {quoted}\n".encode())
+        else:
+            parts += [f"M 100644 inline {quoted}\ndata {len(content)}\n".encode(), content, b"\n"]
+    return b"".join(parts)
 
 
 def ref_name(mirror: Mirror, ref: GitRevision | None) -> str:

@@ -13,10 +13,15 @@ from fleetform.model.results.diagnostics import Diagnostic, Place
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of the input: a tree and where it was read."""
+    """One document of the input: a tree and where it was read.
+
+    The tree is None if the document is no manifest and was not read to the end. remarks are what there is to say about
+    its text, if it is a manifest.
+    """
 
     tree: Json
     origin: Origin
+    remarks: tuple[Diagnostic, ...] = ()
 
 
 class Locator(Protocol):

@@ -1,12 +1,13 @@
-"""What earlier passes left behind, as a state export has it."""
+"""What earlier passes left behind, and where it is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from fleetform.engine.world.stored import NOTHING_STORED, Stored
 from fleetform.model.objects import Ref
 from fleetform.model.snapshot import VersionKey
 from fleetform.model.state import UNKNOWN, PluginState, PluginStates
@@ -33,7 +34,7 @@ class KnownState:
     """All that is known from earlier passes.
 
     stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
-    placements are the clusters that a placement had chosen.
+    placements are the clusters that a placement had chosen; rollouts is what is stored about those.
     """
 
     stamps: Mapping[Ref, str] = field(default_factory=dict)
@@ -41,7 +42,18 @@ class KnownState:
     versions: Mapping[VersionKey, KnownVersion] = field(default_factory=dict)
     rejected: Sequence[Rejection] = ()
     placements: Mapping[Ref, Sequence[str]] = field(default_factory=dict)
+    rollouts: Stored = NOTHING_STORED
 
     def plugin(self, cluster: Ref, name: str) -> PluginState:
         """What is known of a plugin."""
         return self.plugins.get(cluster, {}).get(name, UNKNOWN)
+
+
+class StateStore(Protocol):
+    """Where what is known is kept. Requests to rollouts are read, changed and written back through it."""
+
+    def read(self) -> KnownState: ...
+
+    def write(self, known: KnownState) -> None:
+        """Replaces all that is known, wholly or not at all."""
+        ...

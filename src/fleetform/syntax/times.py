@@ -10,6 +10,8 @@ _TIME = re.compile(
     r"([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?([Zz]|[-+][0-9]{2}:[0-9]{2}))?\Z"
 )
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# Longer than anybody waits, and short enough that no sum of a time and a few of them leaves the calendar.
+_LONGEST = 100 * 366 * _UNITS["d"]
 
 
 def parse_time(text: str) -> datetime:
@@ -28,10 +30,20 @@ def parse_duration(text: str) -> timedelta:
     parts = re.findall(r"([0-9]+)([smhd])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{text!r} is not a duration")
-    try:
-        return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))
-    except OverflowError as error:
-        raise ValueError(f"{text} is out of range") from error
+    seconds = sum(int(number) * _UNITS[unit] for number, unit in parts)
+    if seconds > _LONGEST:
+        raise ValueError(f"{text} is more than a hundred years")
+    return timedelta(seconds=seconds)
+
+
+def duration_text(duration: timedelta) -> str:
+    """A duration as manifests write it: 14d, 1h30m, 45s; 0s if there is none."""
+    left = int(duration.total_seconds())
+    parts = []
+    for unit, length in reversed(_UNITS.items()):
+        count, left = divmod(left, length)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts) or "0s"
 
 
 def time_text(time: datetime) -> str:

@@ -34,6 +34,22 @@ def marks_of(text: str) -> dict[Path, Mark]:
     return marks
 
 
+def top_level_keys(text: str) -> frozenset[str] | None:
+    """The keys of the map that the text's one document is (none if it is something else); None if it is no YAML."""
+    keys = set()
+    try:
+        next_event = CParser(text).get_event
+        next_event(), next_event()
+        root = next_event()
+        if isinstance(root, (MappingStartEvent, SequenceStartEvent)):
+            keys = {path[0] for path, _ in _inside(next_event, root, ()) if len(path) == 1}
+        while next_event() is not None:
+            pass
+    except (yaml.YAMLError, RecursionError):
+        return None
+    return frozenset(key for key in keys if isinstance(key, str))
+
+
 def nearest_mark(marks: dict[Path, Mark], path: Path) -> Mark:
     """The mark of the path or, if it has none, of its closest parent that does."""
     for length in range(len(path), -1, -1):

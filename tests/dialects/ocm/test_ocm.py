@@ -9,7 +9,8 @@ import pytest
 
 from fleetform.dialects.envelope import Reading
 from fleetform.dialects.ocm.read import read_ocm
-from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector, NameRef
+from fleetform.engine.plan.strategies import Group, strategy_stages
+from fleetform.model.kinds.base import LabelRequirement, LabelSelector, NameRef
 from fleetform.model.kinds.definition import ObjectName, SupportedConfig
 from fleetform.model.kinds.fleet import ClusterSpec, Taint
 from fleetform.model.kinds.placement import (
@@ -19,6 +20,7 @@ from fleetform.model.kinds.placement import (
     ClusterSetSpec,
     DecisionGroup,
     DecisionGroups,
+    GroupSelector,
     PlacementScoreSpec,
     PlacementSpec,
     Prioritizers,
@@ -95,6 +97,8 @@ def test_a_managed_cluster_is_a_cluster_with_labels_taints_and_facts() -> None:
             "allocatable": {"cpu": "4", "memory": "8Gi"},
             "capacity": {"cpu": 8},
             "version": "v1.31.2",
+            "conditions": [{"type": "ManagedClusterJoined", "status": "True"}],
+            "leaseDurationSeconds": 60,
         },
         taints=[
             Taint("maintenance", "NoSelectIfNew", "soon", "2026-03-01T12:00:00Z"),
@@ -305,8 +309,8 @@ def test_a_placement_says_all_it_says_there() -> None:
     assert spec.decision_groups == DecisionGroups(
         "25%",
         [
-            DecisionGroup("canary", ClusterSelector(label_selector=LabelSelector({"canary": "true"}))),
-            DecisionGroup("rest", ClusterSelector()),
+            DecisionGroup("canary", GroupSelector(label_selector=LabelSelector({"canary": "true"}))),
+            DecisionGroup("rest", GroupSelector()),
         ],
     )
 
@@ -385,19 +389,42 @@ def test_what_a_placement_loses_is_said_at_its_place() -> None:
         spec:
           sortBy: Score
           scoreRateLimit: 5m
-          decisionStrategy:
-            groupStrategy:
-              decisionGroups:
-              - groupName: canary
-                groupClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Exists}]}}
         """,
     )
-    group = "spec.decisionStrategy.groupStrategy.decisionGroups[0].groupClusterSelector.claimSelector"
     assert said(found) == [
         ("foreign-note", "info", "spec.sortBy"),
         ("foreign-note", "info", "spec.scoreRateLimit"),
-        ("foreign-note", "warning", group),
     ]
+
+
+def test_a_decision_group_is_narrowed_by_claims() -> None:
+    spec = """
+    spec:
+      decisionStrategy:
+        groupStrategy:
+          decisionGroups:
+          - groupName: canary
+            groupClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Exists}]}}
+    """
+    claims = ClaimSelector([LabelRequirement("a", "Exists")])
+    groups = made(manifest("v1beta1", "Placement", spec)).spec.decision_groups.decision_groups
+    assert groups == [DecisionGroup("canary", GroupSelector(claim_selector=claims))]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "suspended"),
+    [
+        ("{name: a}", False),
+        ("{name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}", True),
+        ("{name: a, annotations: {cluster.open-cluster-management.io/experimental-scheduling-disable: 'true'}}", True),
+        (
+            "{name: a, annotations: {cluster.open-cluster-management.io/experimental-scheduling-disable: 'false'}}",
+            False,
+        ),
+    ],
+)
+def test_a_placement_that_its_scheduler_leaves_alone_is_suspended(metadata: str, suspended: bool) -> None:
+    assert made(manifest("v1beta1", "Placement", "", metadata=metadata)).spec.suspend is suspended
 
 
 # ---- Scores and decisions
@@ -625,7 +652,7 @@ def test_places_of_a_preset_point_into_the_manifest() -> None:
     assert steps(preset, "spec", "groups", 1, "placement") == (*placements, 1)
     assert steps(preset, "spec", "groups", 1, "placement", "name") == (*placements, 1, "name")
     assert steps(preset, "spec", "groups", 1, "name") == (*placements, 1, "name")
-    assert steps(preset, "spec", "groups", 1, "rollout") == (*placements, 1, "rolloutStrategy")
+    assert steps(preset, "spec", "groups", 1, "rolloutStrategy") == (*placements, 1, "rolloutStrategy")
     assert steps(preset, "spec", "plugin", "pluginDefinition", "name") == ("metadata", "name")
     assert steps(preset, "spec", "plugin", "pluginDefinition") == ("metadata", "name")
 
@@ -704,15 +731,16 @@ def strategy(text: str) -> Reading:
         "{type: ProgressivePerGroup, progressivePerGroup: {maxFailures: 5%}}",
         "{type: All, all: {progressDeadline: 10m}}",
         "{all: {timeout: 10m}}",
+        "{type: All}",
+        "{}",
     ],
 )
-def test_rollout_strategies_are_read_and_have_no_effect_yet(text: str) -> None:
-    assert said(strategy(text)) == [("not-yet", "info", "spec.installStrategy.placements[1].rolloutStrategy")]
-
-
-@pytest.mark.parametrize("text", ["{type: All}", "{type: All, all: {}}", "{}", "null"])
-def test_all_at_once_is_what_happens_anyway(text: str) -> None:
-    assert said(strategy(text)) == []
+def test_rollout_strategies_are_the_groups_own(text: str) -> None:
+    found = strategy(text)
+    assert said(found) == []
+    (preset,) = [each for each in (found.object, *found.also) if each is not None and each.ref.kind == "PluginPreset"]
+    group = preset.spec.groups[1]
+    assert strategy_stages(group.rollout_strategy, [Group("a", 0, ("eu-1",)), Group("", 1, ("eu-2",))])
 
 
 @pytest.mark.parametrize(

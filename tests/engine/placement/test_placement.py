@@ -417,3 +417,62 @@ def test_the_end_of_a_toleration_does_not_matter_where_the_cluster_does_not_matc
     tolerations = [{"key": "maintenance", "tolerationSeconds": 7200}]
     spec = placement(tolerations=tolerations, predicates=[{"requiredClusterSelector": EU}])
     assert placed(spec, tainted(timeAdded=ADDED)).look_again_at is None
+
+
+# ---- What keeps clusters out, or in, whatever the placement asks for
+
+
+def going(name: str) -> Object[ClusterSpec]:
+    metadata = Metadata(name=name, namespace="acme", deletion_timestamp="2026-10-01T00:00:00Z")
+    return Object(Ref("Cluster", "acme", name), metadata, ClusterSpec(), _ORIGIN)
+
+
+def test_a_cluster_that_is_being_deleted_is_not_chosen_even_if_it_was() -> None:
+    assert chosen(placement(), cluster("a"), going("b"), earlier={"a", "b"}) == ["a"]
+    assert reason(placement(), "b", cluster("a"), going("b")) == "it is being deleted"
+
+
+def test_a_suspended_placement_keeps_what_it_had_chosen_and_chooses_none_anew() -> None:
+    spec = placement(suspend=True, numberOfClusters=1, predicates=[{"requiredClusterSelector": {"labelSelector": {}}}])
+    fleet = (cluster("a"), cluster("b"), going("c"))
+    assert chosen(spec, *fleet, earlier={"b", "c", "gone"}) == ["b", "c"]
+    assert chosen(spec, *fleet) == []
+    assert reason(spec, "a", *fleet, earlier={"b"}) == "the placement is suspended, and had not chosen it"
+
+
+# ---- What expressions see of a cluster
+
+REPORTED = {
+    "claims": {"id": "x"},
+    "allocatable": {"cpu": 4, "memory": "8Gi"},
+    "version": "v1.31.2",
+    "conditions": [{"type": "Available", "status": "True"}],
+    "leaseDurationSeconds": 120,
+    "managedClusterClientConfigs": [{"url": "https://eu-1.example.com"}],
+}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "managedCluster.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')",
+        "managedCluster.status.clusterClaims.exists(c, c.name == 'id' && c.value == 'x')",
+        "semver(managedCluster.status.version.kubernetes, true).isGreaterThan(semver('1.30.0'))",
+        "quantity(managedCluster.status.allocatable.cpu).isGreaterThan(quantity('3500m'))",
+        "managedCluster.spec.leaseDurationSeconds == 120",
+        "managedCluster.spec.hubAcceptsClient",
+        "!has(managedCluster.spec.taints)",
+        "url(managedCluster.spec.managedClusterClientConfigs[0].url).getHostname() == 'eu-1.example.com'",
+        "managedCluster.metadata.labels.tier == 'gold' && managedCluster.metadata.name == 'a'",
+        "!has(managedCluster.status.capacity)",
+    ],
+)
+def test_expressions_read_all_of_spec_and_status(expression: str) -> None:
+    assert reason(with_expressions(expression), "a", cluster("a", {"tier": "gold"}, facts=REPORTED)) is None
+
+
+def test_a_cluster_that_reports_nothing_has_an_empty_version_and_no_conditions() -> None:
+    bare = cluster("a")
+    assert chosen(with_expressions("!has(managedCluster.status.version.kubernetes)"), bare) == ["a"]
+    assert chosen(with_expressions("managedCluster.status.conditions == null"), bare) == ["a"]
+    assert chosen(with_expressions("managedCluster.spec.leaseDurationSeconds == 60"), bare) == ["a"]

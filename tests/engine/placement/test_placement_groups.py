@@ -82,3 +82,21 @@ def test_nothing_chosen_is_no_group(wanted: Any) -> None:
 
 def test_only_chosen_clusters_are_grouped() -> None:
     assert groups({"decisionGroups": [FIRST]}, numberOfClusters=2) == [("first", "eu-0"), ("", "eu-1")]
+
+
+def test_claims_narrow_a_group_and_labels_beside_them_count_too() -> None:
+    def of(name: str, region: str, channel: str) -> Any:
+        return cluster(name, {"region": region}, facts={"claims": {"channel": channel}})
+
+    fleet = [of("a", "eu", "fast"), of("b", "eu", "slow"), of("c", "us", "fast")]
+    fast = {"claimSelector": {"matchExpressions": [{"key": "channel", "operator": "In", "values": ["fast"]}]}}
+
+    def named(selector: dict[str, Any]) -> list[tuple[str, str]]:
+        wanted = {"decisionGroups": [{"groupName": "canary", "groupClusterSelector": selector}]}
+        answer = placed(placement(decisionGroups=wanted), *fleet)
+        return [(name, " ".join(each.ref.name for each in clusters)) for name, clusters in answer.groups]
+
+    assert named(fast) == [("canary", "a c"), ("", "b")]
+    assert named({**fast, "labelSelector": {"matchLabels": {"region": "eu"}}}) == [("canary", "a"), ("", "b c")]
+    unreadable = {"claimSelector": {"matchExpressions": [{"key": "channel", "operator": "In"}]}}
+    assert named(unreadable) == [("", "a b c")]

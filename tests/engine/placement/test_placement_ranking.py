@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from engine.placement.test_placement import chosen, cluster, placement, reason
-from fleetform.engine.placement.facts import parse_quantity
 from fleetform.engine.placement.pool import ClusterPool
 from fleetform.engine.placement.scores import Coordinate, total_scores, weights
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
+from fleetform.syntax.quantities import parse_quantity
 
 A, B, C, D = cluster("a"), cluster("b"), cluster("c"), cluster("d")
 ABC = (A, B, C)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Change, Emergency, Limits, World
 from fleetform.engine.plan.requests import abort, pause, resume, retry, roll_back
 from fleetform.engine.plan.rollouts import Policy
@@ -14,6 +13,7 @@ from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Gate
+from fleetform.model.state import PluginState
 from support.held import Held, held_by
 from support.plans import (
     CHANGE,
@@ -267,7 +267,7 @@ def wide(certs: tuple[str, ...] = (), crds: tuple[str, ...] = ()) -> Hand:
     policy = Policy()
     one = Change(Ref("PluginPreset", "acme", "certs"), CHANGE, (candidate("a", depends_on=certs),), policy)
     two = Change(Ref("PluginPreset", "acme", "crds"), CHANGE, (candidate("a", plugin="crds", depends_on=crds),), policy)
-    states = {key("a"): Progress(OLD, OLD), key("a", "crds"): Progress(OLD, OLD)}
+    states = {key("a"): PluginState(OLD, OLD), key("a", "crds"): PluginState(OLD, OLD)}
     return Hand(World((one, two), states))
 
 

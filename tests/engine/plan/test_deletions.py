@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Approval, ClusterFacts, Removal, World
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.state import PluginState
 from support.plans import CHANGE, HOUR, NOON, OLD, OWNER, Hand, key
 
 
 def removing(count: int, installed: int = 100, **fields: Any) -> Hand:
-    states = {key(f"c{each:03}"): Progress(OLD, OLD) for each in range(installed)}
+    states = {key(f"c{each:03}"): PluginState(OLD, OLD) for each in range(installed)}
     removals = tuple(
         structs.replace(Removal(name, OWNER, CHANGE, ClusterFacts(*name[:2]), rollout="certs-aaaaaaaa"), **fields)
         for name in list(states)[:count]
@@ -79,9 +79,9 @@ def test_dependents_go_before_what_they_depend_on() -> None:
     crds, certs = key("a", "crds"), key("a", "certs")
     facts = ClusterFacts("acme", "a")
     removals = (Removal(crds, OWNER, CHANGE, facts, dependents=("certs",)), Removal(certs, OWNER, CHANGE, facts))
-    hand = Hand(World((), {crds: Progress(OLD, OLD), certs: Progress(OLD, OLD)}, removals))
+    hand = Hand(World((), {crds: PluginState(OLD, OLD), certs: PluginState(OLD, OLD)}, removals))
     steps = hand.look().removals
     assert [reason.gate for reason in steps[0].reasons] == ["dependency"]
     assert steps[1].action == "delete"
-    hand.world = World((), {crds: Progress(OLD, OLD)}, removals[:1])
+    hand.world = World((), {crds: PluginState(OLD, OLD)}, removals[:1])
     assert deleted(hand) == 1

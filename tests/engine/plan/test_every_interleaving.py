@@ -14,16 +14,17 @@ from msgspec import structs
 
 from fleetform.engine.plan import plan as planning
 from fleetform.engine.plan.carry_out import after, writes
-from fleetform.engine.plan.progress import Health, Progress, observed
+from fleetform.engine.plan.progress import Health, observed
 from fleetform.engine.plan.rollouts import OnFailure, Rollout
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
 from support.laws import Fleet, Member, Player
 from support.plans import HOUR, MINUTE, NOON
 
 NIGHT = NOON + 10 * HOUR
 # Before the window, in it, in it after a soak, at its last minute, after it, and in the next one.
 TIMES = (NOON, NIGHT, NIGHT + 65 * MINUTE, NIGHT + 239 * MINUTE, NIGHT + 5 * HOUR, NIGHT + 25 * HOUR)
-Stored = tuple[tuple[PluginKey, Progress], ...]
+Stored = tuple[tuple[PluginKey, PluginState], ...]
 
 
 class Spot(NamedTuple):

@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Patience, Progress
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Limits
 from fleetform.engine.plan.requests import retry
 from fleetform.engine.plan.rollouts import OnFailure, Policy
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.state import PluginState
 from support.plans import (
     DAY,
     HOUR,
@@ -158,7 +159,7 @@ def test_a_rollback_changes_no_more_at_once_than_the_stage_may() -> None:
 
 
 def test_a_first_install_has_nothing_to_go_back_to() -> None:
-    hand = play([candidate("a")], Policy(on_failure="Rollback"), states={key("a"): Progress()})
+    hand = play([candidate("a")], Policy(on_failure="Rollback"), states={key("a"): PluginState()})
     hand.go()
     hand.fail("a")
     assert hand.go() == []

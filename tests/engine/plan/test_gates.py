@@ -8,13 +8,13 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.earliest import deciding, earliest_start
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.reasons import TIMING_GATES, VALIDITY_GATES
 from fleetform.model.results.decisions import Gate
+from fleetform.model.state import PluginState
 from support.held import ALONE, APART, LATER, TOGETHER, Held, held_by
 from support.plans import DAY, HOUR, NOON, OLD, candidate, key, play, stages
 
@@ -82,7 +82,7 @@ def test_a_state_says_whether_somebody_must_act(gate: str, state: str) -> None:
 def test_a_cluster_that_may_not_start_takes_no_slot(gate: str) -> None:
     held = Held()
     held.rules["prod"]["max_concurrency"] = 1
-    held.y = Progress(OLD, OLD)
+    held.y = PluginState(OLD, OLD)
     TOGETHER[gate](held)
     assert held.hand().go() == ["y"], "the only slot goes to the one that may start"
 
@@ -126,7 +126,7 @@ def test_notice_concerns_versions_of_what_is_installed() -> None:
     waits = candidate("a", not_before=LATER)
     assert play([waits]).gates("a") == ["notice"]
     assert play([structs.replace(waits, kinds=frozenset({"values"}))]).go() == ["a"]
-    assert play([waits], states={key("a"): Progress()}).go() == ["a"]
+    assert play([waits], states={key("a"): PluginState()}).go() == ["a"]
 
 
 # ---- The deciding gate, and when it starts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.model.state import PluginState
 from support.plans import HOUR, NEW, NEWER, NIGHTS, OLD, Hand, candidate, key, play, stages
 
 TWO = Policy("standard", stages(qa={}, prod={}))
@@ -107,7 +107,7 @@ def test_a_cluster_that_joins_a_fleet_at_rest_starts_no_rollout() -> None:
 
 @pytest.mark.rule("S46")
 def test_a_presets_first_rollout_is_staged_as_any_other() -> None:
-    nothing = {key(name): Progress() for name in "pq"}
+    nothing = {key(name): PluginState() for name in "pq"}
     hand = play([candidate("q", "qa"), candidate("p", "prod")], TWO, states=nothing)
     assert hand.go() == ["q"]
     assert hand.gates("p") == ["stage"]
@@ -115,7 +115,7 @@ def test_a_presets_first_rollout_is_staged_as_any_other() -> None:
 
 def test_a_cluster_that_is_taken_over_joins_its_stage() -> None:
     hand = running()
-    hand.world = structs.replace(hand.world, states={**hand.world.states, key("took"): Progress(NEWER, NEWER)})
+    hand.world = structs.replace(hand.world, states={**hand.world.states, key("took"): PluginState(NEWER, NEWER)})
     join(hand, "took", "prod")
     assert hand.go() == []
     assert hand.gates("took") == ["stage"]

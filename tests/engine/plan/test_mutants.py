@@ -16,11 +16,11 @@ from msgspec import structs
 from fleetform.engine.plan import current, failure, members, owner, plan, progress, starts
 from fleetform.engine.plan.checks import PlanError
 from fleetform.engine.plan.gates import approval, chain
-from fleetform.engine.plan.progress import Attempt, Patience, Progress
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.stages import StageRule, Standing, Tally
 from fleetform.engine.plan.view import View
-from fleetform.model.state import Deployed
+from fleetform.model.state import Attempt, Deployed, PluginState
 from support.chance import play_by_chance
 from support.held import held_by
 from support.laws import LawBrokenError
@@ -50,7 +50,7 @@ def _any_hash(patch: pytest.MonkeyPatch) -> None:
     right = members.stand
 
     def stand(
-        view: View, candidate: Candidate, known: Progress, target: Deployed, rule: StageRule | None
+        view: View, candidate: Candidate, known: PluginState, target: Deployed, rule: StageRule | None
     ) -> tuple[Standing, datetime | None]:
         attempt = known.attempt
         if attempt is not None and attempt.phase == "Healthy":
@@ -64,7 +64,7 @@ def _no_soak(patch: pytest.MonkeyPatch) -> None:
     right = members.stand
 
     def stand(
-        view: View, candidate: Candidate, known: Progress, target: Deployed, rule: StageRule | None
+        view: View, candidate: Candidate, known: PluginState, target: Deployed, rule: StageRule | None
     ) -> tuple[Standing, datetime | None]:
         return right(view, candidate, known, target, structs.replace(rule, soak=timedelta(0)) if rule else None)
 
@@ -84,7 +84,7 @@ def _stale_is_fresh(patch: pytest.MonkeyPatch) -> None:
     """An observation counts whichever hash it is about."""
     right = progress.observed
 
-    def observed(known: Progress, _hash: str, health: Any, at: datetime) -> Progress:
+    def observed(known: PluginState, _hash: str, health: Any, at: datetime) -> PluginState:
         return right(known, known.attempt.input_hash if known.attempt else "", health, at)
 
     patch.setattr(progress, "observed", observed)
@@ -150,7 +150,7 @@ def _retries_for_ever(patch: pytest.MonkeyPatch) -> None:
 def _rolls_back_to_nothing_known(patch: pytest.MonkeyPatch) -> None:
     right = progress.rolled_back
 
-    def rolled_back(known: Progress, now: datetime) -> Progress:
+    def rolled_back(known: PluginState, now: datetime) -> PluginState:
         after = right(known, now)
         return structs.replace(after, admitted=Deployed("0.9.0", "certs", "h1:unheard-of"))
 

@@ -9,11 +9,12 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.progress import Attempt, Patience, Progress
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Emergency, Limits
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.state import Attempt, PluginState
 from support.held import held_by
 from support.plans import HOUR, MINUTE, NIGHTS, NOON, OLD, Hand, candidate, key, play, stages
 
@@ -141,7 +142,7 @@ def test_a_plan_is_not_given_back_over_the_end_of_a_window_or_an_emergency() -> 
 def test_an_attempt_of_another_owner_that_time_ends_frees_its_cluster() -> None:
     hand = held_by("in-flight")
     dns = key("x", "dns")
-    stuck = Progress(OLD, OLD, Attempt("h1:new", "", NOON - HOUR, NOON - HOUR))
+    stuck = PluginState(OLD, OLD, attempt=Attempt("h1:new", "", NOON - HOUR, NOON - HOUR))
     policy = Policy(stages=stages(all={"deadline": 30 * MINUTE}))
     others = structs.replace(hand.world.changes[1], policy=policy)
     hand.world = structs.replace(

@@ -7,11 +7,12 @@ from msgspec import structs
 
 from fleetform.engine.plan.carry_out import writes
 from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.progress import Attempt, Progress, observed
+from fleetform.engine.plan.progress import observed
 from fleetform.engine.plan.records import ClusterFacts, Removal, World
 from fleetform.engine.plan.requests import pause, resume
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.simulate import simulate
+from fleetform.model.state import Attempt, PluginState
 from support.held import held_by
 from support.plans import CHANGE, HOUR, MINUTE, NEW, NEWER, NIGHTS, NOON, OLD, OWNER, candidate, key, play, stages
 
@@ -70,7 +71,7 @@ def test_argo_12459_done_is_this_hash_observed_healthy_and_no_timestamp() -> Non
 
 def test_argo_23685_no_more_are_in_flight_than_allowed_whoever_is_listed_first() -> None:
     policy = Policy(stages=stages(all={"max_concurrency": 1}))
-    flying = Progress(NEW, OLD, Attempt("h1:new", "", NOON, NOON))
+    flying = PluginState(NEW, OLD, attempt=Attempt("h1:new", "", NOON, NOON))
     hand = play([candidate("a"), candidate("z")], policy, states={key("z"): flying})
     assert hand.go() == []
     assert hand.gates("a") == ["concurrency"]
@@ -146,7 +147,7 @@ def test_rancher_fleet_3482_what_a_pass_stores_is_what_changed() -> None:
 @pytest.mark.rule("B22")
 def test_argo_2573_an_empty_load_deletes_nothing() -> None:
     removal = Removal(key("a"), OWNER, CHANGE, ClusterFacts("acme", "a"))
-    found = plan(World((), {key("a"): Progress(OLD, OLD)}, (removal,), complete=False), NOON)
+    found = plan(World((), {key("a"): PluginState(OLD, OLD)}, (removal,), complete=False), NOON)
     assert found.starts == []
 
 

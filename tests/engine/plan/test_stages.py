@@ -7,10 +7,11 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.checks import PlanError, check_plan
-from fleetform.engine.plan.progress import Progress, observed
+from fleetform.engine.plan.progress import observed
 from fleetform.engine.plan.records import Limits
 from fleetform.engine.plan.rollouts import Policy, rollout_name
 from fleetform.engine.plan.stages import StageRule, share
+from fleetform.model.state import PluginState
 from support.plans import DAY, HOUR, MINUTE, NIGHTS, NOON, OLD, candidate, key, play, stages
 
 TWO = Policy("standard", stages(qa={}, prod={}))
@@ -253,6 +254,6 @@ def test_a_plan_that_starts_too_much_is_never_handed_out() -> None:
 
 @pytest.mark.rule("S24")
 def test_without_a_state_nothing_runs_and_dependencies_are_not_healthy() -> None:
-    hand = play([candidate("a", depends_on=("crds",))], states={key("a"): Progress()})
+    hand = play([candidate("a", depends_on=("crds",))], states={key("a"): PluginState()})
     assert hand.progress("a").admitted is None
     assert hand.gates("a") == ["dependency"]

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.windows.calendar import Almanac, Calendar, today
 from fleetform.engine.plan.windows.compile import Calendars, compile_window
 from fleetform.engine.plan.windows.openings import Opening, Window, cron_text, weekday_schedule
 from fleetform.engine.plan.windows.useless import is_rare, never_opens
 from fleetform.model.kinds.base import ClusterSelector
 from fleetform.model.kinds.lifecycle import UpdateWindowSpec
+from fleetform.model.state import PluginState
 from support.plans import DAY, HOUR, MINUTE, NOON, OLD, candidate, play
 
 BERLIN = "Europe/Berlin"
@@ -217,7 +217,7 @@ def test_a_window_without_a_zone_follows_the_clusters_clock() -> None:
 def test_a_first_install_ignores_windows_and_not_freezes() -> None:
     closed = Calendar((Window("w", "0 22 * * *", HOUR),))
     frozen = Calendar(hard=(Window("f", begin=NOON - DAY, end=NOON + DAY),))
-    nothing = {each: Progress() for each in (("acme", "a", "certs"), ("acme", "b", "certs"))}
+    nothing = {each: PluginState() for each in (("acme", "a", "certs"), ("acme", "b", "certs"))}
     hand = play([candidate("a", calendar=closed), candidate("b", calendar=frozen)], states=nothing)
     assert hand.go() == ["a"]
     assert hand.gates("b") == ["freeze"]
@@ -257,7 +257,7 @@ def test_a_window_in_which_nothing_can_ever_start_is_found(window: Window, never
 
 def test_a_plugin_that_only_a_dead_window_would_let_start_says_so() -> None:
     over = Calendar((Window("over", begin=NOON - 2 * DAY, end=NOON - DAY),))
-    hand = play([candidate("a", calendar=over)], states={("acme", "a", "certs"): Progress(OLD, OLD)})
+    hand = play([candidate("a", calendar=over)], states={("acme", "a", "certs"): PluginState(OLD, OLD)})
     reason = hand.step("a").reasons[0]
     assert (reason.gate, reason.until) == ("window", None)
     assert "opens again" in reason.do

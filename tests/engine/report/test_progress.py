@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from fleetform.engine.report.progress import Summary, summarize
-from fleetform.model.state import UNKNOWN, Deployed, PluginState
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
 def reached(admitted: str, healthy: str, failed: str | None = None) -> PluginState:
     """A plugin by the hashes that it had when it was admitted, when it was last healthy, and when it last failed."""
-    return PluginState(Deployed("1.0.0", "web", admitted), Deployed("1.0.0", "web", healthy), failed=failed)
+    attempt = Attempt(failed, "", NOW, NOW, "Failed", 1) if failed is not None else None
+    return PluginState(Deployed("1.0.0", "web", admitted), Deployed("1.0.0", "web", healthy), attempt=attempt)
 
 
 @pytest.mark.rule("R3-28")

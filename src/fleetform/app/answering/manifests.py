@@ -13,8 +13,7 @@ from fleetform.model.answers.listing import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins
-from fleetform.syntax.hashing import content_hash
-from fleetform.syntax.option_paths import PathError, parse_path
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.times import time_text
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -36,14 +35,6 @@ def listed_object(object_: Object[object], known: Index | None = None) -> Listed
     return ListedObject(api_version=API_VERSION, kind=object_.ref.kind, metadata=metadata, spec=shown_spec)
 
 
-def content_of(object_: Object[object]) -> str:
-    """A hash of what an object says, labels included; plain secrets count, and do not show."""
-    if object_.content is not None:
-        # Bindings read all of it.
-        return content_hash(object_.content)
-    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])
-
-
 def _without_logins(tree: Json) -> Json:
     """An address may hold a user, a password and a token, wherever it stands."""
     if isinstance(tree, dict):
@@ -63,7 +54,7 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
                 if kind in source:
                     source[kind][field] = shown(source[kind][field])
     if object_.ref.kind == "PluginDefinition":
-        _mask_definition(spec)
+        _mask_definition(spec, _secret_in_any_version(object_, known) if known is not None else frozenset())
     if known is not None:
         for item in _written_items(object_.ref.kind, spec):
             for field in ("value", "expression"):
@@ -77,7 +68,14 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
     return spec
 
 
-def _mask_definition(spec: JsonMap) -> None:
+def _secret_in_any_version(definition: Object[object], known: Index) -> frozenset[tuple[str, ...]]:
+    versions = known.definitions.revisions.get((definition.ref.organization, definition.ref.name), {})
+    return frozenset(
+        form for each in versions.values() for form, option in each.forms.items() if option.type == "secret"
+    )
+
+
+def _mask_definition(spec: JsonMap, secret: frozenset[tuple[str, ...]]) -> None:
     """The addresses of what a definition renders, and what it says of secret options."""
     source = spec.get("source") or {}
     helm, git = source.get("helm"), (source.get("kustomize") or {}).get("git")
@@ -86,8 +84,15 @@ def _mask_definition(spec: JsonMap) -> None:
     if git is not None and "://" in git["url"]:
         git["url"] = shown(git["url"])
     for option in spec.get("options", []):
-        if option["type"] == "secret":
+        if option["type"] == "secret" or _form(option["name"]) in secret:
             option.update({field: MASKED for field in ("default", "enum") if field in option})
+
+
+def _form(name: str) -> tuple[str, ...] | None:
+    try:
+        return normal_form(parse_path(name))
+    except PathError:
+        return None
 
 
 def _written_items(kind: str, spec: JsonMap) -> Iterator[JsonMap]:

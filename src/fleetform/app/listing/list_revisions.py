@@ -14,7 +14,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.compatibility import FOR_PEOPLE
-from fleetform.engine.versions.lifecycle import Lifecycle, known_announcement, later, lifecycle_of
+from fleetform.engine.versions.lifecycle import known_announcement, later, lifecycle_in
 from fleetform.engine.versions.retention import judge_history
 from fleetform.model.answers.listing import ListedMetadata, ListedRevision, RevisionSpec, RevisionStatus
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
@@ -31,15 +31,6 @@ Name = tuple[str, str]
 _GRACE = timedelta(days=30)
 
 
-def lifecycle_in(fleet: Fleet, organization: str) -> Lifecycle:
-    """What policies say to an organization."""
-    policies = [
-        getattr(fleet.snapshot.others.get(Ref("LifecyclePolicy", where, "default")), "spec", None)
-        for where in (PLATFORM_NAMESPACE, organization)
-    ]
-    return lifecycle_of(*policies)
-
-
 def list_revisions(fleet: Fleet, scope: Scope) -> Iterator[ListedRevision]:
     """Versions side by side are revisions, numbered in their order (S6); one that is not offered any more may run."""
     use = _Use(fleet)
@@ -48,7 +39,7 @@ def list_revisions(fleet: Fleet, scope: Scope) -> Iterator[ListedRevision]:
         revisions = {**fleet.decisions.retired.get(name, {}), **fleet.decisions.revisions.get(name, {})}
         if not scope.offers(next(iter(revisions.values())).object.ref):
             continue
-        lifecycle = lifecycle_in(fleet, name[0])
+        lifecycle = lifecycle_in(fleet.snapshot, name[0])
         history = judge_history(revisions, use.versions(name), lifecycle.revision_history)
         for number, version in enumerate(sorted(revisions, key=parse_version), start=1):
             revision = revisions[version]
@@ -130,7 +121,7 @@ def _end(fleet: Fleet, revision: Revision) -> datetime | None:
 
 
 def _revision_spec(fleet: Fleet, revision: Revision, number: int) -> RevisionSpec:
-    spec = listed_object(revision.object).spec
+    spec = listed_object(revision.object, fleet.decisions.index).spec
     # Built of plain data, with masks for secrets: the hash is of what people may see.
     content = to_builtins({key: value for key, value in spec.items() if key not in FOR_PEOPLE})
     source = spec.get("source")

@@ -5,22 +5,26 @@ from __future__ import annotations
 import msgspec
 
 from fleetform.dialects.envelope import Reading
-from fleetform.dialects.native.read import is_native, looks_misspelt, read_native
-from fleetform.model.answers.base import JsonMap
+from fleetform.dialects.native.read import is_native, misspelt_version, nearest_kind, read_native
+from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.conventions import LENIENT
-from fleetform.model.kinds import KINDS
+from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import nearest
 from fleetform.ports.inputs import Document
+from fleetform.syntax.trees import as_map
 
+NO_MANIFEST = Reading(None, is_manifest=False)
 _OCM = ("cluster.open-cluster-management.io/", "addon.open-cluster-management.io/")
 
 
 def read_document(document: Document, organization: str) -> Reading:
     """The object of a document; organization is where it belongs if it names none (S7)."""
     tree, origin = document.tree, document.origin
+    if not isinstance(tree, dict):
+        return _read_no_map(tree, origin)
     version, kind = str(tree.get("apiVersion")), tree.get("kind")
     if "apiVersion" not in tree and ((kind == "State" and "stamps" in tree) or tree.keys() == {"releases"}):
         # A state export or a feed among the fleet's files: written by Fleetform, and no object of the fleet.
@@ -47,19 +51,37 @@ def read_document(document: Document, organization: str) -> Reading:
     return _read_foreign(tree, origin, organization)
 
 
+def _read_no_map(tree: Json, origin: Origin) -> Reading:
+    """A text, a list such as a JSON patch, or a document that was not read to the end; a list of manifests is wrong."""
+    items = [as_map(each) for each in tree] if isinstance(tree, list) else []
+    if not any("apiVersion" in each and "kind" in each for each in items):
+        return NO_MANIFEST
+    hint = "write them one by one, separated by a line `---`, or as items of kind: List"
+    found = Diagnostic("bad-value", "a manifest must be a map, not a list of them", hint, at=At(origin, origin.base))
+    return Reading(None, (found,))
+
+
+def _read_incomplete(tree: JsonMap, origin: Origin) -> Reading:
+    """A map without apiVersion or kind: a manifest with a mistake in it, or a file of another tool (S10)."""
+    kind, version = tree.get("kind"), tree.get("apiVersion")
+    others = [key for key in tree if key not in ("apiVersion", "kind", "metadata", "spec")]
+    near = next((key for key in others if nearest(key, ["kind"]) and nearest_kind(tree[key])), None)
+    named = "name" in as_map(tree.get("metadata")) and (kind or version)
+    if near is None and not named and not nearest_kind(kind) and not {"metadata", "spec"} <= tree.keys():
+        return NO_MANIFEST
+    message, hint = "the document has no kind", f"is {near} meant to be kind?" if near else "add apiVersion and kind"
+    if isinstance(kind, str) and kind:
+        meant = nearest_kind(kind)
+        message, hint = f"the {kind} has no apiVersion", f"add apiVersion: {API_VERSION if meant else 'v1'}"
+    return Reading(None, (Diagnostic("missing-field", message, hint, at=At(origin, origin.base)),))
+
+
 def _read_foreign(tree: JsonMap, origin: Origin, organization: str) -> Reading:
     """A kind that no dialect reads: kept as it is, so that configs and bindings can refer to it."""
     kind, version = tree.get("kind"), tree.get("apiVersion")
-    if not isinstance(kind, str) or not kind:
-        near = nearest("kind", [key for key in tree if key not in ("apiVersion", "metadata", "spec")])
-        message = "the document has no kind, so it is no manifest"
-        hint = f"is {near} meant to be kind?" if near else "add apiVersion and kind"
-        return Reading(None, (Diagnostic("missing-field", message, hint, at=At(origin, origin.base)),))
-    if not isinstance(version, str) or not version:
-        hint = f"add apiVersion: {'fleetform.dev/v1alpha1' if kind in KINDS else 'v1'}"
-        message = f"the {kind} has no apiVersion"
-        return Reading(None, (Diagnostic("missing-field", message, hint, at=At(origin, origin.base)),))
-    if meant := looks_misspelt(version):
+    if not isinstance(kind, str) or not kind or not isinstance(version, str) or not version:
+        return _read_incomplete(tree, origin)
+    if meant := misspelt_version(version, kind):
         message, at = f"{version} is not known", At(origin, (*origin.base, "apiVersion"))
         return Reading(None, (Diagnostic("unsupported-version", message, f"did you mean {meant}?", at=at),))
     written = tree.get("metadata")

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from fleetform.app.answering.manifests import content_of
+from fleetform.app.reading.namespaces import distinct
+from fleetform.app.reading.referred import References
+from fleetform.engine.world.contents import content_of
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
@@ -52,14 +54,9 @@ def assemble(
     objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics) for each in objects], diagnostics)
+    places = _by_kind([_stamped(each, state, diagnostics) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
-    rejected: dict[Ref, frozenset[str]] = {}
-    for each in state.rejected:
-        owner = owners.get(each.owner)
-        # One that was edited since is given another try (B10).
-        if owner is not None and each.content in (None, content_of(owner)):
-            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
+    rejected = rejected_versions(owners, state)
     versions = state.versions
     return Snapshot(
         at,
@@ -82,10 +79,21 @@ def assemble(
     )
 
 
+def rejected_versions(owners: Mapping[Ref, Object[object]], state: KnownState) -> dict[Ref, frozenset[str]]:
+    """The versions that failed, by their owner. One that was edited since is given another try (B10)."""
+    rejected: dict[Ref, frozenset[str]] = {}
+    for each in state.rejected:
+        owner = owners.get(each.owner)
+        if owner is not None and each.content in (None, content_of(owner)):
+            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
+    return rejected
+
+
 def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -> _Places:
     """Objects in their places, the first of two that are one object."""
     written = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
     places = _Places()
+    references = References(objects)
     order = [(each.ref, each.origin.file, each.origin.first_line, str(each.origin.base)) for each in objects]
     for _, object_ in sorted(zip(order, objects, strict=True), key=lambda pair: pair[0]):
         ref = object_.ref
@@ -102,7 +110,9 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
             version = object_.content["apiVersion"] if beside else object_.dialect.removeprefix("foreign:")
             kind = f"{ref.kind}.{str(version).partition('/')[0]}"
             earlier = places.others.setdefault(Ref(kind, ref.organization, ref.name), object_)
-        if earlier is not object_ and (native or ref.name):
+        # Patches, and what several folders bring along, stand for one object of another kind: it is only unclear what
+        # it is if somebody wants to know (S10).
+        if earlier is not object_ and (native or (ref.name and references.may_mean(object_))):
             same = (earlier.spec, earlier.content, earlier.metadata) == (
                 object_.spec,
                 object_.content,
@@ -125,7 +135,10 @@ def _decisions_of_ocm(others: Iterable[Object[object]]) -> dict[Ref, frozenset[s
             continue
         metadata, decisions = _map(each.content.get("metadata")), _map(each.content.get("status")).get("decisions")
         name = _map(metadata.get("labels")).get(_PLACEMENT)
-        ref = Ref("Placement", each.ref.organization, f"{metadata.get('namespace', 'default')}/{name}")
+        namespace = metadata.get("namespace", "default")
+        # One without the label is nobody's: it counts where clusters are balanced, and chose for no placement.
+        is_placements = isinstance(name, str) and bool(name)
+        ref = Ref("Placement", each.ref.organization, f"{namespace}/{name}") if is_placements else each.ref
         clusters = [_map(one).get("clusterName") for one in (decisions if isinstance(decisions, list) else ())]
         found.setdefault(ref, set()).update(one for one in clusters if isinstance(one, str))
     return {ref: frozenset(names) for ref, names in found.items()}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import Misfit, did_you_mean, nearest, read_record
+from fleetform.model.shape import Misfit, did_you_mean, read_record
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 GROUP = API_VERSION.partition("/")[0]
@@ -32,11 +34,17 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
         at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
         hint = f"one of {', '.join(KINDS)}"
         return Reading(None, (Diagnostic("missing-field", "the object has no kind", hint, at=at),))
+    metadata_tree = as_map(tree.get("metadata"))
     if kind is None:
+        home = metadata_tree.get("namespace")
+        ref = Ref(
+            str(tree["kind"]), home if isinstance(home, str) else organization, str(metadata_tree.get("name", ""))
+        )
         message = f"there is no kind {tree['kind']} in {API_VERSION}"
         hint = did_you_mean(str(tree["kind"]), KINDS, f"there are {', '.join(KINDS)}")
-        return Reading(None, (Diagnostic("unknown-kind", message, hint, at=At(origin, (*origin.base, "kind"))),))
-    metadata_tree = as_map(tree.get("metadata"))
+        return Reading(
+            None, (Diagnostic("unknown-kind", message, hint, object=ref, at=At(origin, (*origin.base, "kind"))),)
+        )
     name = metadata_tree.get("name")
     if name is None and kind.name == "PluginOverride":
         name = tree.get("name")
@@ -127,7 +135,14 @@ def _with_better_hints(misfits: list[Misfit], spec: YamlValue, kind: Kind) -> li
     return [*(each for each in misfits if each.path not in places), *better]
 
 
-def looks_misspelt(version: str) -> str | None:
-    """The native apiVersion, if another was probably a typo."""
+def misspelt_version(version: str, kind: str) -> str | None:
+    """The native apiVersion, if another was probably a typo: many groups look a little like ours."""
     group = version.partition("/")[0]
-    return API_VERSION if group != GROUP and nearest(group, [GROUP]) else None
+    close = group != GROUP and get_close_matches(group, [GROUP], cutoff=0.8)
+    return API_VERSION if close and nearest_kind(kind) else None
+
+
+def nearest_kind(kind: YamlValue) -> str | None:
+    """The native kind that was probably meant; others have kinds, too, so that it must be very near."""
+    close = get_close_matches(kind, KINDS, n=1, cutoff=0.8) if isinstance(kind, str) else []
+    return close[0] if close else None

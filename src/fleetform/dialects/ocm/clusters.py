@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
 from fleetform.dialects.ocm.kinds import (
@@ -15,13 +17,15 @@ from fleetform.dialects.ocm.kinds import (
     PrioritizerPolicy,
     SetSelector,
 )
-from fleetform.model.kinds.base import ClusterSelector, LabelRequirement, LabelSelector
+from fleetform.engine.placement.facts import SPEC_FACTS
+from fleetform.model.kinds.base import LabelRequirement, LabelSelector
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.kinds.placement import (
     ClusterSetBindingSpec,
     ClusterSetSpec,
     DecisionGroup,
     DecisionGroups,
+    GroupSelector,
     PlacementScoreSpec,
     PlacementSpec,
     Prioritizers,
@@ -33,10 +37,12 @@ from fleetform.model.kinds.placement import (
 from fleetform.model.objects import Object, Path
 
 _DEFAULT_RATE_LIMIT = "1m"
+_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 _NOTHING = LabelSelector(
     match_expressions=[LabelRequirement("nothing", "Exists"), LabelRequirement("nothing", "DoesNotExist")]
 )
 _FACTS_MOVED: tuple[Pair, ...] = (
+    *((("spec", "facts", field), ("spec", field)) for field in SPEC_FACTS),
     (("spec", "facts", "claims"), ("status", "clusterClaims")),
     (("spec", "facts", "version"), ("status", "version", "kubernetes")),
     (("spec", "facts"), ("status",)),
@@ -55,19 +61,23 @@ def read_managed_cluster(manifest: Manifest) -> list[Object[object]]:
             "hubAcceptsClient",
         )
     if spec.managed_cluster_client_configs:
-        manifest.note(
-            "managedClusterClientConfigs has no counterpart here",
-            "configure the access to the cluster in spec.access",
-            "spec",
-            "managedClusterClientConfigs",
-        )
+        message = "managedClusterClientConfigs is not used to reach the cluster; expressions of placements can read it"
+        hint = "configure the access to the cluster in spec.access"
+        manifest.note(message, hint, "spec", "managedClusterClientConfigs")
+    # What expressions of placements read: the fields of spec and status that say more than labels and taints.
+    given = msgspec.to_builtins(spec)
     reported = {
         "claims": {claim.name: claim.value for claim in status.cluster_claims or []},
         "allocatable": status.allocatable,
         "capacity": status.capacity,
         "version": status.version.kubernetes if status.version is not None else None,
+        "conditions": status.conditions,
+        "managedNamespaces": status.managed_namespaces,
+        **{field: given.get(field) for field in SPEC_FACTS},
+        # A cluster of a fleet is accepted, unless something says otherwise.
+        "hubAcceptsClient": False if not spec.hub_accepts_client else None,
     }
-    facts = {name: fact for name, fact in reported.items() if fact}
+    facts = {name: fact for name, fact in reported.items() if fact or fact is False}
     return [manifest.object(ClusterSpec(facts=facts or None, taints=spec.taints), *_FACTS_MOVED)]
 
 
@@ -132,7 +142,8 @@ def read_placement(manifest: Manifest) -> list[Object[object]]:
         tolerations=spec.tolerations,
         prioritizers=Prioritizers(policy.mode, prioritizers or None) if policy.mode or prioritizers else None,
         spread=SpreadPolicy(constraints) if constraints else None,
-        decision_groups=_decision_groups(strategy, manifest),
+        decision_groups=_decision_groups(strategy),
+        suspend=_is_suspended(manifest),
     )
     return [
         manifest.object(
@@ -140,9 +151,16 @@ def read_placement(manifest: Manifest) -> list[Object[object]]:
             (("spec", "prioritizers"), ("spec", "prioritizerPolicy")),
             (("spec", "spread"), ("spec", "spreadPolicy")),
             (("spec", "decisionGroups"), ("spec", "decisionStrategy", "groupStrategy")),
+            (("spec", "suspend"), ("metadata",)),
             *moved,
         )
     ]
+
+
+def _is_suspended(manifest: Manifest) -> bool:
+    """Whether the scheduler leaves the placement alone: it is told to, or the placement is being deleted."""
+    metadata = manifest.metadata
+    return metadata.deletion_timestamp is not None or (metadata.annotations or {}).get(_DISABLED) == "true"
 
 
 def _prioritizers(policy: PrioritizerPolicy, manifest: Manifest) -> tuple[list[WeightedScore], list[Pair]]:
@@ -162,18 +180,16 @@ def _prioritizers(policy: PrioritizerPolicy, manifest: Manifest) -> tuple[list[W
     return made, moved
 
 
-def _decision_groups(strategy: GroupStrategy | None, manifest: Manifest) -> DecisionGroups | None:
+def _decision_groups(strategy: GroupStrategy | None) -> DecisionGroups | None:
     if strategy is None:
         return None
     made = []
-    for index, group in enumerate(strategy.decision_groups or []):
-        selector = group.group_cluster_selector
-        if selector is not None and selector.claim_selector is not None:
-            path = ("spec", "decisionStrategy", "groupStrategy", "decisionGroups", index, "groupClusterSelector")
-            message = f"the group {group.group_name} is not narrowed by claims here"
-            manifest.warn("foreign-note", message, "use labelSelector", *path, "claimSelector")
-        labels = selector.label_selector if selector is not None else None
-        made.append(DecisionGroup(group.group_name, ClusterSelector(label_selector=labels)))
+    for group in strategy.decision_groups or []:
+        written = group.group_cluster_selector
+        selector = None
+        if written is not None:
+            selector = GroupSelector(label_selector=written.label_selector, claim_selector=written.claim_selector)
+        made.append(DecisionGroup(group.group_name, selector))
     return DecisionGroups(strategy.clusters_per_decision_group, made or None)
 
 

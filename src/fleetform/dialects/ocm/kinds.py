@@ -228,3 +228,12 @@ class ManagedClusterAddOnSpec(Record, frozen=True):
 
 class ManagedClusterAddOnSpecV1Alpha1(ManagedClusterAddOnSpec, frozen=True):
     install_namespace: str | None = None
+
+
+class ConfigType(Record, frozen=True):
+    resource: Text
+    group: str = ""
+
+
+class ManagedClusterAddOnStatus(Record, frozen=True):
+    supported_configs: list[ConfigType] | None = None

@@ -7,7 +7,6 @@ that have one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from fleetform.dialects.envelope import Reading, read_metadata
@@ -20,11 +19,12 @@ from fleetform.dialects.ocm.clusters import (
     read_placement,
     read_score,
 )
-from fleetform.model.conventions import LENIENT, Conventions
+from fleetform.dialects.ocm.conventions import CONVENTIONS
+from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import read_record
+from fleetform.model.shape import nearest, read_record
 from fleetform.syntax.trees import YamlMap
 
 CLUSTER_GROUP = "cluster.open-cluster-management.io"
@@ -37,16 +37,6 @@ _KEPT = {
 # Other projects have kinds in these groups, too: only a name that is almost equal counts as a typo.
 _TYPO = 0.9
 _DEFAULT_NAMESPACE = "default"
-CONVENTIONS = Conventions(
-    lenient=True,
-    passes_undeclared=True,
-    unversioned=True,
-    selector_optional=True,
-    placed_by_groups=True,
-    named_by_cluster=True,
-    configs_anywhere=True,
-    sets_are_bound=True,
-)
 
 
 class _OcmKind(NamedTuple):
@@ -105,9 +95,9 @@ def _unreadable(tree: YamlMap, origin: Origin) -> Diagnostic | None:
         return Diagnostic("unsupported-version", f"{name} of {group}/{version} cannot be read", hint, at=at)
     kinds = [*(each for each in _KINDS if _KINDS[each].group == group), *_KEPT[group]]
     known = {each.lower(): each for each in kinds}
-    close = get_close_matches(name.lower(), known, n=1, cutoff=_TYPO)
+    close = nearest(name.lower(), known, _TYPO)
     if name not in kinds and close:
-        hint = f"did you mean {known[close[0]]}?"
+        hint = f"did you mean {known[close]}?"
         return Diagnostic("unknown-kind", f"{group} has no kind {name}", hint, at=At(origin, (*origin.base, "kind")))
     return None
 

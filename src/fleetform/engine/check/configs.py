@@ -27,13 +27,11 @@ def lint_configs(
     seen: dict[Identity, At] = {}
     for index, each in enumerate(references_of(report.object, written, path, 2)):
         at = (*path, index)
-        if revisions and each.type not in types:
+        if revisions and each.type not in types and not report.object.conventions.any_config:
             names = sorted(_type_name(one) for one in types)
             listed = f"it takes {', '.join(names)}" if names else "it takes none"
             message = f"{definition} takes no config of type {_type_name(each.type)}"
-            # To Open Cluster Management this is a condition of the add-on, not a fault of the manifest (R1-13).
-            add = report.error if not report.object.conventions.lenient else report.warn
-            add("unsupported-config", message, did_you_mean(_type_name(each.type), names, listed), *at)
+            report.error("unsupported-config", message, did_you_mean(_type_name(each.type), names, listed), *at)
         if each.identity in seen:
             message = f"the config {_name(each)} is named twice"
             report.warn("repeated-value", message, "keep one of them", *at, related=(seen[each.identity],))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fleetform.engine.check.addon_templates import lint_templates
 from fleetform.engine.check.output_cycles import lint_output_cycles
 from fleetform.engine.check.report import listed
+from fleetform.engine.check.staged import lint_staged
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects, hidden_items, winning_items
@@ -21,9 +23,11 @@ def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from _lint_ties(effects)
     yield from lint_gates(decisions)
     yield from lint_unresolved(decisions)
+    yield from lint_templates(decisions)
     yield from lint_output_cycles(decisions)
     yield from _lint_owners(decisions)
     yield from lint_claims(decisions)
+    yield from lint_staged(decisions)
 
 
 def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:

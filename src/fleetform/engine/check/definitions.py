@@ -12,6 +12,7 @@ from fleetform.engine.check.catalogs import holds_login
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.transforms import lint_patches
 from fleetform.engine.check.variable_references import lint_option_defaults
+from fleetform.engine.configs.items import ADDON_TEMPLATE
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import MigrationStep, Option, PluginDefinitionSpec, Source
@@ -34,7 +35,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
         report.error("bad-version", str(error), "write a version such as 1.4.0", "spec", "version")
     if spec.source is not None:
         _lint_source(report, spec.source)
-    else:
+    elif not any((each.group, each.resource) == ADDON_TEMPLATE for each in spec.configs or ()):
         add = report.warn if not object_.conventions.lenient else report.note
         add("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
     stamp = (object_.metadata.annotations or {}).get(ANNOUNCED)
@@ -244,7 +245,7 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
         try:
             compile_expression(migration.retype.expression)
         except ExpressionError as error:
-            message = f"the expression of {migration.retype.name} cannot be read: {error}"
+            message = f"the expression of {migration.retype.name} cannot be read: {error.unquoted}"
             report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")
 
 

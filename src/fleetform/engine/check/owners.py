@@ -9,10 +9,16 @@ import msgspec
 from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.policies import lint_rollout, lint_time
-from fleetform.engine.check.references import lint_cluster_name, lint_reference
+from fleetform.engine.check.references import (
+    definition_may_be_there,
+    has_unreadable_version,
+    lint_cluster_name,
+    lint_reference,
+)
 from fleetform.engine.check.report import Report, exactly_one
+from fleetform.engine.check.rollouts import lint_rollout
 from fleetform.engine.check.selectors import lint_selector
+from fleetform.engine.check.times import lint_time
 from fleetform.engine.check.transforms import lint_flux_renders, lint_patches
 from fleetform.engine.check.values import (
     LocatedValue,
@@ -23,6 +29,7 @@ from fleetform.engine.check.values import (
     written_values,
 )
 from fleetform.engine.check.variable_references import lint_values_for_others
+from fleetform.engine.check.windows import lint_windows_named
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
@@ -105,8 +112,10 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
             lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
     if object_.conventions.cluster_optional and spec.cluster_name is None:
-        # In Greenhouse a Plugin without a cluster runs on the central one, which is not in the fleet.
-        report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
+        message = (
+            f"the Plugin {object_.ref.name} names no cluster: it runs beside the control plane, and not in the fleet"
+        )
+        report.warn("no-effect", message, "name a cluster, if it is meant for one", "spec")
         return report.found
     for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
         if not getattr(spec, attribute):
@@ -134,27 +143,43 @@ def _lint_instance(
             report.error("two-owners", message, "keep only optionValues and configs", "spec", written)
     preset = known.preset(organization, spec.preset_ref.name)
     if preset is None:
+        if known.snapshot.unreadable.may_hold("PluginPreset", spec.preset_ref.name, organization):
+            return
         presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
-        hint = did_you_mean(spec.preset_ref.name, presets, "add the preset, or drop presetRef")
-        message = f"there is no preset {spec.preset_ref.name}"
+        kind = report.object.conventions.preset_kind
+        hint = "add the preset, or drop presetRef" if kind == "preset" else f"add the {kind} to the input"
+        message = f"there is no {kind} {spec.preset_ref.name}"
+        hint = did_you_mean(spec.preset_ref.name, presets, hint)
         report.warn("missing-reference", message, hint, "spec", "presetRef", "name")
         return
-    cluster = known.generated_names(organization, preset.ref.name).get(report.object.ref.name)
-    if (
-        cluster is None
-        and spec.cluster_name
-        and report.object.ref.name == generated_name(preset.ref.name, spec.cluster_name)
-    ):
-        lint_cluster_name(report, spec.cluster_name, known, "spec", "clusterName")
-    elif report.object.conventions.named_by_cluster:
-        return
-    elif cluster is None or spec.cluster_name not in (None, cluster):
-        expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
-        message = f"{report.object.ref.name} is not the name that preset {preset.ref.name} gives its plugin there"
-        report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    name, generated = report.object.ref.name, known.generated_names(organization, preset.ref.name)
+    by_cluster = report.object.conventions.named_by_cluster
+    if by_cluster or (spec.cluster_name and name == generated_name(preset.ref.name, spec.cluster_name)):
+        cluster = spec.cluster_name or ""
+        lint_cluster_name(report, cluster, known, "spec", "clusterName")
+    else:
+        cluster = generated.get(name, "")
+        if not cluster or spec.cluster_name not in (None, cluster):
+            expected = generated_name(preset.ref.name, spec.cluster_name or "<cluster>")
+            message = f"{name} is not the name that preset {preset.ref.name} gives its plugin there"
+            report.error("bad-name", message, f"name it {expected}", "metadata", "name")
+    _lint_selected(report, known, preset, cluster, named=spec.cluster_name is not None)
     definition, _ = definition_of(preset.spec.plugin.plugin_definition, None)
     _lint_against_definition(report, known, definition, readable)
     lint_configs(report, known, definition, spec.configs, ("spec", "configs"))
+
+
+def _lint_selected(report: Report, known: Index, preset: Object[PluginPresetSpec], name: str, named: bool) -> None:
+    """A Plugin beside a preset that does not select its cluster has no effect (S62)."""
+    cluster, owner = known.clusters.of(report.object.ref.organization).get(name), known.owners.get(preset)
+    if cluster is None or owner is None or any(each.owner is owner for each in known.owners_on(cluster)):
+        return
+    message = f"preset {preset.ref.name} does not select {name}: the Plugin has no effect"
+    hint = "drop it, or have the preset select the cluster"
+    if owner.placed_by_groups:
+        message = f"no placement of {preset.ref.name} chooses {name}: the add-on is not installed there"
+        hint = "drop it, or have a placement choose the cluster"
+    report.warn("no-effect", message, hint, "spec", "clusterName" if named else "presetRef")
 
 
 def _version_place(written: DefinitionRef | str | None, path: Path) -> tuple[Path, Path]:
@@ -170,6 +195,8 @@ def _lint_definition(
 ) -> None:
     organization = report.object.ref.organization
     offers = known.definitions.offered_to(organization, definition)
+    if definition_may_be_there(report, known, definition):
+        return
     if not offers:
         hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
@@ -202,7 +229,8 @@ def _lint_against_definition(
         message = "variables have no effect on a Helm chart"
         report.warn("no-effect", message, "set its options, which may refer to variables", "spec", "substitute")
     for each, steps in readable:
-        if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
+        declared = lint_rules(report, each, steps, revisions, known.binds(report.object))
+        if not declared and not has_unreadable_version(report, known, definition):
             names = option_names(revisions)
             report_undeclared(report, each, definition, names, error=not report.object.conventions.lenient)
 
@@ -214,9 +242,9 @@ def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None
     if spec.rollout is not None and not isinstance(spec.rollout, str):
         lint_rollout(report, spec.rollout, known, "spec", "rollout")
     if spec.rollout_policy is not None:
-        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, "spec", "rolloutPolicy")
-    for index, name in enumerate(spec.update_windows or []):
-        lint_reference(report, known, "UpdateWindow", name, "spec", "updateWindows", index)
+        place = ("spec", "rolloutPolicy")
+        lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, *place, severity="error")
+    lint_windows_named(report, spec.update_windows, known, "spec", "updateWindows")
     if spec.delivery is not None:
         fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
         exactly_one(report, spec.delivery, fields, "spec", "delivery")

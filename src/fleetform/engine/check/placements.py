@@ -7,8 +7,9 @@ from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.index.index import Index
 from fleetform.engine.placement.choice import expressions_of
 from fleetform.engine.placement.expressions import compile_condition
+from fleetform.engine.placement.pool import claim_requirements
 from fleetform.model.kinds.base import LabelSelector
-from fleetform.model.kinds.placement import PlacementSpec, Prioritizers, RequiredClusterSelector
+from fleetform.model.kinds.placement import ClaimSelector, PlacementSpec, Prioritizers, RequiredClusterSelector
 from fleetform.model.objects import Path
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError
@@ -34,20 +35,16 @@ def lint_placement(report: Report, spec: PlacementSpec, known: Index) -> None:
     for index, group in enumerate((groups.decision_groups if groups is not None else None) or []):
         path = ("spec", "decisionGroups", "decisionGroups", index, "groupClusterSelector")
         lint_selector(report, group.group_cluster_selector, known, *path)
+        if group.group_cluster_selector is not None:
+            _lint_claims(report, group.group_cluster_selector.claim_selector, path)
 
 
 def _lint_required(report: Report, required: RequiredClusterSelector, path: Path) -> None:
-    claims = required.claim_selector
-    selectors = {
-        "labelSelector": required.label_selector,
-        "claimSelector": LabelSelector(match_expressions=claims.match_expressions) if claims is not None else None,
-    }
-    for field, selector in selectors.items():
-        try:
-            if selector is not None:
-                compile_labels(selector)
-        except SelectorError as error:
-            report.error("bad-selector", error.message, "fix the selector", *path, field, *error.where)
+    try:
+        compile_labels(required.label_selector or LabelSelector())
+    except SelectorError as error:
+        report.error("bad-selector", error.message, "fix the selector", *path, "labelSelector", *error.where)
+    _lint_claims(report, required.claim_selector, path)
     for index, text in enumerate(expressions_of(required)):
         try:
             compile_condition(text)
@@ -55,6 +52,13 @@ def _lint_required(report: Report, required: RequiredClusterSelector, path: Path
             message = f"the expression cannot be read: {error}"
             hint = "it is CEL over cluster and organization, or over managedCluster"
             report.error("bad-expression", message, hint, *path, "celSelector", "celExpressions", index)
+
+
+def _lint_claims(report: Report, selector: ClaimSelector | None, path: Path) -> None:
+    try:
+        claim_requirements(selector)
+    except SelectorError as error:
+        report.error("bad-selector", error.message, "fix the selector", *path, "claimSelector", *error.where)
 
 
 def _lint_scores(report: Report, spec: PlacementSpec) -> None:

@@ -114,7 +114,7 @@ def combine(
     hidden = list(hidden_before)
     known = []
     for each in sorted(references, key=lambda reference: reference.fold):
-        if each.type in types:
+        if each.type in types or each.object.conventions.any_config:
             known.append(each)
         else:
             hidden.append(HiddenConfig(each, "not-supported"))

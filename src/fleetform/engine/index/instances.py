@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from fleetform.model.kinds.preset import PluginSpec
 from fleetform.model.objects import Object, Ref
@@ -17,10 +17,12 @@ class Instances:
     def __init__(self, plugins: Mapping[Ref, Instance]) -> None:
         self._plugins = plugins
         self._of_preset: dict[tuple[str, str], dict[str, Instance]] = {}
+        self._clusters: dict[tuple[str, str], set[str]] = {}
         for plugin in plugins.values():
             if plugin.spec.preset_ref is not None:
                 preset = (plugin.ref.organization, plugin.spec.preset_ref.name)
                 self._of_preset.setdefault(preset, {})[name_beside_preset(plugin)] = plugin
+                self._clusters.setdefault(preset, set()).add(plugin.spec.cluster_name or "")
 
     def since(self, plugins: Mapping[Ref, Instance]) -> Instances:
         """The instances of other plugins; these where they are the same."""
@@ -30,9 +32,9 @@ class Instances:
         """The Plugins beside a preset, by the name that it gives its plugin there."""
         return self._of_preset.get((preset.organization, preset.name), {})
 
-    def clusters_of(self, preset: Ref) -> Iterable[str]:
+    def clusters_of(self, preset: Ref) -> Collection[str]:
         """The names of the clusters on which a Plugin stands beside a preset."""
-        return [each.spec.cluster_name for each in self.of_preset(preset).values() if each.spec.cluster_name]
+        return self._clusters.get((preset.organization, preset.name), ())
 
 
 def name_beside_preset(plugin: Instance) -> str:

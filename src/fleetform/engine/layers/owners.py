@@ -56,7 +56,6 @@ class Owner(Struct, frozen=True, eq=False):
     placement: str | None = None
     configs: tuple[ConfigReference, ...] = ()
     config_mode: ConfigMode | None = None
-    placed_by_groups: bool = False
     program: Program | None = None
     substitute: dict[str, Any] = {}
     group_lists: dict[tuple[Group, ...], tuple[Group, ...]] = {}
@@ -70,6 +69,22 @@ class Owner(Struct, frozen=True, eq=False):
     def cluster(self) -> str:
         """The cluster that a Plugin names."""
         return self.object.spec.cluster_name or "" if self.by_hand else ""
+
+    @property
+    def placed_by_groups(self) -> bool:
+        """Where it is depends on the placements of its groups alone."""
+        return self.object.conventions.placed_by_groups and not self.by_hand
+
+    @property
+    def placed_by_plugins(self) -> bool:
+        """Where it is depends on the Plugins beside it alone."""
+        return self.object.conventions.placed_by_plugins and not self.by_hand
+
+    def may_select(self, cluster: Object[Any]) -> bool:
+        """Whether a cluster is within reach: in some systems both have a namespace, which must be the same."""
+        if self.by_hand or not (self.object.conventions.own_namespace and cluster.conventions.own_namespace):
+            return True
+        return cluster.namespace == self.object.namespace
 
     @property
     def placements(self) -> list[str]:
@@ -118,8 +133,6 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         spec.placement.name if spec.placement is not None else None,
         references_of(object_, spec.plugin.configs, ("spec", "plugin", "configs"), 2),
         spec.config_mode,
-        # There an add-on is where its placements are, and the last one that chooses a cluster counts whole.
-        object_.conventions.placed_by_groups,
         *_names(object_),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cached_property
 
-from fleetform.engine.placement.pool import ClusterPool, Group, Sets
+from fleetform.engine.placement.pool import ClusterPool, Group, Sets, claim_requirements
 from fleetform.engine.placement.scores import total_scores
 from fleetform.engine.placement.spread import Ranked, SpreadCounts
 from fleetform.engine.placement.taints import Tainted, weigh_taints
@@ -40,8 +40,8 @@ class PlacementChoice:
 
     @cached_property
     def allowed(self) -> Group:
-        """Clusters of the placement's sets."""
-        return self.sets.allowed(self.spec.cluster_sets, self.pool)
+        """Clusters of the placement's sets, less those that are being deleted."""
+        return self.sets.allowed(self.spec.cluster_sets, self.pool) & ~self.pool.going
 
     @cached_property
     def matching(self) -> Group:
@@ -91,6 +91,8 @@ class PlacementChoice:
     @cached_property
     def look_again_at(self) -> datetime | None:
         """When a toleration that lets a cluster qualify ends, the first of them."""
+        if self.spec.suspend:
+            return None
         return min(
             (
                 end.at
@@ -103,6 +105,8 @@ class PlacementChoice:
     @cached_property
     def chosen(self) -> Group:
         """Those that the placement takes."""
+        if self.spec.suspend:
+            return self.before
         limited = any(each.when_unsatisfiable == "DoNotSelect" for each in self._constraints)
         if self.places == self.qualifying.bit_count() and not limited:
             return self.qualifying
@@ -156,9 +160,7 @@ class PlacementChoice:
 
 def requirements_of(required: RequiredClusterSelector) -> tuple[Requirements, Requirements]:
     """What a selector asks of labels and of claims; SelectorError if it cannot be read."""
-    claims = None if required.claim_selector is None else required.claim_selector.match_expressions
-    by_label = compile_labels(required.label_selector or LabelSelector())
-    return by_label, compile_labels(LabelSelector(match_expressions=claims))
+    return compile_labels(required.label_selector or LabelSelector()), claim_requirements(required.claim_selector)
 
 
 def expressions_of(required: RequiredClusterSelector) -> list[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
-import semver
 
-from fleetform.engine.placement.facts import parse_quantity
 from fleetform.syntax.cel import ExpressionError, compile_in, ordered, run
-from fleetform.syntax.versions import parse_version
+from fleetform.syntax.cel_kubernetes import (
+    Function,
+    declared,
+    functions,
+    with_list_indexes,
+    without_list_indexes,
+)
 
 _VARIABLES = ("cluster", "organization", "managedCluster")
 
@@ -29,7 +33,10 @@ def holds(text: str, context: dict[str, Any]) -> bool:
 @lru_cache(maxsize=4_096)
 def compile_condition(text: str) -> Any:
     """The compiled expression; ExpressionError says where it is wrong."""
-    return compile_in(_environment(), text)
+    try:
+        return compile_in(_environment(), with_list_indexes(text))
+    except ExpressionError as error:
+        raise ExpressionError(without_list_indexes(str(error))) from error
 
 
 @lru_cache(maxsize=1)
@@ -38,40 +45,18 @@ def _environment() -> Any:
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_optional, ext_strings
 
-    functions: dict[str, list[Any]] = {}
-    for name, gives, takes, is_member, answer in _functions(cel.Type):
-        id_ = f"{name}_{len(takes)}"
-        overload = cel.Overload(id_, return_type=gives, parameters=takes, is_member=is_member, impl=answer)
-        functions.setdefault(name, []).append(overload)
     return cel.NewEnv(
         variables=dict.fromkeys(_VARIABLES, cel.Type.Map(cel.Type.STRING, cel.Type.DYN)),
-        functions=[ordered(cel), *(cel.FunctionDecl(name, overloads) for name, overloads in functions.items())],
+        functions=[ordered(cel), *declared(cel, chain(functions(cel.Type), _of_clusters(cel.Type)))],
         extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
     )
 
 
-def _functions(types: Any) -> list[tuple[str, Any, list[Any], bool, Callable[..., Any]]]:
-    """Name, type, parameters, whether it is called on the first of them, and what it does."""
-    text, truth, number, tree = types.STRING, types.BOOL, types.INT, types.Map(types.STRING, types.DYN)
-    return [
-        ("scores", types.List(types.DYN), [tree, text], True, _scores),
-        ("parseJSON", types.DYN, [text], True, msgspec.json.decode),
-        ("quantity", tree, [text], False, _quantity),
-        ("isQuantity", truth, [text], False, _succeeds(_quantity)),
-        ("semver", tree, [text], False, _semver),
-        ("semver", tree, [text, truth], False, _semver),
-        ("isSemver", truth, [text], False, _succeeds(_semver)),
-        ("isSemver", truth, [text, truth], False, _succeeds(_semver)),
-        ("major", number, [tree], True, lambda version: _read(version).major),
-        ("minor", number, [tree], True, lambda version: _read(version).minor),
-        ("patch", number, [tree], True, lambda version: _read(version).patch),
-        ("compareTo", number, [tree, tree], True, _compare),
-        ("isGreaterThan", truth, [tree, tree], True, lambda left, right: _compare(left, right) > 0),
-        ("isLessThan", truth, [tree, tree], True, lambda left, right: _compare(left, right) < 0),
-    ]
-
-
-# Versions and quantities are maps with one key: the library has no types of our own.
+def _of_clusters(types: Any) -> Iterator[Function]:
+    """What Open Cluster Management itself adds."""
+    tree = types.Map(types.STRING, types.DYN)
+    yield Function("scores", types.List(types.DYN), [tree, types.STRING], True, _scores)
+    yield Function("parseJSON", types.DYN, [types.STRING], True, msgspec.json.decode)
 
 
 def _scores(cluster: dict[str, Any], resource: str) -> Any:
@@ -79,40 +64,3 @@ def _scores(cluster: dict[str, Any], resource: str) -> Any:
     if published is None:
         raise ValueError(f"there are no scores {resource}")
     return published
-
-
-def _quantity(text: str) -> dict[str, str]:
-    parse_quantity(text)
-    return {"quantity": text}
-
-
-def _semver(text: str, normalize: bool = False) -> dict[str, str]:
-    if normalize:
-        return {"semver": str(parse_version(text))}
-    return {"semver": str(semver.Version.parse(text))}
-
-
-def _read(value: dict[str, str]) -> Any:
-    if "semver" in value:
-        return semver.Version.parse(value["semver"])
-    if "quantity" in value:
-        return parse_quantity(value["quantity"])
-    raise ValueError("it is neither a version nor a quantity")
-
-
-def _compare(left: dict[str, str], right: dict[str, str]) -> int:
-    first, second = _read(left), _read(right)
-    if isinstance(first, Decimal) != isinstance(second, Decimal):
-        raise ValueError("a version and a quantity do not compare")
-    return int(first > second) - int(first < second)
-
-
-def _succeeds(reading: Callable[..., Any]) -> Callable[..., bool]:
-    def answer(*given: Any) -> bool:
-        try:
-            reading(*given)
-        except ValueError:
-            return False
-        return True
-
-    return answer

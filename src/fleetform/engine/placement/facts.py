@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from math import isfinite
 
 import msgspec
@@ -13,34 +10,17 @@ import msgspec
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.syntax.cel import context_of
+from fleetform.syntax.quantities import parse_quantity
 
 Cluster = Object[ClusterSpec]
 # The scores that add-ons published, by cluster, resource and score.
 Scores = Mapping[tuple[str, str, str], int]
 
-_QUANTITY = re.compile(
-    r"(?P<number>[-+]?([0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3})?\Z"
-)
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_STATUS = ("allocatable", "capacity", "conditions")
-
-
-@lru_cache(maxsize=65_536)
-def parse_quantity(text: str) -> Decimal:
-    """A Kubernetes quantity such as 500m, 1.5Gi or 1e3. ValueError if it is none."""
-    match = _QUANTITY.match(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a quantity such as 500m or 2Gi")
-    suffix = match.group("suffix") or ""
-    try:
-        number = Decimal(match.group("number"))
-        if suffix in _BINARY:
-            return number * Decimal(2) ** _BINARY[suffix]
-        return number.scaleb(_DECIMAL.get(suffix) or int(suffix[1:] or 0))
-    except InvalidOperation as error:
-        raise ValueError(f"{text!r} is out of range") from error
+# Facts that a ManagedCluster has in its spec and its status, by the names that they have there.
+SPEC_FACTS = ("hubAcceptsClient", "leaseDurationSeconds", "managedClusterClientConfigs")
+STATUS_FACTS = ("allocatable", "capacity", "conditions", "managedNamespaces")
+_AMOUNTS = ("allocatable", "capacity")
+_LEASE_SECONDS = 60
 
 
 def allocatable_of(cluster: Cluster, resource: str) -> float | None:
@@ -60,20 +40,16 @@ def claims_of(cluster: Cluster) -> dict[str, str]:
 
 def context_for(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
     """What a placement's expression sees of one cluster; scores are those of the cluster, by resource."""
-    own, facts = context_of(cluster, "", None), cluster.spec.facts or {}
-    status: dict[str, object] = {part: facts[part] for part in _STATUS if part in facts}
-    status["clusterClaims"] = [{"name": name, "value": value} for name, value in sorted(claims_of(cluster).items())]
-    if "version" in facts:
-        version = facts["version"]
-        status["version"] = version if isinstance(version, Mapping) else {"kubernetes": _text(version)}
+    own = context_of(cluster, "", None)
     managed = {
         "metadata": {
+            "labels": {},
+            "annotations": {},
+            **msgspec.to_builtins(cluster.metadata),
             "name": cluster.ref.name,
-            "labels": dict(cluster.labels),
-            "annotations": dict(cluster.metadata.annotations or {}),
         },
-        "spec": {"taints": msgspec.to_builtins(cluster.spec.taints or [])},
-        "status": status,
+        "spec": _managed_spec(cluster),
+        "status": _managed_status(cluster),
         "scores": {
             resource: [{"name": name, "value": value} for name, value in sorted(named.items())]
             for resource, named in scores.items()
@@ -81,6 +57,31 @@ def context_for(cluster: Cluster, scores: Mapping[str, Mapping[str, int]]) -> di
     }
     # Our own names, and the one that Open Cluster Management's expressions use.
     return {"cluster": own["cluster"], "organization": own["organization"], "managedCluster": managed}
+
+
+def _managed_spec(cluster: Cluster) -> dict[str, object]:
+    """A ManagedCluster's spec, with what the hub itself fills in."""
+    facts = cluster.spec.facts or {}
+    written = {field: facts[field] for field in SPEC_FACTS if field in facts}
+    taints = {"taints": msgspec.to_builtins(cluster.spec.taints)} if cluster.spec.taints else {}
+    return {"hubAcceptsClient": True, "leaseDurationSeconds": _LEASE_SECONDS, **written, **taints}
+
+
+def _managed_status(cluster: Cluster) -> dict[str, object]:
+    facts = cluster.spec.facts or {}
+    status: dict[str, object] = {"version": {}, "conditions": None}
+    for part in STATUS_FACTS:
+        if part in facts:
+            value = facts[part]
+            is_amounts = part in _AMOUNTS and isinstance(value, Mapping)
+            status[part] = {name: _text(each) for name, each in value.items()} if is_amounts else value
+    if isinstance(facts.get("claims"), Mapping) and facts["claims"]:
+        claims = claims_of(cluster)
+        status["clusterClaims"] = [{"name": name, "value": value} for name, value in sorted(claims.items())]
+    if "version" in facts:
+        version = facts["version"]
+        status["version"] = version if isinstance(version, Mapping) else {"kubernetes": _text(version)}
+    return status
 
 
 def _part(cluster: Cluster, name: str) -> Mapping[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fleetform.engine.placement.facts import Cluster
-from fleetform.engine.placement.pool import ClusterPool, Group
+from fleetform.engine.placement.pool import ClusterPool, Group, claim_requirements
 from fleetform.model.kinds.placement import DecisionGroups
 from fleetform.syntax.selectors import SelectorError, compile_clusters
 
@@ -31,8 +31,12 @@ def decision_groups(wanted: DecisionGroups | None, pool: ClusterPool, chosen: Gr
     for named in wanted.decision_groups or []:
         taken: Group = 0
         try:
-            for matcher in compile_clusters(named.group_cluster_selector):
+            selector = named.group_cluster_selector
+            for matcher in compile_clusters(selector):
                 taken |= left & pool.matching(matcher)
+            by_claim = claim_requirements(selector.claim_selector if selector is not None else None)
+            if by_claim:
+                taken &= pool.claims.fulfilling(by_claim)
         except SelectorError:
             # Reported by a check; the group then has no clusters.
             taken = 0

@@ -99,9 +99,9 @@ class Placements:
     @cached_property
     def _loads(self) -> dict[str, Counter[str]]:
         loads: dict[str, Counter[str]] = {}
+        # Also of placements that are not in the input: an export may hold their decisions alone.
         for ref, chosen in self._selected.items():
-            if ref in self.objects:
-                loads.setdefault(ref.organization, Counter()).update(chosen)
+            loads.setdefault(ref.organization, Counter()).update(chosen)
         return loads
 
     def _sets(self, placement: Object[PlacementSpec]) -> Sets | None:

@@ -14,7 +14,7 @@ from fleetform.engine.placement.expressions import compile_condition, holds
 from fleetform.engine.placement.facts import Cluster, Scores, allocatable_of, claims_of, context_for
 from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.fleet import Taint
-from fleetform.model.kinds.placement import ClusterSetSpec
+from fleetform.model.kinds.placement import ClaimSelector, ClusterSetSpec
 from fleetform.syntax.cel import ExpressionError
 from fleetform.syntax.selectors import ClusterMatcher, Requirements, SelectorError, compile_labels
 
@@ -33,6 +33,11 @@ def _group(size: int, positions: Iterable[int]) -> Group:
     for position in positions:
         flags[position] = _ONE
     return int(flags or b"0", 2)
+
+
+def claim_requirements(selector: ClaimSelector | None) -> Requirements:
+    """What a selector asks of claims; SelectorError if it cannot be read."""
+    return compile_labels(LabelSelector(match_expressions=selector.match_expressions)) if selector is not None else ()
 
 
 class ValueIndex:
@@ -92,6 +97,11 @@ class ClusterPool:
         self.clusters = tuple(sorted(clusters, key=lambda each: each.ref.name))
         self.scores: Scores = scores or {}
         self.everyone: Group = (1 << len(self.clusters)) - 1
+        going = [
+            position for position, each in enumerate(self.clusters) if each.metadata.deletion_timestamp is not None
+        ]
+        # Clusters that are being deleted: no placement chooses them any more.
+        self.going: Group = _group(len(self.clusters), going) if going else 0
         self.labels = ValueIndex([cluster.labels for cluster in self.clusters])
         self._allocatable: dict[str, dict[str, float]] = {}
         self._judged: dict[str, tuple[Group, Group]] = {}

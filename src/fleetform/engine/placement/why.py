@@ -30,6 +30,10 @@ class Reasons:
         cluster, bit = found
         if bit & choice.chosen:
             return None
+        if choice.spec.suspend:
+            return "the placement is suspended, and had not chosen it"
+        if bit & choice.pool.going:
+            return "it is being deleted"
         if not bit & choice.allowed:
             names = choice.sets.eligible(choice.spec.cluster_sets)
             if not names:

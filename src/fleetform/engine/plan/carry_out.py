@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fleetform.engine.plan.progress import NOTHING_STORED, Progress
 from fleetform.engine.plan.records import Change, Plan, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
 
 
 class Write(NamedTuple):
     """One record to be stored: a plugin's progress, or a rollout. A start is one that must be rendered first (B2)."""
 
     key: PluginKey | None = None
-    progress: Progress | None = None
+    progress: PluginState | None = None
     rollout: Rollout | None = None
     is_start: bool = False
 
@@ -33,7 +33,7 @@ def writes(found: Plan) -> list[Write]:
     starts: list[Write] = []
     for owner in found.owners:
         for step in owner.steps:
-            stored = states.get(step.key, NOTHING_STORED)
+            stored = states.get(step.key, UNKNOWN)
             if step.progress is stored:
                 continue
             if step.action not in ("start", "rollback"):

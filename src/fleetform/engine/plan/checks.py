@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import share
+from fleetform.model.state import PluginState
 
 
 class PlanError(AssertionError):
@@ -78,12 +78,12 @@ def _stage(step: Step) -> str | None:
     return step.progress.enrolment.stage if step.progress.enrolment is not None else ""
 
 
-def _flies(rollout: Rollout, progress: Progress) -> bool:
+def _flies(rollout: Rollout, progress: PluginState) -> bool:
     place = progress.enrolment
     return progress.in_flight and place is not None and place.rollout == rollout.name and not place.joined
 
 
-def _has_failed(rollout: Rollout, progress: Progress) -> bool:
+def _has_failed(rollout: Rollout, progress: PluginState) -> bool:
     attempt, place = progress.attempt, progress.enrolment
     if attempt is None or place is None or place.rollout != rollout.name or attempt.rollout != rollout.name:
         return False

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from msgspec import structs
 
 from fleetform.engine.plan.members import Member, differs
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Change
 from fleetform.engine.plan.rollouts import Rollout, StageTimes, rollout_name
+from fleetform.model.state import PluginState
 
 
 class Current(NamedTuple):
@@ -80,7 +80,7 @@ def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> b
     return first_installs and not installed
 
 
-def _is_late(last: Rollout | None, candidate: Candidate, progress: Progress) -> bool:
+def _is_late(last: Rollout | None, candidate: Candidate, progress: PluginState) -> bool:
     """Whether the rollout that succeeded left a plugin behind that could not be reached."""
     place = progress.enrolment
     if last is None or last.phase != "Succeeded" or place is None or place.rollout != last.name:
@@ -91,7 +91,7 @@ def _is_late(last: Rollout | None, candidate: Candidate, progress: Progress) -> 
 def _new(change: Change, last: Rollout | None, now: datetime) -> Rollout:
     used = change.used | {last.name} if last is not None else change.used
     name = rollout_name(change.owner.name, change.change_id, used)
-    return Rollout(name, change.owner, change.change_id, change.policy, now, _stages(change))
+    return Rollout(name, change.owner, change.change_id, change.policy, now, _stages(change), contents=change.contents)
 
 
 def _stages(change: Change) -> tuple[StageTimes, ...]:

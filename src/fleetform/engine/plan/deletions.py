@@ -15,9 +15,9 @@ from fleetform.engine.plan.gates.in_flight import occupied
 from fleetform.engine.plan.gates.unreachable import silent
 from fleetform.engine.plan.gates.veto import held
 from fleetform.engine.plan.gates.window import window
-from fleetform.engine.plan.progress import NOTHING_STORED
 from fleetform.engine.plan.records import Reason, Removal, Step, World
 from fleetform.engine.plan.view import Pass
+from fleetform.model.state import UNKNOWN
 
 
 def plan_removals(round_: Pass) -> list[Step]:
@@ -29,7 +29,7 @@ def plan_removals(round_: Pass) -> list[Step]:
     installed = Counter(key[0] for key, progress in world.states.items() if progress.admitted is not None)
     steps = []
     for removal in world.removals:
-        progress = world.states.get(removal.key, NOTHING_STORED)
+        progress = world.states.get(removal.key, UNKNOWN)
         if removal.retain:
             steps.append(Step(removal.key, "nothing", "UpToDate", progress))
             continue
@@ -71,7 +71,7 @@ def _reasons(round_: Pass, removal: Removal, count: int, most: int) -> tuple[Rea
 def _dependents(world: World, removal: Removal) -> Reason | None:
     organization, cluster, name = removal.key
     for dependent in removal.dependents:
-        if world.states.get((organization, cluster, dependent), NOTHING_STORED).admitted is not None:
+        if world.states.get((organization, cluster, dependent), UNKNOWN).admitted is not None:
             message = f"{dependent} depends on {name} and is still on {cluster}"
             return Reason("dependency", message, f"wait: fleetform why {cluster} {dependent}")
     return None

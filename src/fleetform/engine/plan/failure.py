@@ -10,11 +10,12 @@ from fleetform.engine.plan.gates.chain import way_back_reasons
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.gates.rejected import gave_up
 from fleetform.engine.plan.members import Member
-from fleetform.engine.plan.progress import Attempt, Progress, rolled_back
+from fleetform.engine.plan.progress import rolled_back
 from fleetform.engine.plan.records import Reason, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import Standing, Tally
 from fleetform.engine.plan.view import StageView, View
+from fleetform.model.state import Attempt, PluginState
 
 
 def goes_back(view: View, members: list[Member]) -> bool:
@@ -29,7 +30,7 @@ def goes_back(view: View, members: list[Member]) -> bool:
     return not any(_was_started(rollout, each.progress) and _is_irreversible(each.progress) for each in members)
 
 
-def _was_started(rollout: Rollout, progress: Progress) -> bool:
+def _was_started(rollout: Rollout, progress: PluginState) -> bool:
     """Whether what is admitted is what the rollout brought."""
     place, admitted = progress.enrolment, progress.admitted
     if place is None or admitted is None or place.rollout != rollout.name:
@@ -42,11 +43,11 @@ def _was_started(rollout: Rollout, progress: Progress) -> bool:
     )
 
 
-def _is_irreversible(progress: Progress) -> bool:
+def _is_irreversible(progress: PluginState) -> bool:
     return progress.enrolment is not None and progress.enrolment.irreversible
 
 
-def is_left_behind(rollout: Rollout, progress: Progress) -> bool:
+def is_left_behind(rollout: Rollout, progress: PluginState) -> bool:
     """Whether a plugin still has what a rollout brought that was rolled back while its cluster could not be reached."""
     return rollout.rejected and rollout.phase == "Halted" and _was_started(rollout, progress)
 

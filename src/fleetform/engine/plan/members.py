@@ -12,7 +12,6 @@ from typing import Literal
 from msgspec import Struct
 
 from fleetform.engine.plan.gates.unreachable import is_lost
-from fleetform.engine.plan.progress import Attempt, Enrolment, Progress
 from fleetform.engine.plan.records import Candidate
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import (
@@ -29,7 +28,7 @@ from fleetform.engine.plan.stages import (
     Standing,
 )
 from fleetform.engine.plan.view import View
-from fleetform.model.state import Deployed
+from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 
 # member: of the rollout. free: starts beside it, by the gates of its own cluster. queued: behind a rollout that runs.
 # settled: is what is wanted.
@@ -45,8 +44,8 @@ class Member(Struct, gc=False):
     """
 
     candidate: Candidate
-    progress: Progress
-    stored: Progress
+    progress: PluginState
+    stored: PluginState
     target: Deployed
     role: Role = "settled"
     standing: Standing = DONE
@@ -64,7 +63,7 @@ class Member(Struct, gc=False):
         self.soaked_at, self.joined = None, False
 
 
-def differs(progress: Progress, wanted: Deployed) -> bool:
+def differs(progress: PluginState, wanted: Deployed) -> bool:
     return progress.admitted is None or progress.admitted.input_hash != wanted.input_hash
 
 
@@ -139,7 +138,7 @@ def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int])
 
 
 def stand(
-    view: View, candidate: Candidate, progress: Progress, target: Deployed, rule: StageRule | None
+    view: View, candidate: Candidate, progress: PluginState, target: Deployed, rule: StageRule | None
 ) -> tuple[Standing, datetime | None]:
     """What a plugin has come to with a target, by its hash alone; and when it will have soaked."""
     attempt = progress.attempt
@@ -168,7 +167,7 @@ def _failed(view: View, attempt: Attempt, rule: StageRule | None) -> Standing:
     return FAILED
 
 
-def _not_started(view: View, candidate: Candidate, progress: Progress, target: Deployed) -> Standing:
+def _not_started(view: View, candidate: Candidate, progress: PluginState, target: Deployed) -> Standing:
     attempt = progress.attempt
     if attempt is not None and attempt.phase == "Applying":
         return BUSY

@@ -6,11 +6,11 @@ from msgspec import structs
 
 from fleetform.engine.plan.gates.approval import approvers
 from fleetform.engine.plan.members import Member, stage_name
-from fleetform.engine.plan.progress import Enrolment
 from fleetform.engine.plan.records import StageCount, Step
 from fleetform.engine.plan.rollouts import Rollout, RolloutPhase, StageTimes
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView, View
+from fleetform.model.state import Enrolment
 
 
 def rollout_after(view: View, rollout: Rollout | None, steps: list[Step]) -> Rollout | None:

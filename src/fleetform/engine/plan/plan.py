@@ -9,11 +9,12 @@ from fleetform.engine.plan.deletions import plan_removals
 from fleetform.engine.plan.emergency import in_force
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.owner import plan_owner
-from fleetform.engine.plan.progress import NOTHING_STORED, settle
+from fleetform.engine.plan.progress import settle
 from fleetform.engine.plan.records import Change, OwnerPlan, Plan, Reason, Step, World
 from fleetform.engine.plan.view import Pass
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN
 
 
 def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Almanac | None = None) -> Plan:
@@ -23,7 +24,7 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     round_ = Pass(world, now, almanac or Almanac())
     settled = [_settled(round_, change) for change in world.changes]
     for removal in world.removals:
-        if world.states.get(removal.key, NOTHING_STORED).in_flight:
+        if world.states.get(removal.key, UNKNOWN).in_flight:
             round_.busy[removal.cluster.key] = removal.key
     round_.pending = _pending(settled, world.changes)
     planned: dict[int, OwnerPlan] = {}
@@ -54,7 +55,7 @@ def _settled(round_: Pass, change: Change) -> tuple[list[Member], datetime | Non
     members: list[Member] = []
     look: datetime | None = None
     for candidate in change.candidates:
-        stored = progress = states.get(candidate.key, NOTHING_STORED)
+        stored = progress = states.get(candidate.key, UNKNOWN)
         attempt = stored.attempt
         if attempt is not None and (attempt.phase == "Applying" or attempt.phase == "SetAside"):
             stage = stored.enrolment.stage if stored.enrolment is not None else candidate.stage

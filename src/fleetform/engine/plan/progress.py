@@ -1,8 +1,4 @@
-"""Progress: what is stored of one plugin's way from state to state, and how observations and time move it.
-
-Everything here is a fact that was written down when it happened. A phase binds the input hash that it is about: a
-plugin is done when that very hash was observed healthy, and no version, generation or later time can stand in for it.
-"""
+"""Progress: how starts, observations and time move what is stored of a plugin (model/state). Nothing else moves it."""
 
 from __future__ import annotations
 
@@ -11,71 +7,14 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from fleetform.model.state import Deployed
+from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 
-Phase = Literal["Applying", "Healthy", "Failed", "SetAside"]
 Health = Literal["Healthy", "Failed", "Unknown"]
 
 
-class Attempt(Struct, frozen=True, gc=False):
-    """The last time that something was started on a plugin: which hash, by which rollout, and what came of it.
-
-    since is when the phase began. failures counts since the hash was first started, so that retries end; back marks a
-    way back to what was healthy before.
-    """
-
-    input_hash: str
-    rollout: str
-    started: datetime
-    since: datetime
-    phase: Phase = "Applying"
-    failures: int = 0
-    timed_out: bool = False
-    back: bool = False
-
-
-class Enrolment(Struct, frozen=True, gc=False):
-    """A plugin's place in a rollout, fixed when the rollout starts (B21).
-
-    target is what the rollout brings it to: a newer wish does not disturb a rollout that runs (B8). before is what was
-    healthy when it was started, to which a rollback returns. joined marks a cluster that came later. stage is "" for a
-    kind of change that is not staged, and None where no stage selects the cluster.
-    """
-
-    rollout: str
-    stage: str | None
-    target: Deployed
-    before: Deployed | None = None
-    irreversible: bool = False
-    joined: bool = False
-
-
-class Progress(Struct, frozen=True, gc=False):
-    """What is stored of one plugin on one cluster. render_failed is the input hash that could not be rendered (B2)."""
-
-    admitted: Deployed | None = None
-    last_healthy: Deployed | None = None
-    attempt: Attempt | None = None
-    enrolment: Enrolment | None = None
-    render_failed: str | None = None
-
-    @property
-    def in_flight(self) -> bool:
-        return self.attempt is not None and self.attempt.phase == "Applying"
-
-    @property
-    def is_healthy(self) -> bool:
-        """What is admitted was observed healthy; a state that says no more than that much counts too."""
-        if self.admitted is None or self.last_healthy is None:
-            return False
-        healthy = self.attempt is None or self.attempt.phase == "Healthy"
-        return healthy and self.last_healthy.input_hash == self.admitted.input_hash
-
-
-NOTHING_STORED = Progress()
-
-
-def started(progress: Progress, target: Deployed, enrolment: Enrolment | None, rollout: str, now: datetime) -> Progress:
+def started(
+    progress: PluginState, target: Deployed, enrolment: Enrolment | None, rollout: str, now: datetime
+) -> PluginState:
     """Target becomes admitted. A hash that failed and is started again keeps count of its failures."""
     hash_ = target.input_hash or ""
     last = progress.attempt
@@ -89,7 +28,7 @@ def started(progress: Progress, target: Deployed, enrolment: Enrolment | None, r
     return structs.replace(progress, admitted=target, attempt=attempt, enrolment=enrolment or progress.enrolment)
 
 
-def rolled_back(progress: Progress, now: datetime) -> Progress:
+def rolled_back(progress: PluginState, now: datetime) -> PluginState:
     """What was healthy before becomes admitted again."""
     place = progress.enrolment
     if place is None or place.before is None:
@@ -98,7 +37,7 @@ def rolled_back(progress: Progress, now: datetime) -> Progress:
     return structs.replace(progress, admitted=place.before, attempt=attempt)
 
 
-def observed(progress: Progress, input_hash: str, health: Health, at: datetime) -> Progress:
+def observed(progress: PluginState, input_hash: str, health: Health, at: datetime) -> PluginState:
     """An observation of a hash on the cluster; one of another hash than the last that was started says nothing.
 
     Unknown is neither done nor failed and changes nothing. Healthy again does not restart a soak; failed ends it.
@@ -114,7 +53,7 @@ def observed(progress: Progress, input_hash: str, health: Health, at: datetime) 
     return progress if attempt.phase == "Failed" else failed(progress, at)
 
 
-def failed(progress: Progress, at: datetime, timed_out: bool = False) -> Progress:
+def failed(progress: PluginState, at: datetime, timed_out: bool = False) -> PluginState:
     if progress.attempt is None:
         return progress
     count = progress.attempt.failures + 1
@@ -138,8 +77,8 @@ class Patience(Struct, frozen=True, gc=False):
 
 
 def settle(
-    progress: Progress, silent_since: datetime | None, deadline: timedelta | None, patience: Patience, now: datetime
-) -> tuple[Progress, datetime | None]:
+    progress: PluginState, silent_since: datetime | None, deadline: timedelta | None, patience: Patience, now: datetime
+) -> tuple[PluginState, datetime | None]:
     """What time alone does to an attempt: a deadline fails it, silence sets it aside, and a return resumes it.
 
     Also when time will do something next. A silent cluster can neither be done nor have failed, so no deadline counts

@@ -12,13 +12,13 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from fleetform.engine.plan.progress import Patience, Progress
+from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.rollouts import Policy, Rollout
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import ALWAYS, Calendar
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Gate, PluginKey
-from fleetform.model.state import Deployed
+from fleetform.model.state import Deployed, PluginState
 
 ClusterKey = tuple[str, str]
 
@@ -42,8 +42,10 @@ class Candidate(Struct, frozen=True, gc=False):
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
     the same cluster that come first. baseline is what it would get if nothing were under way: what a cluster that joins
     a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
-    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. is_plain follows from
-    the rest: nothing but time and its rollout can hold it.
+    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a
+    breaking version no longer waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be
+    known is the plugin's own, and equals none that is stored (B30). is_plain follows from the rest: nothing but time
+    and its rollout can hold it.
     """
 
     key: PluginKey
@@ -59,6 +61,7 @@ class Candidate(Struct, frozen=True, gc=False):
     calendar: Calendar = ALWAYS
     baseline: Deployed | None = None
     meanwhile: Deployed | None = None
+    forced_at: datetime | None = None
     is_plain: bool = False
 
     def __post_init__(self) -> None:
@@ -76,6 +79,9 @@ class Approval(Struct, frozen=True, gc=False):
     policy: str
     user: str
     groups: frozenset[str] = frozenset()
+    organization: str = ""
+    comment: str = ""
+    at: datetime | None = None
 
 
 class Emergency(Struct, frozen=True, gc=False):
@@ -90,7 +96,8 @@ class Change(Struct, frozen=True):
     """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
 
     rollout is the owner's last one, running or not, and used are the names of those before. author is None where nobody
-    knows who made the change; any approver counts then.
+    knows who made the change; any approver counts then. contents is a hash of all objects that the owner's plugins are
+    made of: while a rollout runs and they are the same, it is the same change.
     """
 
     owner: Ref
@@ -105,6 +112,7 @@ class Change(Struct, frozen=True):
     supersede: bool = False
     suspended: bool = False
     rejected: frozenset[str] = frozenset()
+    contents: str = ""
 
 
 class Removal(Struct, frozen=True, gc=False):
@@ -140,7 +148,7 @@ class World(Struct, frozen=True, eq=False):
     """Everything that a plan depends on but the time. complete: all was loaded and rendered, so absence means gone."""
 
     changes: tuple[Change, ...]
-    states: Mapping[PluginKey, Progress]
+    states: Mapping[PluginKey, PluginState]
     removals: tuple[Removal, ...] = ()
     limits: Mapping[str, Limits] = {}
     complete: bool = True
@@ -172,7 +180,7 @@ class Step(Struct, frozen=True, gc=False):
     key: PluginKey
     action: Action
     state: State
-    progress: Progress
+    progress: PluginState
     reasons: tuple[Reason, ...] = ()
     stage: str | None = None
     target: Deployed | None = None

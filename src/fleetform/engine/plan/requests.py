@@ -7,9 +7,9 @@ from datetime import datetime
 
 from msgspec import structs
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
 
 
 def pause(rollout: Rollout) -> Rollout:
@@ -32,8 +32,8 @@ def roll_back(rollout: Rollout) -> Rollout:
 
 
 def retry(
-    rollout: Rollout, states: Iterable[tuple[PluginKey, Progress]]
-) -> tuple[Rollout, list[tuple[PluginKey, Progress]]]:
+    rollout: Rollout, states: Iterable[tuple[PluginKey, PluginState]]
+) -> tuple[Rollout, list[tuple[PluginKey, PluginState]]]:
     """What was rejected may start again, and what failed is tried again from its first time on (B10, B34).
 
     Changed records only: of the plugins that failed under this rollout, with their failures forgotten.

@@ -19,7 +19,7 @@ OnFailure = Literal["Halt", "Rollback", "Continue"]
 TRIGGERS = frozenset({"version", "values", "configs", "bindings"})
 
 
-class Policy(Struct, frozen=True):
+class Policy(Struct, frozen=True, rename="camel"):
     """A RolloutPolicy, compiled. trigger are the kinds of change that are staged; external: validity alone gates."""
 
     name: str = ""
@@ -55,6 +55,7 @@ class Rollout(Struct, frozen=True):
     created is when the change was first seen, started when its first cluster was: from then on its members and their
     targets are fixed. queued is the newer change that waits, skipped are those that waited and were overtaken.
     paused, aborted and returning are what people ask for; rejected marks a change that must not start again by itself.
+    contents is a hash of all that the change was made of when it was first seen.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Rollout(Struct, frozen=True):
     skipped: tuple[str, ...] = ()
     paused: bool = False
     rejected: bool = False
+    contents: str = ""
 
     @property
     def is_open(self) -> bool:

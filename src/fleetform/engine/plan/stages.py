@@ -32,7 +32,7 @@ SOAKING, DONE, FAILED = Standing.SOAKING, Standing.DONE, Standing.FAILED
 TIMED_OUT, ABSENT = Standing.TIMED_OUT, Standing.ABSENT
 
 
-class ApprovalRule(Struct, frozen=True):
+class ApprovalRule(Struct, frozen=True, rename="camel"):
     """How many people must agree, who they may be (nobody named: anyone), and whether the author counts."""
 
     required: int
@@ -41,7 +41,7 @@ class ApprovalRule(Struct, frozen=True):
     not_author: bool = True
 
 
-class StageRule(Struct, frozen=True):
+class StageRule(Struct, frozen=True, rename="camel"):
     """What a stage asks for. Shares are of the clusters that it had when the rollout started (B24).
 
     The last three say how Open Cluster Management counts: failures round up, and slots are held during the soak and by

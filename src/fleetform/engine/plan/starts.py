@@ -17,13 +17,13 @@ from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
-from fleetform.engine.plan.progress import Enrolment, started
+from fleetform.engine.plan.progress import started
 from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
 from fleetform.engine.plan.verdicts import Reasons, Verdict, verdict_of
 from fleetform.engine.plan.view import StageView, View
 from fleetform.model.reasons import VALIDITY_GATES
-from fleetform.model.state import Deployed
+from fleetform.model.state import Deployed, Enrolment
 
 
 def steps_of(view: View, members: list[Member]) -> list[Step]:
@@ -97,7 +97,7 @@ def _free(view: View, member: Member, held: Held) -> Step:
     if progress.in_flight:
         return Step(candidate.key, "nothing", "InFlight", progress)
     if view.change.policy.external:
-        reasons = validity(candidate)
+        reasons = validity(candidate, view.now)
     else:
         # What its stage has admitted is no part of a change that was rejected.
         is_baseline = member.target is candidate.baseline

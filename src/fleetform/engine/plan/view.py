@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Change, ClusterKey, Limits, Reason, World
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
 from fleetform.engine.plan.stages import StageRule, Tally, share
 from fleetform.engine.plan.verdicts import Verdicts
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class View:
     rollout: Rollout | None
     limits: Limits
     emergency: bool
-    states: Mapping[PluginKey, Progress]
+    states: Mapping[PluginKey, PluginState]
     busy: dict[ClusterKey, PluginKey]
     pending: Mapping[PluginKey, str]
     almanac: Almanac

@@ -1,6 +1,7 @@
 """Lifecycle: durations of policies, and the times of one upgrade.
 
-The platform's policy sets ceilings; an organization chooses below them, and what it chooses above is clamped.
+The platform's policy sets ceilings; an organization chooses below them. What it chooses above is refused where it is
+written, and clamped for what already runs (R2-12).
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import Changes
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import Revision
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_duration, parse_time
@@ -64,7 +67,20 @@ def lifecycle_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec 
     )
 
 
-def clamped(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> Iterator[tuple[str, str]]:
+def lifecycle_in(snapshot: Snapshot, organization: str) -> Lifecycle:
+    """What policies say to an organization."""
+    return lifecycle_of(*policies_in(snapshot, organization))
+
+
+def policies_in(snapshot: Snapshot, organization: str) -> tuple[LifecyclePolicySpec | None, LifecyclePolicySpec | None]:
+    """The platform's policy, and the organization's own."""
+    homes = [PLATFORM_NAMESPACE, organization]
+    found = [snapshot.others.get(Ref("LifecyclePolicy", home, "default")) for home in homes]
+    specs = [each.spec if each is not None and isinstance(each.spec, LifecyclePolicySpec) else None for each in found]
+    return specs[0], specs[1]
+
+
+def above_ceilings(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec) -> Iterator[tuple[str, str]]:
     """The fields in which an organization chooses more than the platform allows, with the ceiling as written."""
     for attribute, written in DURATIONS.items():
         ceiling, choice = _duration(platform, attribute), _duration(own, attribute)

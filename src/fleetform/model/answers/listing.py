@@ -266,6 +266,20 @@ class ListedPlugin(Listed, frozen=True, kw_only=True):
     status: PluginStatus
 
 
+class PluginRow(Listed, frozen=True, kw_only=True):
+    """What tables show of a plugin. blocked has the names of its gates, each once."""
+
+    cluster: str
+    definition: str
+    version: str | None
+    release_name: str
+    release_namespace: str
+    owner_kind: str
+    owner_name: str
+    applied_overrides: list[AppliedOverride]
+    blocked: list[str]
+
+
 class AddonConfig(AnswerRecord, frozen=True, kw_only=True):
     """A config that an add-on names itself."""
 

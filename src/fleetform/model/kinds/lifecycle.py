@@ -98,6 +98,7 @@ class UpdateWindowSpec(Record, frozen=True):
     cluster_selector: Annotated[ClusterSelectors | None, doc("Which clusters; absent: all.")] = None
     plugin_definition_names: Annotated[list[Name] | None, doc("Which definitions; absent: all.")] = None
     no_start_in_last: Annotated[Duration | None, doc("Nothing starts in its last part.")] = None
+    jitter: Annotated[Duration | None, doc("Starts are spread over so much of its beginning.")] = None
 
 
 class RolloutSpec(Record, frozen=True):

@@ -96,11 +96,17 @@ class SpreadPolicy(Record, frozen=True):
     spread_constraints: list[SpreadConstraint] | None = None
 
 
+class GroupSelector(ClusterSelector, frozen=True):
+    """Which of the chosen clusters: those of the selector whose claims fulfil the requirements, too."""
+
+    claim_selector: Annotated[ClaimSelector | None, doc("By claims.")] = None
+
+
 class DecisionGroup(Record, frozen=True):
     """A named group of chosen clusters."""
 
     group_name: str
-    group_cluster_selector: Annotated[ClusterSelector | None, doc("Which of them.")] = None
+    group_cluster_selector: Annotated[GroupSelector | None, doc("Which of them.")] = None
 
 
 class DecisionGroups(Record, frozen=True):
@@ -120,6 +126,9 @@ class PlacementSpec(Record, frozen=True):
     prioritizers: Annotated[Prioritizers | list[WeightedScore] | None, doc("How clusters are ranked.")] = None
     spread: Annotated[SpreadPolicy | None, doc("How evenly they are spread.")] = None
     decision_groups: Annotated[DecisionGroups | None, doc("How they are grouped.")] = None
+    suspend: Annotated[bool, doc("Choose none anew: the clusters that were chosen stay, whatever they are now.")] = (
+        False
+    )
 
 
 class ClusterSetSpec(Record, frozen=True):

@@ -87,7 +87,11 @@ class PresetGroup(Record, frozen=True):
     placement: Annotated[NameRef | None, doc("Which clusters.")] = None
     option_values: Annotated[OptionValues | None, doc("The values.")] = None
     configs: Annotated[list[ConfigRef] | None, doc("The configs.")] = None
-    rollout: Annotated[RolloutPolicySpec | None, doc("How changes move over the group.")] = None
+    rollout: Annotated[RolloutPolicySpec | None, doc("How changes move over the group, by itself.")] = None
+    rollout_strategy: Annotated[
+        dict[str, Any] | None,
+        doc("The same as Open Cluster Management writes it, over the placement's decision groups."),
+    ] = None
 
 
 class Acknowledgement(Record, frozen=True):

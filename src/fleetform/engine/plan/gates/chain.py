@@ -20,10 +20,10 @@ from fleetform.engine.plan.gates.unreachable import too_many_unreachable, unreac
 from fleetform.engine.plan.gates.veto import veto
 from fleetform.engine.plan.gates.wait import wait
 from fleetform.engine.plan.gates.window import window
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.view import StageView, View
 from fleetform.engine.plan.windows.calendar import Calendar, Today
+from fleetform.model.state import PluginState
 
 MEMBER_GATES = (suspended, budget)
 FREE_GATES = (suspended, rejected)
@@ -51,12 +51,12 @@ def stage_reasons(view: View, here: StageView) -> tuple[Reason, ...]:
     return _all([gate(view, here) for gate in STAGE_GATES])
 
 
-def plugin_reasons(view: View, candidate: Candidate, progress: Progress, target: str | None) -> tuple[Reason, ...]:
+def plugin_reasons(view: View, candidate: Candidate, progress: PluginState, target: str | None) -> tuple[Reason, ...]:
     """What holds one plugin on its own cluster. A first install passes windows, not freezes (S46)."""
     if candidate.is_plain and progress.render_failed is None and candidate.cluster.key not in view.busy:
         # Nothing is particular about most plugins but the time: those of one calendar share one answer.
         return calendar_reasons(view, candidate, progress.admitted is None)
-    found: list[Reason | None] = [*validity(candidate), render_failed(candidate, progress, target)]
+    found: list[Reason | None] = [*validity(candidate, view.now), render_failed(candidate, progress, target)]
     found += [gate(view, candidate) for gate in CLUSTER_GATES]
     found.append(notice(view, candidate, progress))
     return (*_all(found), *calendar_reasons(view, candidate, progress.admitted is None))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fleetform.engine.plan.progress import NOTHING_STORED
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.state import UNKNOWN
 
 
 def dependency(view: View, candidate: Candidate) -> Reason | None:
@@ -12,7 +12,7 @@ def dependency(view: View, candidate: Candidate) -> Reason | None:
     for name in candidate.depends_on:
         key = organization, cluster, name
         look = f"fleetform why {cluster} {name}"
-        if not view.states.get(key, NOTHING_STORED).is_healthy:
+        if not view.states.get(key, UNKNOWN).is_healthy:
             return Reason("dependency", f"{name} is not healthy on {cluster}", look)
         if view.pending.get(key) == view.change.change_id:
             return Reason("dependency", f"the same change reaches {name} on {cluster} first", look)

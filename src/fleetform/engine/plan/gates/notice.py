@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.state import PluginState
 
 
-def notice(view: View, candidate: Candidate, progress: Progress) -> Reason | None:
+def notice(view: View, candidate: Candidate, progress: PluginState) -> Reason | None:
     until = candidate.not_before
     if until is None or view.now >= until or view.emergency:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fleetform.engine.plan.progress import Progress
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.view import View
+from fleetform.model.state import PluginState
 
 
 def rejected(view: View) -> Reason | None:
@@ -17,7 +17,7 @@ def rejected(view: View) -> Reason | None:
     return Reason("rejected", f"this change {what}; it does not start again by itself", do, ref=change.owner)
 
 
-def gave_up(view: View, progress: Progress) -> Reason:
+def gave_up(view: View, progress: PluginState) -> Reason:
     attempt = progress.attempt
     count = attempt.failures if attempt is not None else 0
     took = " (it took too long)" if attempt is not None and attempt.timed_out else ""

@@ -30,7 +30,7 @@ class ScopedWindow(NamedTuple):
         return any_matches(self.matchers, cluster, labels)
 
 
-def compile_window(name: str, spec: UpdateWindowSpec, jitter: timedelta = timedelta(0)) -> ScopedWindow:
+def compile_window(name: str, spec: UpdateWindowSpec) -> ScopedWindow:
     """ValueError where its schedule, times or durations cannot be read."""
     schedule = spec.schedule
     if spec.days is not None and spec.start is not None:
@@ -45,7 +45,7 @@ def compile_window(name: str, spec: UpdateWindowSpec, jitter: timedelta = timede
         parse_time(spec.to) if spec.to is not None else None,
         spec.time_zone or "UTC",
         parse_duration(spec.no_start_in_last) if spec.no_start_in_last is not None else timedelta(0),
-        jitter,
+        parse_duration(spec.jitter) if spec.jitter is not None else timedelta(0),
     )
     definitions = frozenset(spec.plugin_definition_names) if spec.plugin_definition_names else None
     return ScopedWindow(

@@ -1,0 +1,413 @@
+"""Stored state: a state export as a document and as what is known, in both directions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import get_args
+
+import msgspec
+
+from fleetform.app.errors import StateError
+from fleetform.engine.bindings.value_sources import OUTPUT
+from fleetform.engine.plan.records import Approval, Emergency
+from fleetform.engine.plan.rollouts import Policy, Rollout, RolloutPhase, StageTimes
+from fleetform.engine.world.hashes import is_known
+from fleetform.engine.world.stored import AdmittedObjects, OwnerRequest, Stored
+from fleetform.model.objects import Ref
+from fleetform.model.state import (
+    NOTHING_OBSERVED,
+    Attempt,
+    Deployed,
+    Enrolment,
+    Installer,
+    Parts,
+    Phase,
+    PluginState,
+    PluginStates,
+)
+from fleetform.model.state_document import (
+    AdmittedObjectsDocument,
+    ApprovalDocument,
+    AttemptDocument,
+    ClusterDocument,
+    DeployedDocument,
+    EmergencyDocument,
+    ObservedDocument,
+    OwnerDocument,
+    PartsDocument,
+    PlaceInRolloutDocument,
+    PlacementDocument,
+    PluginDocument,
+    RejectionDocument,
+    ReleaseDocument,
+    RequestDocument,
+    RolloutDocument,
+    StageDocument,
+    StampDocument,
+    StateDocument,
+    VersionDocument,
+)
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
+from fleetform.syntax.times import parse_time, time_text
+from fleetform.syntax.versions import VersionError, parse_version
+
+# When something happened of which a state does not say when.
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+# ---- From a document
+
+
+class _Reading:
+    """Reads the parts of one export; what cannot be read is an error that names it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, problem: str) -> StateError:
+        return StateError(f"{self.name} is damaged: {problem}", "export it anew")
+
+    def time(self, text: str) -> datetime:
+        try:
+            return parse_time(text)
+        except ValueError as error:
+            raise self.refuse(f"{text} is not a time") from error
+
+    def maybe_time(self, text: str | None) -> datetime | None:
+        return self.time(text) if text is not None else None
+
+    def plugins(self, plugins: list[PluginDocument]) -> PluginStates:
+        """What is known of each plugin, by cluster and name."""
+        found: dict[Ref, dict[str, PluginState]] = {}
+        for each in sorted(plugins, key=lambda each: (each.organization, each.cluster, each.plugin)):
+            on_cluster = found.setdefault(Ref("Cluster", each.organization, each.cluster), {})
+            on_cluster[each.plugin] = self._plugin(each)
+        return found
+
+    def _plugin(self, written: PluginDocument) -> PluginState:
+        seen = written.observed or ObservedDocument()
+        observed = {**seen.bindings, **{f"{OUTPUT}{output}": value for output, value in seen.outputs.items()}}
+        admitted = _deployed(written.admitted)
+        place = written.rollout
+        enrolment = None
+        if place is not None:
+            target = _deployed(place.target) or Deployed(None)
+            before = _deployed(place.before)
+            enrolment = Enrolment(place.name, place.stage, target, before, place.irreversible, place.joined)
+        return PluginState(
+            admitted,
+            _deployed(written.last_healthy),
+            observed or NOTHING_OBSERVED,
+            self._attempt(written, admitted, seen.failed),
+            enrolment,
+            written.render_failed,
+        )
+
+    def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
+        """What was started last. Older exports have its phase alone, or the hash that failed."""
+        since = self.maybe_time(written.since)
+        if written.phase is not None and written.phase not in get_args(Phase):
+            raise self.refuse(f"{written.phase} is no phase; there are {', '.join(get_args(Phase))}")
+        last = written.attempt
+        if last is None and written.phase is None and failed is None:
+            return None
+        phase: Phase = "Failed" if written.phase is None else written.phase  # type: ignore[assignment]
+        if last is None:
+            hash_ = failed if phase == "Failed" and failed is not None else admitted.input_hash if admitted else None
+            last = AttemptDocument(input_hash=hash_ or "", failures=int(phase == "Failed"))
+        started = self.maybe_time(last.started) or since or LONG_AGO
+        return Attempt(
+            last.input_hash,
+            last.rollout,
+            started,
+            since or started,
+            phase,
+            last.failures,
+            last.timed_out,
+            last.back,
+        )
+
+    def rollout(self, written: RolloutDocument) -> Rollout:
+        try:
+            policy = msgspec.convert(written.policy, Policy)
+        except msgspec.ValidationError as error:
+            raise self.refuse(f"the policy of rollout {written.name}: {error}") from error
+        if written.phase not in get_args(RolloutPhase):
+            raise self.refuse(f"{written.phase} is no phase of a rollout")
+        stages = {
+            each.name: StageTimes(each.name, each.total, self.maybe_time(each.started), self.maybe_time(each.done))
+            for each in written.stages
+        }
+        phase: RolloutPhase = written.phase  # type: ignore[assignment]
+        return Rollout(
+            written.name,
+            _ref(written.owner),
+            written.change_id,
+            policy,
+            self.time(written.created),
+            tuple(stages.get(rule.name, StageTimes(rule.name)) for rule in policy.stages),
+            phase,
+            self.maybe_time(written.started),
+            self.maybe_time(written.ended),
+            written.queued,
+            tuple(written.skipped),
+            written.paused,
+            written.rejected,
+            written.contents,
+        )
+
+    def stored(self, document: StateDocument) -> Stored:
+        rollouts: dict[Ref, tuple[Rollout, ...]] = {}
+        for each in sorted(map(self.rollout, document.rollouts), key=lambda each: (each.created, each.name)):
+            rollouts[each.owner] = (*rollouts.get(each.owner, ()), each)
+        return Stored(
+            rollouts,
+            tuple(self._approval(each) for each in document.approvals),
+            {_ref(each.owner): AdmittedObjects(each.objects, each.upcoming) for each in document.admitted_objects},
+            {_ref(each.owner): self._request(each) for each in document.requests},
+            {Ref("Cluster", each.organization, each.name): self.time(each.silent_since) for each in document.clusters},
+        )
+
+    def _approval(self, written: ApprovalDocument) -> Approval:
+        return Approval(
+            written.rollout,
+            written.stage,
+            written.change_id,
+            written.policy,
+            written.user,
+            frozenset(written.groups),
+            written.organization,
+            written.comment,
+            self.maybe_time(written.at),
+        )
+
+    def _request(self, written: RequestDocument) -> OwnerRequest:
+        asked = written.emergency
+        if asked is None:
+            return OwnerRequest(None, written.supersede)
+        emergency = Emergency(asked.reason, self.time(asked.expires), frozenset(asked.approved_by))
+        return OwnerRequest(emergency, written.supersede)
+
+
+def known_state(document: StateDocument, name: str) -> KnownState:
+    """What an export says; name is how messages call it. StateError where it cannot be."""
+    reading = _Reading(name)
+    return KnownState(
+        {Ref(each.kind, each.organization, each.name): each.created for each in document.stamps},
+        reading.plugins(document.plugins),
+        {
+            (Ref("PluginDefinition", each.organization, each.definition), _version(each.version)): KnownVersion(
+                reading.maybe_time(each.announced_at), reading.maybe_time(each.ends_at), each.digest
+            )
+            for each in document.announced
+        },
+        tuple(
+            Rejection(Ref(each.kind, each.organization, each.name), _version(each.version), each.content_hash)
+            for each in document.rejected
+        ),
+        {Ref("Placement", each.organization, each.name): each.clusters for each in document.placements},
+        reading.stored(document),
+    )
+
+
+def _ref(owner: OwnerDocument) -> Ref:
+    return Ref(owner.kind, owner.organization, owner.name)
+
+
+def _deployed(written: DeployedDocument | None) -> Deployed | None:
+    """What was brought to a cluster; a version that cannot be read is not known."""
+    if written is None or written == DeployedDocument():
+        return None
+    try:
+        version = str(parse_version(written.version)) if written.version is not None else None
+    except VersionError:
+        version = None
+    parts = written.parts
+    installer = None
+    if written.owner is not None and written.release is not None:
+        installer = Installer(_ref(written.owner), written.release.namespace, written.release.name, written.retain)
+    return Deployed(
+        version,
+        written.definition,
+        written.input_hash,
+        Parts(parts.values, parts.configs, parts.bindings) if parts is not None else None,
+        installer,
+    )
+
+
+def _version(text: str) -> str:
+    """A version in its normal spelling; one that cannot be read fits none, and stays as it is."""
+    try:
+        return str(parse_version(text))
+    except VersionError:
+        return text
+
+
+# ---- To a document
+
+
+def state_document(known: KnownState) -> StateDocument:
+    """What is known as an export, sorted; reading it again gives the same."""
+    rollouts = known.rollouts
+    plugins = [
+        plugin_document(cluster, name, state)
+        for cluster, on_cluster in sorted(known.plugins.items())
+        for name, state in sorted(on_cluster.items())
+    ]
+    return StateDocument(
+        stamps=[
+            StampDocument(kind=ref.kind, organization=ref.organization, name=ref.name, created=created)
+            for ref, created in sorted(known.stamps.items())
+        ],
+        plugins=plugins,
+        announced=[
+            VersionDocument(
+                organization=ref.organization,
+                definition=ref.name,
+                version=version,
+                announced_at=_text(each.announced),
+                ends_at=_text(each.ends),
+                digest=each.digest,
+            )
+            for (ref, version), each in sorted(known.versions.items(), key=lambda pair: pair[0])
+        ],
+        rejected=[
+            RejectionDocument(
+                organization=each.owner.organization,
+                name=each.owner.name,
+                version=each.version,
+                kind=each.owner.kind,
+                content_hash=each.content,
+            )
+            for each in sorted(known.rejected, key=lambda each: (each.owner, each.version))
+        ],
+        placements=[
+            PlacementDocument(organization=ref.organization, name=ref.name, clusters=sorted(clusters))
+            for ref, clusters in sorted(known.placements.items())
+        ],
+        clusters=[
+            ClusterDocument(organization=ref.organization, name=ref.name, silent_since=time_text(since))
+            for ref, since in sorted(rollouts.silent_since.items())
+        ],
+        rollouts=[_rollout_document(each) for _, of_owner in sorted(rollouts.rollouts.items()) for each in of_owner],
+        approvals=[_approval_document(each) for each in rollouts.approvals],
+        admitted_objects=[
+            AdmittedObjectsDocument(
+                owner=_owner_document(ref),
+                objects=dict(each.objects),
+                upcoming=dict(each.upcoming) if each.upcoming is not None else None,
+            )
+            for ref, each in sorted(rollouts.admitted.items())
+        ],
+        requests=[_request_document(ref, each) for ref, each in sorted(rollouts.requests.items())],
+    )
+
+
+def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocument:
+    outputs = {key.removeprefix(OUTPUT): value for key, value in state.observed.items() if key.startswith(OUTPUT)}
+    bindings = {key: value for key, value in state.observed.items() if not key.startswith(OUTPUT)}
+    attempt, place = state.attempt, state.enrolment
+    return PluginDocument(
+        organization=cluster.organization,
+        cluster=cluster.name,
+        plugin=name,
+        admitted=_deployed_document(state.admitted),
+        last_healthy=_deployed_document(state.last_healthy),
+        observed=ObservedDocument(bindings=bindings, outputs=outputs) if state.observed else None,
+        phase=attempt.phase if attempt is not None else None,
+        since=_text(attempt.since) if attempt is not None else None,
+        attempt=_attempt_document(attempt) if attempt is not None else None,
+        rollout=_place_document(place) if place is not None else None,
+        render_failed=state.render_failed,
+    )
+
+
+def _attempt_document(attempt: Attempt) -> AttemptDocument:
+    return AttemptDocument(
+        input_hash=attempt.input_hash,
+        rollout=attempt.rollout,
+        started=_text(attempt.started),
+        failures=attempt.failures,
+        timed_out=attempt.timed_out,
+        back=attempt.back,
+    )
+
+
+def _place_document(place: Enrolment) -> PlaceInRolloutDocument:
+    return PlaceInRolloutDocument(
+        name=place.rollout,
+        stage=place.stage,
+        target=_deployed_document(place.target) or DeployedDocument(),
+        before=_deployed_document(place.before),
+        irreversible=place.irreversible,
+        joined=place.joined,
+    )
+
+
+def _deployed_document(deployed: Deployed | None) -> DeployedDocument | None:
+    if deployed is None:
+        return None
+    parts, by = deployed.parts, deployed.installer
+    return DeployedDocument(
+        version=deployed.version,
+        definition=deployed.definition,
+        input_hash=deployed.input_hash if is_known(deployed.input_hash) else None,
+        parts=PartsDocument(**parts._asdict()) if parts is not None else None,
+        owner=_owner_document(by.owner) if by is not None else None,
+        release=ReleaseDocument(namespace=by.release_namespace, name=by.release_name) if by is not None else None,
+        retain=by.retain if by is not None else False,
+    )
+
+
+def _rollout_document(rollout: Rollout) -> RolloutDocument:
+    stages = [
+        StageDocument(name=each.name, total=each.total, started=_text(each.started), done=_text(each.done))
+        for each in rollout.stages
+    ]
+    return RolloutDocument(
+        name=rollout.name,
+        owner=_owner_document(rollout.owner),
+        change_id=rollout.change_id,
+        policy=msgspec.to_builtins(rollout.policy, order="deterministic"),
+        created=time_text(rollout.created),
+        stages=stages,
+        phase=rollout.phase,
+        started=_text(rollout.started),
+        ended=_text(rollout.ended),
+        queued=rollout.queued,
+        skipped=list(rollout.skipped),
+        paused=rollout.paused,
+        rejected=rollout.rejected,
+        contents=rollout.contents,
+    )
+
+
+def _approval_document(approval: Approval) -> ApprovalDocument:
+    return ApprovalDocument(
+        organization=approval.organization,
+        rollout=approval.rollout,
+        stage=approval.stage,
+        change_id=approval.change_id,
+        policy=approval.policy,
+        user=approval.user,
+        groups=sorted(approval.groups),
+        comment=approval.comment,
+        at=_text(approval.at),
+    )
+
+
+def _request_document(owner: Ref, request: OwnerRequest) -> RequestDocument:
+    asked = request.emergency
+    emergency = None
+    if asked is not None:
+        people = sorted(asked.approved_by)
+        emergency = EmergencyDocument(reason=asked.reason, expires=time_text(asked.expires), approved_by=people)
+    return RequestDocument(owner=_owner_document(owner), emergency=emergency, supersede=request.supersede)
+
+
+def _owner_document(ref: Ref) -> OwnerDocument:
+    return OwnerDocument(kind=ref.kind, organization=ref.organization, name=ref.name)
+
+
+def _text(time: datetime | None) -> str | None:
+    return time_text(time) if time is not None else None

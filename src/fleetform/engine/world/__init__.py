@@ -1,0 +1,18 @@
+"""World: from decisions and what is stored to what a plan takes.
+
+    Decisions, Inputs (hashes), Stored  →  OwnerChanges  →  World (engine/plan/records)  →  plan(world, now)
+
+    changes.py    OwnerChanges: one Change for each owner, made when it is asked for; what nothing new reaches is taken
+                  over from the pass before as it is
+    candidate.py    one plugin on one cluster, and what its owner wants of it
+    staging.py      which stage a cluster belongs to: RolloutPolicy, written in place, or Open Cluster Management's
+    opening.py      which windows and freezes count for a plugin
+    contents.py     what an owner's plugins are made of, and the name of a change (B3b)
+    consent.py      who agreed to what, and who made the change
+    removals.py   plugins that are stored and that nobody wants any more
+    stored.py     what earlier passes and people left behind
+    hashes.py     hashes that are not known
+
+What belongs here: reading objects, selectors and what is stored, once per distinct input. What does not: what time and
+order make of it (plan), what a plugin is made of (desired), and any I/O.
+"""

@@ -1,0 +1,96 @@
+"""Consent: who agreed to what, and who is who (R2-32, R2-33, S47).
+
+People are known by several names: the address in their commits, their login here, the subject of a token. An
+organization joins them; everybody counts once, and nobody approves what they made by calling themselves otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import structs
+
+from fleetform.engine.plan.records import Approval, Emergency
+from fleetform.engine.plan.rollouts import Policy
+from fleetform.model.kinds.fleet import OrganizationSpec
+from fleetform.model.kinds.lifecycle import ApprovalSpec
+from fleetform.model.kinds.preset import EmergencyChange
+from fleetform.model.objects import Ref
+from fleetform.model.snapshot import Snapshot
+from fleetform.syntax.times import parse_time
+
+
+class Persons:
+    """The people of an organization, each by one name."""
+
+    def __init__(self, organization: OrganizationSpec) -> None:
+        self._names: dict[str, str] = {}
+        for person in organization.people or ():
+            for alias in (person.name, *(person.emails or ()), *(person.subjects or ())):
+                self._names.setdefault(alias, person.name)
+
+    def name(self, alias: str) -> str:
+        return self._names.get(alias, alias)
+
+    def names(self, aliases: Iterable[str]) -> frozenset[str]:
+        return frozenset(map(self.name, aliases))
+
+    def of_policy(self, policy: Policy) -> Policy:
+        """The policy with the people that it names as they are known here."""
+        if not self._names or not any(rule.approvals is not None and rule.approvals.users for rule in policy.stages):
+            return policy
+        stages = []
+        for rule in policy.stages:
+            asked = rule.approvals
+            if asked is not None:
+                rule = structs.replace(rule, approvals=structs.replace(asked, users=self.names(asked.users)))
+            stages.append(rule)
+        return structs.replace(policy, stages=tuple(stages))
+
+
+class Consents:
+    """The approvals of an organization, by rollout: as manifests, and as they are stored."""
+
+    def __init__(self, snapshot: Snapshot, organization: str, stored: Iterable[Approval], persons: Persons) -> None:
+        self._persons = persons
+        self._stored: dict[str, list[Approval]] = {}
+        for each in stored:
+            if each.organization == organization:
+                known = structs.replace(each, user=persons.name(each.user))
+                self._stored.setdefault(each.rollout, []).append(known)
+        self._written: dict[str, list[ApprovalSpec]] = {}
+        for ref, object_ in sorted(snapshot.others.items()):
+            if ref.kind == "Approval" and ref.organization == organization and isinstance(object_.spec, ApprovalSpec):
+                self._written.setdefault(object_.spec.rollout, []).append(object_.spec)
+
+    def of(self, rollout: str, policy: str) -> tuple[Approval, ...]:
+        """Approvals of a rollout. A manifest counts for the policy of now, unless it was stored under another (B26)."""
+        stored = self._stored.get(rollout, [])
+        seen = {(each.stage, each.change_id, each.user) for each in stored}
+        found = list(stored)
+        for each in self._written.get(rollout, ()):
+            user = self._persons.name(each.user or "")
+            if user and (each.stage, each.change_id, user) not in seen:
+                found.append(Approval(rollout, each.stage, each.change_id, policy, user, comment=each.comment or ""))
+        return tuple(found)
+
+
+def emergency_of(written: EmergencyChange | None, asked: Emergency | None, persons: Persons) -> Emergency | None:
+    """An emergency that an owner's manifest declares, else one that somebody asked for."""
+    if written is None:
+        return structs.replace(asked, approved_by=persons.names(asked.approved_by)) if asked is not None else None
+    try:
+        expires = parse_time(written.expires)
+    except ValueError:
+        # Validation says so; without an end it is none (B12).
+        return None
+    people = [written.approved_by] if isinstance(written.approved_by, str) else written.approved_by or []
+    return Emergency(written.reason, expires, persons.names(people))
+
+
+def organization_of(snapshot: Snapshot, name: str) -> OrganizationSpec:
+    found = snapshot.organizations.get(Ref("Organization", name, name))
+    return found.spec if found is not None else OrganizationSpec()
+
+
+Authors = Mapping[Ref, str]

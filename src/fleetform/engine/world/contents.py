@@ -1,0 +1,131 @@
+"""Contents: the objects that an owner's plugins are made of, by hash, and the name of the change that they make (B3b).
+
+Clusters are not among them: one that joins or leaves makes no change of what the others get. What nobody wrote as an
+object, such as a fact of a cluster, is told apart by the hashes of the plugins that it reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from fleetform.engine.bindings.fields import api_version_of
+from fleetform.engine.plan.records import Candidate
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.world.stored import Contents
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.objects import AnyObject, Object
+from fleetform.model.snapshot import Snapshot
+from fleetform.model.state import UNKNOWN, PluginState
+from fleetform.syntax.hashing import CHANGE_ID, content_hash
+from fleetform.syntax.names import api_group
+
+# What people and passes say about a change is no part of it.
+NOT_PART_OF_A_CHANGE = frozenset({"Approval", "Rollout", "PluginDefinitionRevision", "PluginState", "Secret"})
+# Says when, and not what.
+_STAMPS = "fleetform.dev/"
+_ABSENT = "absent"
+
+
+def content_of(object_: Object[object]) -> str:
+    """A hash of what an object says, labels included; plain secrets count, and do not show."""
+    if object_.content is not None:
+        # Bindings read all of it.
+        return content_hash(object_.content)
+    return content_hash([msgspec.to_builtins(object_.spec), dict(object_.labels)])
+
+
+def content_with_annotations(object_: Object[object]) -> str:
+    """The same with annotations, which bindings may read."""
+    written = object_.metadata.annotations or {}
+    annotations = {key: value for key, value in written.items() if not key.startswith(_STAMPS)}
+    return content_hash([content_of(object_), annotations])
+
+
+def identity_of(object_: Object[object]) -> tuple[str, str, str]:
+    """Objects of two groups may have one name, and versions of a definition do."""
+    version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else ""
+    return str(object_.ref), api_group(api_version_of(object_)), version
+
+
+class ContentHashes:
+    """Hashes of objects, each made once. Objects are compared by identity: one that was edited is another."""
+
+    def __init__(self, snapshot: Snapshot, before: ContentHashes | None = None) -> None:
+        self._snapshot = snapshot
+        self._known: dict[AnyObject, str] = {}
+        self._before: Mapping[AnyObject, str] = before._known if before is not None else {}
+        self._by_identity: dict[str, AnyObject] | None = None
+
+    def of(self, object_: AnyObject) -> str:
+        found = self._known.get(object_)
+        if found is None:
+            found = self._before.get(object_) or content_with_annotations(object_)
+            self._known[object_] = found
+        return found
+
+    def contents(self, objects: Iterable[AnyObject]) -> dict[str, str]:
+        """Objects by identity, sorted."""
+        counted = [each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE]
+        return dict(sorted((_key(each), self.of(each)) for each in counted))
+
+    def now(self, identity: str) -> str | None:
+        """The hash of whatever bears an identity now, whether or not it reaches anybody."""
+        if self._by_identity is None:
+            self._by_identity = {_key(each): each for each in self._snapshot.objects}
+        found = self._by_identity.get(identity)
+        return self.of(found) if found is not None else None
+
+
+def _key(object_: AnyObject) -> str:
+    ref, group, version = identity_of(object_)
+    return ref + (f"#{group}" if group else "") + (f"@{version}" if version else "")
+
+
+def digest(contents: Contents) -> str:
+    return content_hash(dict(contents))
+
+
+def change_id(
+    hashes: ContentHashes,
+    admitted: Contents,
+    now: Contents,
+    last: Rollout | None,
+    candidates: Iterable[Candidate],
+    states: Mapping[tuple[str, str, str], PluginState],
+) -> str:
+    """The name of what differs between what was last admitted and now.
+
+    An object that is as it was does not count, even if it reaches the owner no longer: a cluster left. While a rollout
+    runs and the objects are those that it was made of, it is that change, whatever clusters come to by themselves.
+    """
+    if last is not None and last.is_open and last.contents == digest(now):
+        return last.change_id
+    pairs: list[list[str]] = []
+    for identity in sorted({*admitted, *now}):
+        then, current = admitted.get(identity), now.get(identity) or hashes.now(identity) or _ABSENT
+        if then != current:
+            pairs.append([identity, current])
+    if not pairs and last is not None and last.is_open:
+        # What a rollout brings is taken back while it runs.
+        pairs = [["Rollout", last.name]]
+    if not pairs:
+        pairs = _moved(last, candidates, states)
+    return CHANGE_ID + content_hash(pairs)
+
+
+def _moved(
+    last: Rollout | None, candidates: Iterable[Candidate], states: Mapping[tuple[str, str, str], PluginState]
+) -> list[list[str]]:
+    """Plugins that differ though no object does; with those that a change which was rejected has already reached."""
+    found = []
+    for each in candidates:
+        state = states.get(each.key, UNKNOWN)
+        wanted = each.wanted.input_hash
+        place = state.enrolment
+        was_part = last is not None and last.rejected and place is not None and place.rollout == last.name
+        reached = was_part and place is not None and place.target.input_hash == wanted
+        if reached or (state.admitted is not None and state.admitted.input_hash != wanted):
+            found.append([*each.key, wanted or ""])
+    return sorted(found)

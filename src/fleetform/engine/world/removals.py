@@ -1,0 +1,135 @@
+"""Removals: plugins that are installed, as far as is stored, and that nobody wants any more (B22, B23).
+
+A plugin of a cluster that is not in the fleet any more is forgotten, not deleted: nobody could reach it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from fleetform.engine.decisions import Decisions
+from fleetform.engine.plan.gates.deletes import STAGE
+from fleetform.engine.plan.records import Change, ClusterFacts, Removal
+from fleetform.engine.plan.rollouts import Policy, rollout_name
+from fleetform.engine.world.consent import Consents
+from fleetform.engine.world.opening import Openings
+from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.objects import AnyObject, Object, Ref
+from fleetform.model.results.decisions import ClusterDecisions, PluginKey
+from fleetform.model.snapshot import Snapshot
+from fleetform.model.state import Deployed, PluginState
+from fleetform.syntax.hashing import CHANGE_ID, content_hash
+from fleetform.syntax.names import generated_name
+
+
+class Owners(Protocol):
+    """What is asked about the owners of a pass."""
+
+    decisions: Decisions
+    snapshot: Snapshot
+    states: Mapping[PluginKey, PluginState]
+
+    def change_of(self, owner: Ref) -> Change | None: ...
+    def contents_of(self, object_: AnyObject) -> str: ...
+    def facts_of(self, cluster: Object[Any]) -> ClusterFacts: ...
+    def openings_of(self, organization: str) -> Openings: ...
+    def consents_of(self, organization: str) -> Consents: ...
+
+
+def removals_of(changes: Owners, keys: Iterable[PluginKey]) -> tuple[Removal, ...]:
+    """A removal for each plugin that nobody wants, in order."""
+    found = []
+    for key in sorted(keys):
+        admitted = changes.states[key].admitted
+        if admitted is not None:
+            here = changes.decisions.clusters[Ref("Cluster", key[0], key[1])]
+            found.append(_removal(changes, key, admitted, here))
+    return tuple(found)
+
+
+def unwanted(decisions: Decisions, states: Mapping[PluginKey, PluginState]) -> Iterator[PluginKey]:
+    """Plugins that are installed, on clusters of the fleet, and that no owner there names."""
+    for key, state in states.items():
+        if state.admitted is None:
+            continue
+        here = decisions.clusters.get(Ref("Cluster", key[0], key[1]))
+        if here is not None and key[2] not in here.plugins and all(key[2] != c.candidate.name for c in here.claims):
+            yield key
+
+
+def _removal(changes: Owners, key: PluginKey, admitted: Deployed, here: ClusterDecisions) -> Removal:
+    organization = key[0]
+    owner = owner_of(changes.decisions, key, admitted)
+    snapshot = changes.snapshot
+    object_: Object[Any] | None = snapshot.presets.get(owner) or snapshot.plugins.get(owner)
+    change = changes.change_of(owner)
+    if change is not None:
+        change_id, policy, last = change.change_id, change.policy, change.rollout
+        open_ = last is not None and last.is_open and last.change_id == change_id
+        used = change.used | {last.name} if last is not None else change.used
+        name = last.name if open_ and last is not None else rollout_name(owner.name, change_id, used)
+    else:
+        gone = changes.contents_of(object_) if object_ is not None else "absent"
+        change_id, policy = CHANGE_ID + content_hash([[str(owner), gone]]), Policy()
+        name = rollout_name(owner.name, change_id)
+    retain = object_.spec.deletion_policy == "Retain" if object_ is not None else _retains(admitted)
+    definition = admitted.definition or ""
+    openings = changes.openings_of(organization)
+    opening = openings.of(object_, definition) if object_ is not None else openings.of_nobody(definition)
+    approvals = changes.consents_of(organization).of(name, policy.digest)
+    return Removal(
+        key,
+        owner,
+        change_id,
+        changes.facts_of(here.cluster),
+        retain or _is_handed_over(admitted, here),
+        _dependents(changes, key, definition, here),
+        opening.on(here.cluster),
+        name,
+        policy.digest,
+        tuple(each for each in approvals if each.stage == STAGE),
+    )
+
+
+def owner_of(decisions: Decisions, key: PluginKey, admitted: Deployed) -> Ref:
+    """Who installed a plugin, as it was stored; else by its name."""
+    if admitted.installer is not None:
+        return admitted.installer.owner
+    organization, cluster, name = key
+    for ref in decisions.index.snapshot.presets:
+        if ref.organization == organization and generated_name(ref.name, cluster) == name:
+            return ref
+    preset = name.removesuffix(f"-{cluster}")
+    return Ref("PluginPreset", organization, preset) if preset != name else Ref("Plugin", organization, name)
+
+
+def _retains(admitted: Deployed) -> bool:
+    return admitted.installer is not None and admitted.installer.retain
+
+
+def _is_handed_over(admitted: Deployed, here: ClusterDecisions) -> bool:
+    """Whether another plugin has the same release now: it takes over what is installed (B23)."""
+    by = admitted.installer
+    if by is None:
+        return False
+    releases = [(each.target.release_namespace, each.target.release_name) for each in here.plugins.values()]
+    return (by.release_namespace, by.release_name) in releases
+
+
+def _dependents(changes: Owners, key: PluginKey, definition: str, here: ClusterDecisions) -> tuple[str, ...]:
+    """Installed plugins of the cluster whose definition depends on this one: they go first."""
+    organization = key[0]
+    definitions = changes.decisions.index.definitions
+    found = []
+    for name, state in (changes.snapshot.states.get(here.cluster.ref) or {}).items():
+        admitted = state.admitted
+        if admitted is None or admitted.definition is None or name == key[2]:
+            continue
+        for home in (organization, PLATFORM_NAMESPACE):
+            revision = definitions.versions_of((home, admitted.definition)).get(admitted.version or "")
+            named = revision.object.spec.depends_on if revision is not None else None
+            if any(each.name == definition for each in named or ()):
+                found.append(name)
+                break
+    return tuple(sorted(found))

@@ -1,0 +1,56 @@
+"""Delivery: what was admitted goes to where its cluster takes it from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from fleetform.model.results.decisions import PluginKey
+
+
+class Parcel(Struct, frozen=True, gc=False):
+    """One plugin's objects for one cluster, as files of one folder. digest names these very files."""
+
+    key: PluginKey
+    files: Mapping[str, bytes]
+    digest: str
+    input_hash: str
+    version: str | None = None
+
+
+class Note(NamedTuple):
+    """Why a delivery takes place, for people who read it where it arrives: a headline, and a line for each start."""
+
+    headline: str
+    lines: Sequence[str] = ()
+
+
+class Failure(NamedTuple):
+    """Why a parcel did not arrive. refused: trying again does not help unless somebody acts."""
+
+    message: str
+    hint: str
+    refused: bool = False
+
+
+class Drift(NamedTuple):
+    """A file that is not as it was delivered: missing, or other than it was."""
+
+    key: PluginKey
+    file: str
+    missing: bool
+
+
+class Deliverer(Protocol):
+    """One destination. Delivering what is there already changes nothing; stopping anywhere and delivering again ends in
+    the same state."""
+
+    def deliver(
+        self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
+    ) -> Mapping[PluginKey, Failure]:
+        """Brings parcels, and removes what was delivered for plugins that are gone; those that did not succeed."""
+
+    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+        """What differs from what was delivered last."""

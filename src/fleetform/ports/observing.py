@@ -1,0 +1,42 @@
+"""Observing: how what was delivered is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from fleetform.model.kinds.fleet import ClusterHealth
+from fleetform.model.results.decisions import PluginKey
+
+Health = Literal["Healthy", "Failed", "Unknown"]
+
+
+class Delivered(Struct, frozen=True, gc=False):
+    """Something that is on a cluster and is to be judged: which hash, since when it is there, and how to judge it.
+
+    base is the folder that paths of health are relative to.
+    """
+
+    key: PluginKey
+    input_hash: str
+    since: datetime
+    health: ClusterHealth | None
+    base: str = "."
+
+
+class Verdict(NamedTuple):
+    """What was seen: the health of this very hash. look_at is when looking again may tell something else."""
+
+    health: Health
+    message: str = ""
+    look_at: datetime | None = None
+    reachable: bool = True
+
+
+class Observer(Protocol):
+    """Looks at clusters. It never raises for a cluster that cannot be looked at: that is Unknown."""
+
+    def observe(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]: ...

@@ -1,0 +1,117 @@
+"""How health is judged where delivery cannot tell."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from fleetform.model.kinds.fleet import AssumedHealth, ClusterHealth
+from fleetform.observe.health import ClusterObserver
+from fleetform.ports.observing import Delivered, Verdict
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+KEY = ("acme", "eu-1", "cert-manager")
+
+
+def judged(
+    health: ClusterHealth | None, folder: Path, now: datetime = NOW, commands: Path | None = None, hash_: str = "h1:new"
+) -> Verdict:
+    observer = ClusterObserver(str(commands) if commands is not None else None, seconds=5)
+    return observer.observe([Delivered(KEY, hash_, NOW - timedelta(minutes=5), health, str(folder))], now)[KEY]
+
+
+@pytest.mark.rule("S49")
+def test_what_was_delivered_is_healthy_at_once_unless_the_cluster_says_otherwise(tmp_path: Path) -> None:
+    assert judged(None, tmp_path).health == "Healthy"
+
+
+def test_health_may_be_assumed_after_a_time(tmp_path: Path) -> None:
+    health = ClusterHealth(assume=AssumedHealth(after="10m"))
+    early = judged(health, tmp_path)
+    assert (early.health, early.look_at) == ("Unknown", NOW + timedelta(minutes=5))
+    assert judged(health, tmp_path, NOW + timedelta(minutes=5)).health == "Healthy"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plugins: {cert-manager: {health: Healthy, inputHash: 'h1:new'}}", "Healthy"),
+        ("plugins: {cert-manager: {health: Failed, inputHash: 'h1:new'}}", "Failed"),
+        ("plugins: {cert-manager: {health: Failed, inputHash: 'h1:old'}}", "Unknown"),
+        ("plugins: {other: {health: Failed, inputHash: 'h1:new'}}", "Unknown"),
+        ("health: Failed", "Failed"),
+        ("health: Sick", "Unknown"),
+        ("- a list", "Unknown"),
+        ("{", "Unknown"),
+        ("", "Unknown"),
+    ],
+)
+def test_a_health_file_tells_of_one_hash_or_of_the_cluster(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "health.yaml"
+    file.write_text(text)
+    os.utime(file, (NOW.timestamp(), NOW.timestamp()))
+    assert judged(ClusterHealth(file="health.yaml"), tmp_path).health == expected
+
+
+@pytest.mark.rule("B1")
+def test_a_file_from_before_the_delivery_tells_nothing_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "health.yaml"
+    file.write_text("health: Healthy")
+    old = (NOW - timedelta(minutes=6)).timestamp()
+    os.utime(file, (old, old))
+    found = judged(ClusterHealth(file="health.yaml"), tmp_path)
+    assert found.health == "Unknown"
+    assert "before this one" in found.message
+
+
+def test_a_missing_file_is_unknown_and_looked_for_again(tmp_path: Path) -> None:
+    found = judged(ClusterHealth(file="none.yaml"), tmp_path)
+    assert (found.health, found.reachable) == ("Unknown", True)
+    assert found.look_at is not None
+
+
+@pytest.mark.rule("B25")
+def test_a_cluster_that_does_not_answer_is_neither_healthy_nor_failed(tmp_path: Path) -> None:
+    (tmp_path / "health.yaml").write_text("reachable: false\nhealth: Healthy")
+    found = judged(ClusterHealth(file="health.yaml"), tmp_path)
+    assert (found.health, found.reachable) == ("Unknown", False)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected", "message"),
+    [
+        ("echo fine; exit 0", "Healthy", "fine"),
+        ('echo "$1 $2 $3"; exit 1', "Failed", "eu-1 cert-manager h1:new"),
+        ("exit 3", "Unknown", ""),
+        ('cat | grep -q \'"organization":"acme"\' && exit 0; exit 1', "Healthy", ""),
+    ],
+)
+def test_a_command_answers_by_its_exit_code(tmp_path: Path, script: str, expected: str, message: str) -> None:
+    command = tmp_path / "probe"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    found = judged(ClusterHealth(command="probe"), tmp_path, commands=tmp_path)
+    assert (found.health, found.message) == (expected, message)
+
+
+@pytest.mark.parametrize("name", ["missing", "../probe", "/bin/true", ".hidden", ""])
+def test_only_commands_of_the_health_folder_run(tmp_path: Path, name: str) -> None:
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for place in (tmp_path / "probe", commands / ".hidden"):
+        place.write_text("#!/bin/sh\nexit 0\n")
+        place.chmod(0o755)
+    assert judged(ClusterHealth(command=name), tmp_path, commands=commands).health == "Unknown"
+    assert judged(ClusterHealth(command="probe"), tmp_path).health == "Unknown"
+
+
+def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
+    command = tmp_path / "probe"
+    command.write_text("#!/bin/sh\nsleep 60\n")
+    command.chmod(0o755)
+    observer = ClusterObserver(str(tmp_path), seconds=0.3)
+    delivered = Delivered(KEY, "h1:new", NOW, ClusterHealth(command="probe"))
+    assert observer.observe([delivered], NOW)[KEY].health == "Unknown"
