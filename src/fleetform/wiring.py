@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
@@ -13,6 +14,7 @@ from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
+from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
@@ -22,7 +24,9 @@ from fleetform.syntax.times import parse_time
 if TYPE_CHECKING:
     from fleetform.transformers.opened import OpenedPlugins
 
-__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
+__all__ = [
+    "OUTPUT_MARK", "Fetching", "LocalFiles", "Parses", "open_fleet", "open_parses", "open_renderers", "write_file",
+]  # fmt: skip
 
 
 def open_fleet(
@@ -34,15 +38,30 @@ def open_fleet(
     fetching: Fetching = "none",
     catalogs: Sequence[str] | None = None,
     plugin_folder: str | None = None,
+    parses: Parses | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
-    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins.
+    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. parses has
+    what need not be parsed again. report is told how many files are read, and of how many.
     """
     moment = parse_time(at) if at is not None else _now()
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
-    fleet = read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
+    input_ = load_input(sources or ["."], parses=parses, report=report)
+    fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
     return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+
+def open_parses(kept: bool = True) -> Parses:
+    """What the inputs of one command share of their parses; with those that earlier commands kept."""
+    return Parses(KeptParses(os.path.join(cache_folder(), "parses"), _key_file()) if kept else None)
+
+
+def _key_file() -> str:
+    """The key that kept parses are signed with: not in the cache, which people copy from machine to machine."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fleetform", "parses.key")
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:

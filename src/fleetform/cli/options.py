@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, TypeVar
 
@@ -17,14 +17,14 @@ from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, N
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
-from fleetform.cli.text import patience
+from fleetform.cli.progress import progress
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, open_fleet, open_renderers
+from fleetform.wiring import Fetching, Parses, open_fleet, open_parses, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
@@ -50,6 +50,7 @@ class Flags:
     color: bool
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
+    parses: Parses = field(default_factory=Parses)
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
@@ -88,7 +89,7 @@ class Flags:
         """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
-        with patience(f"{doing} {' '.join(names)}", self.quiet):
+        with progress(doing, "files", self.quiet) as said:
             return open_fleet(
                 names,
                 self.organization,
@@ -98,12 +99,14 @@ class Flags:
                 self.fetching,
                 self.catalogs,
                 self.plugin_dir,
+                self.parses,
+                said.report,
             )
 
     def decided(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, with its plugins decided."""
         fleet = self.read(sources)
-        with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
+        with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
             assert fleet.decisions is not None
         return fleet
 
@@ -165,6 +168,7 @@ def shared_flags(function: F) -> Any:
             verbose=given.pop("verbose"),
             color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
             plugin_dir=given.pop("plugin_dir"),
+            parses=open_parses(kept=not given.pop("no_cache")),
         )
         if given.pop("server") is not None:
             raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
@@ -220,6 +224,7 @@ _OPTIONS = (
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
+    click.option("--no-cache", is_flag=True, help="Parse every file, also those that did not change."),
     click.option("--server", metavar="URL", help="Ask a running control plane instead."),
     click.option("--as", "as_user", metavar="USER", help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),

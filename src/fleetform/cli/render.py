@@ -15,7 +15,8 @@ from fleetform.app.render import render_answer
 from fleetform.app.rendering.output_files import files_of
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unmatched_findings, unsteady_findings
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
+from fleetform.cli.progress import progress
+from fleetform.cli.text import Painter, count, place_text, table, value_text
 from fleetform.cli.write import write_files
 from fleetform.model.objects import Object
 from fleetform.syntax.names import object_label
@@ -58,7 +59,7 @@ def command(
     if name is not None and not plugins:
         # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo reported as there.
         plugins = [find_plugin(fleet, scope, name, None)]
-    with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
+    with progress(f"rendering {count(len(plugins), 'plugin')}", quiet=flags.quiet):
         rendered = render_plugins(
             fleet, plugins, flags.renderers(), output_dir is not None, transforming=not no_transform
         )
