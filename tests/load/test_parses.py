@@ -21,13 +21,12 @@ from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.parses import KeptParses, ParsedDocument, Parses
 from fleetform.load.reader import load_input, read_file
-from fleetform.outside import files
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.yaml_out import write_documents
 from support.command import Runner
 
 TEXTS = {
-    "one.yaml": "apiVersion: v1\nkind: A\n---\n# the second\napiVersion: v1\nkind: B\nspec: {i: 1, f: 1.5, t: yes, x: ~}\n",
+    "one.yaml": "apiVersion: v1\nkind: A\n---\n# second\nkind: B\nspec: {i: 1, f: 1.5, t: yes, x: ~}\n",
     "list.json": '{"kind": "XList", "items": [{"kind": "C", "i": 1e3}, {"kind": "D"}]}',
     "odd.yaml": "kind: E\ny: 1\n",
     "broken.yaml": "kind: [F\n---\nkind: G\n",
@@ -143,7 +142,7 @@ def forge(path: Path) -> None:
     """As whoever knows the format would, without the key."""
     digests = [kept_parses._digest(name, text.encode()) for name, text in TEXTS.items()]
     lie = msgspec.msgpack.encode([ParsedDocument({"kind": "Lie"}, 1, 1)])
-    payload = msgspec.msgpack.encode({digest: lie for digest in digests})
+    payload = msgspec.msgpack.encode(dict.fromkeys(digests, lie))
     path.write_bytes(hashlib.blake2b(payload, digest_size=32).digest() + payload)
 
 
@@ -189,7 +188,7 @@ def test_what_another_user_owns_is_ignored(
     fleet: Path, cache: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_input([str(fleet)], parses=opened(cache, key))
-    monkeypatch.setattr(files.os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("fleetform.outside.files.os.geteuid", lambda: os.getuid() + 1)
     again, parsed = read_again(fleet, cache, key, monkeypatch)
     assert "one.yaml" in parsed
     assert seen(again) == seen(load_input([str(fleet)]))
