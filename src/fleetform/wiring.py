@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import load_state
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.loop.control import Control, PassReport
+    from fleetform.loop.driver import Driver
+    from fleetform.loop.records import Destination
+    from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.state import KnownState
+    from fleetform.ports.store import StoreError
     from fleetform.transformers.opened import OpenedPlugins
 
 __all__ = [
-    "OUTPUT_MARK", "Fetching", "LocalFiles", "Parses", "open_fleet", "open_parses", "open_renderers", "write_file",
-]  # fmt: skip
+    "OUTPUT_MARK",
+    "Fetching",
+    "LocalFiles",
+    "Parses",
+    "Plane",
+    "in_repository",
+    "open_fleet",
+    "open_parses",
+    "open_plane",
+    "open_renderers",
+    "write_file",
+]
 
 
 def open_fleet(
@@ -38,19 +58,23 @@ def open_fleet(
     fetching: Fetching = "none",
     catalogs: Sequence[str] | None = None,
     plugin_folder: str | None = None,
+    confined: bool = False,
     parses: Parses | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
-    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. parses has
-    what need not be parsed again. report is told how many files are read, and of how many.
+    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
+    reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
+    read, and of how many.
     """
     moment = parse_time(at) if at is not None else _now()
-    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
-    input_ = load_input(sources or ["."], parses=parses, report=report)
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
+    input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
     fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
-    return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+    refused = tuple(sources_outside(fleet, boundary)) if confined else ()
+    return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
 
 
 def open_parses(kept: bool = True) -> Parses:
@@ -64,16 +88,98 @@ def _key_file() -> str:
     return os.path.join(base, "fleetform", "parses.key")
 
 
-def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:
+class Plane(NamedTuple):
+    """A control plane that is ready to run; close lets go of the database."""
+
+    control: Control
+    driver: Driver
+    close: Callable[[], None]
+
+
+def open_plane(
+    sources: Sequence[str],
+    database: str,
+    told: Callable[[PassReport], None],
+    failed: Callable[[StoreError], None],
+    organization: str | None = None,
+    at: str | None = None,
+    interval: timedelta = timedelta(seconds=30),
+    output_folder: str = "out",
+    health_folder: str | None = None,
+    plugin_folder: str | None = None,
+) -> Plane:
+    """The embedded control plane over a database. at stops the clock at a time."""
+    # Imported where it is needed: no other command has a database.
+    from fleetform.deliver.directory import DirectoryDelivery
+    from fleetform.deliver.git import Branch, GitDelivery
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.sources import FolderSource
+    from fleetform.loop.control import Control, Surroundings
+    from fleetform.loop.destinations import destination_of
+    from fleetform.loop.driver import Driver
+    from fleetform.observe.health import ClusterObserver
+    from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.store.sqlite import SqliteStore
+
+    store = SqliteStore(database)
+    clock = _Clock(parse_time(at) if at is not None else None)
+    cache = DocumentCache()
+    reader = Catalogs(CatalogCache(cache_folder()), clock.now, "due", None)
+
+    def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
+        read = [InputFile(name, content) for name, content in sorted(files.items())]
+        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+    def deliverer(destination: Destination) -> Deliverer:
+        if destination.kind == "directory":
+            return DirectoryDelivery(destination.path)
+        address = git_address(destination.path, ".")
+        name = hashlib.sha256(address.encode()).hexdigest()[:16]
+        mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
+        branch = Branch(destination.branch, destination.folder, destination.sign)
+        return GitDelivery(mirror, branch, lambda: None, time.sleep)
+
+    control = Control(
+        Surroundings(
+            store,
+            clock,
+            FolderSource(sources),
+            opened,
+            open_renderers(plugin_folder=plugin_folder),
+            deliverer,
+            ClusterObserver(health_folder),
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder),
+            database,
+        )
+    )
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+
+
+class _Clock:
+    """The time, or one at which it stands still."""
+
+    def __init__(self, stopped: datetime | None) -> None:
+        self._stopped = stopped
+
+    def now(self) -> datetime:
+        return self._stopped or _now()
+
+
+def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
-    fetching downloads their sources anew; plugin_folder holds transform plugins.
+    fetching downloads their sources anew; plugin_folder holds transform plugins; confined reads nothing outside of the
+    repository, and downloads nothing.
     """
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
     from fleetform.transformers.pipeline import TransformingRenders
 
-    return TransformingRenders(Renderers(cache_folder(), fetching), partial(_transform_plugins, plugin_folder))
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    renderers = Renderers(cache_folder(), fetching, boundary=boundary)
+    return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder))
 
 
 @cache
@@ -107,6 +213,11 @@ class _TransformIdentities(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def in_repository(path: str) -> bool:
+    """Whether a path is in the repository of the working directory."""
+    return Boundary.of_repository().holds(path)
 
 
 def _now() -> datetime:

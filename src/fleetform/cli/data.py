@@ -10,17 +10,22 @@ import msgspec
 
 from fleetform.model.answers.base import AnswerRecord, Json
 from fleetform.model.answers.listing import Listed, Listing
+from fleetform.syntax.printable import escaped_json
 
 _CHUNK = 1 << 20
 
 
 def json_text(tree: Json) -> str:
-    """A tree as `json.dumps(tree, indent=2)` writes it; Python's own encoder is slow as soon as it indents."""
+    """A tree as `json.dumps(tree, indent=2)` writes it; Python's own encoder is slow as soon as it indents.
+
+    What could steer a terminal is written as an escape.
+    """
     try:
-        return msgspec.json.format(json.dumps(tree, ensure_ascii=False), indent=2)
+        text = msgspec.json.format(json.dumps(tree, ensure_ascii=False), indent=2)
     except ValueError:
         # Half a character, or a number that JSON has no name for.
-        return json.dumps(tree, indent=2, ensure_ascii=False)
+        text = json.dumps(tree, indent=2, ensure_ascii=False)
+    return escaped_json(text)
 
 
 def listing_chunks(listing: Listing, items: Iterable[Listed]) -> Iterator[str]:

@@ -21,6 +21,8 @@ VERBS = {
     "get": "List objects with what follows from them.",
     "init": "Start a fleet in an empty folder.",
     "render": "The objects that a plugin becomes.",
+    "serve": "Run the control plane on this machine.",
+    "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
@@ -102,6 +104,13 @@ def main() -> NoReturn:
 
 def run() -> int:
     """Run the command line and return its exit code."""
+    from fleetform.cli.terminal import guarded_streams
+
+    with guarded_streams():
+        return _run()
+
+
+def _run() -> int:
     try:
         result: Any = cli.main(prog_name="fleetform", standalone_mode=False)
     except click.exceptions.Exit as request:

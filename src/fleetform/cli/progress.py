@@ -10,7 +10,8 @@ from threading import Event, Thread
 
 import click
 
-from fleetform.cli.text import cut
+from fleetform.cli.terminal import moves_cursor, own
+from fleetform.syntax.printable import one_line
 
 _PATIENCE = 1.0
 _SECONDS_BETWEEN = 0.2
@@ -36,7 +37,7 @@ class Progress:
 def progress(doing: str, noun: str = "", quiet: bool = False, patience: float = _PATIENCE) -> Iterator[Progress]:
     """Says on a terminal what is going on, if it takes longer than so many seconds; takes it back at the end."""
     said = Progress(doing, noun)
-    if quiet or not sys.stderr.isatty():
+    if quiet or not moves_cursor(sys.stderr):
         yield said
         return
     done = Event()
@@ -53,8 +54,8 @@ def _tell(said: Progress, done: Event, patience: float) -> None:
     shown = 0
     wait = patience
     while not done.wait(wait):
-        text = cut(str(said), shutil.get_terminal_size().columns - 1)
-        click.echo(f"\r{text.ljust(shown)}", nl=False, err=True)
+        text = one_line(str(said), shutil.get_terminal_size().columns - 1)
+        click.echo(f"{own(chr(13))}{text.ljust(shown)}", nl=False, err=True)
         shown, wait = len(text), _SECONDS_BETWEEN
     if shown:
-        click.echo(f"\r{' ' * shown}\r", nl=False, err=True)
+        click.echo(own(f"\r{' ' * shown}\r"), nl=False, err=True)

@@ -13,6 +13,7 @@ from fleetform.load.neighbours import document_around, is_no_manifest, lines_of,
 from fleetform.load.parses import ParsedDocument, Parses
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_stream
@@ -58,6 +59,7 @@ class DocumentCache:
 def load_input(
     names: Iterable[str],
     cache: DocumentCache | None = None,
+    boundary: Boundary = EVERYWHERE,
     parses: Parses | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Input:
@@ -66,11 +68,21 @@ def load_input(
     parses has what other inputs and commands parsed. report is told how many files are read, and of how many.
     """
     names = list(names)
+    return load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses)
+
+
+def load_files(
+    read: Iterable[InputFile | Diagnostic],
+    name: str,
+    cache: DocumentCache | None = None,
+    parses: Parses | None = None,
+) -> Input:
+    """Everything in files that were read, or why they could not be; name is how the input is called."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
     files = 0
-    for found in read_inputs(names, report):
+    for found in read:
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
@@ -84,7 +96,7 @@ def load_input(
         cache.finish()
     if parses is not None:
         parses.save()
-    return Input(documents, diagnostics, locator, files, " ".join(names))
+    return Input(documents, diagnostics, locator, files, name)
 
 
 def read_file(source: InputFile, locator: FileLocator, parses: Parses | None = None) -> Iterator[Document | Diagnostic]:

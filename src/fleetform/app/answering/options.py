@@ -22,7 +22,7 @@ from fleetform.model.answers.options import (
 )
 from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Skipped, Steps
 from fleetform.ports.inputs import Locator
-from fleetform.syntax.option_paths import text_of
+from fleetform.syntax.option_paths import readable_text_of
 
 
 def provenance(item: Item, locator: Locator, secret: bool = False) -> Provenance:
@@ -60,9 +60,9 @@ def explained_option(decision: OptionDecision, locator: Locator, variables: Iter
     for each in decision.parts:
         path = decision.slot.steps + each.steps
         part = ExplainedPart(
-            path=text_of(path),
+            path=readable_text_of(path),
             option=decision.name,
-            inside=text_of(each.steps),
+            inside=readable_text_of(each.steps),
             value=MASKED if secret else masked(each.value),
             winner=WinningItem(**structs.asdict(provenance(each.winner, locator, secret)), tie=each.tie),
             hidden=_hidden(each.hidden, secret, locator, path),

@@ -245,5 +245,5 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
         try:
             compile_expression(migration.retype.expression)
         except ExpressionError as error:
-            message = f"the expression of {migration.retype.name} cannot be read: {error}"
+            message = f"the expression of {migration.retype.name} cannot be read: {error.unquoted}"
             report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")

@@ -147,7 +147,7 @@ def _valued(item: Item, slot: Slot, value_of: ValueOf) -> tuple[Any, str | None,
     except UnresolvedError as error:
         return ABSENT, None, error.missing
     except ValueError as error:
-        return ABSENT, _no_value(error), None
+        return ABSENT, _no_value(error, slot), None
     return _as_secret(slot, value), _problem(slot, value), None
 
 
@@ -155,8 +155,9 @@ def _problem(slot: Slot, value: Any) -> str | None:
     return breaks_rules(slot.option, value, slot.secret) if slot.option is not None else None
 
 
-def _no_value(error: ValueError) -> str:
-    return f"the expression gives no value: {error}"
+def _no_value(error: ValueError, slot: Slot) -> str:
+    # Of a secret not even the words of a mistake are shown.
+    return f"the expression gives no value{'' if slot.secret else f': {error}'}"
 
 
 def _as_secret(slot: Slot, value: Any) -> Any:
@@ -269,7 +270,7 @@ class _Folding:
                 self._hide(normal_form(inside))
                 self._missing[normal_form(inside)] = error.missing
             else:
-                self._problem = _no_value(error)
+                self._problem = _no_value(error, self._slot)
             return
         try:
             self._apply_value(item, inside, value)
