@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fleetform.cli.progress import progress
+from fleetform.cli.terminal import guarded
 from fleetform.syntax.yaml_in import read_one
 from support.command import Runner
 from support.fleets import BASE, documents, override
@@ -417,7 +418,7 @@ def test_what_takes_long_says_so_on_a_terminal(
             if "4,100" in printed:
                 break
             time.sleep(0.01)
-    printed += capsys.readouterr().err
+    printed = guarded(printed + capsys.readouterr().err)
     assert "\rreading 4,100 of 10,000 files…" in printed
     assert printed.endswith(" \r")
 
