@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
@@ -19,7 +20,7 @@ from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
-from fleetform.load.state import load_state
+from fleetform.load.state import StateFile, load_state
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.state import KnownState
     from fleetform.ports.store import StoreError
+    from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
 __all__ = [
@@ -47,6 +49,8 @@ __all__ = [
     "open_renderers",
     "write_file",
 ]
+
+DATABASE = "sqlite:.fleetform/fleet.db"
 
 
 def open_fleet(
@@ -94,6 +98,7 @@ class Plane(NamedTuple):
     control: Control
     driver: Driver
     close: Callable[[], None]
+    turn_clock: Callable[[datetime], None]
 
 
 def open_plane(
@@ -154,17 +159,56 @@ def open_plane(
             database,
         )
     )
-    return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
+
+
+def database_path(state: str | None) -> str:
+    """The file of a database that --state names, or the usual one."""
+    if state is not None and not state.startswith("sqlite:"):
+        raise StateError(f"{state} is a state export, no database", "give --state sqlite:PATH")
+    return (state or DATABASE).removeprefix("sqlite:")
+
+
+def open_store_reader(state: str | None) -> SqliteReader:
+    """A control plane's database, to be read; it may be in use."""
+    from fleetform.store.sqlite import SqliteReader
+
+    return SqliteReader(database_path(state))
+
+
+def export_state(state: str | None, file: str) -> None:
+    """Writes what a database says as a state export."""
+    from fleetform.store.sqlite_state import SqliteState
+
+    StateFile(file).write(SqliteState(database_path(state), _Clock(None)).read())
+
+
+def back_up_database(state: str | None, file: str) -> None:
+    from fleetform.store.backups import back_up
+
+    back_up(database_path(state), file)
+
+
+def restore_database(file: str, state: str | None, only_check: bool = False) -> None:
+    from fleetform.store.backups import check, restore
+
+    if only_check:
+        check(file)
+    else:
+        restore(file, database_path(state))
 
 
 class _Clock:
-    """The time, or one at which it stands still."""
+    """The time, or one at which it stands still until it is turned."""
 
     def __init__(self, stopped: datetime | None) -> None:
         self._stopped = stopped
 
     def now(self) -> datetime:
         return self._stopped or _now()
+
+    def turn(self, to: datetime) -> None:
+        self._stopped = to
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:
