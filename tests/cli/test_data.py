@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fleetform.app.get import get, kinds
 from fleetform.app.scope import Scope
 from fleetform.cli.data import json_text
+from fleetform.syntax.printable import escaped_json
 from fleetform.wiring import open_fleet
 from support.command import Runner
 
@@ -23,13 +24,14 @@ TREES = st.recursive(
 
 
 @given(TREES)
-def test_json_is_what_the_standard_library_writes(tree: Any) -> None:
-    assert json_text(tree) == json.dumps(tree, indent=2, ensure_ascii=False)
+def test_json_is_what_the_standard_library_writes_with_escapes_for_what_is_not_printable(tree: Any) -> None:
+    assert json_text(tree) == escaped_json(json.dumps(tree, indent=2, ensure_ascii=False))
+    assert json.loads(json_text(tree)) == tree
 
 
 @pytest.mark.parametrize("tree", ["half \ud83d", [float("nan")], {"\ud83d": [float("-inf")]}])
 def test_json_of_what_is_no_proper_text_or_number_is_what_the_standard_library_writes(tree: Any) -> None:
-    assert json_text(tree) == json.dumps(tree, indent=2, ensure_ascii=False)
+    assert json_text(tree) == json.dumps(tree, indent=2)
 
 
 @pytest.mark.parametrize("kind", kinds())

@@ -145,3 +145,13 @@ def test_wide_has_every_event(change: Runner) -> None:
 def test_nothing_to_do_is_said(change: Runner) -> None:
     result = change("simulate", "--from", "after", "--to", "after")
     assert (result.code, result.out) == (0, "Nothing changes\n")
+
+
+def test_a_saved_state_is_what_other_verbs_read(change: Runner) -> None:
+    middle = ("--until", "2026-11-16T12:12:00Z", "--save-state", "middle.json")
+    assert change(*simulate(change, *middle)).code == 1
+    result = change("simulate", "-f", "after", "--state", "middle.json", "--at", "2026-11-16T12:12:00Z", "-o", "json")
+    assert result.code == 0
+    assert [(each["name"], each["updated"]) for each in result.json["stages"]] == [("qa", 1), ("gold", 2)]
+    events = [(each["cluster"], each["event"]) for each in result.json["events"]]
+    assert events == [("eu-1", "Succeeded"), ("eu-2", "Succeeded")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -27,7 +28,7 @@ def side(**files: str) -> Fleet:
 def play(scenario: Scenario | None = None, then: dict[str, str] | None = None, **files: str) -> Simulation:
     """From certs 1.0.0, healthy everywhere, to 1.1.0; files are those of both sides, then of the earlier one alone."""
     newer = {"newer": definition("1.1.0"), **files}
-    return simulate(side(**newer), EVERYWHERE, scenario or Scenario(), side(**{**files, **(then or {})}))
+    return simulate(side(**newer), EVERYWHERE, scenario or Scenario(), side(**{**files, **(then or {})})).answer
 
 
 def told(simulation: Simulation) -> list[tuple[str, str, int]]:
@@ -61,7 +62,7 @@ def test_a_new_version_goes_from_stage_to_stage() -> None:
 
 @pytest.mark.rule("S44")
 def test_two_sides_that_say_the_same_start_nothing() -> None:
-    found = simulate(side(), EVERYWHERE, Scenario(), side())
+    found = simulate(side(), EVERYWHERE, Scenario(), side()).answer
     assert (found.outcome, found.events, found.stages) == ("Completed", [], [])
 
 
@@ -77,7 +78,7 @@ def test_what_starts_is_what_a_comparison_finds() -> None:
     after = side(certs=certs, preset=preset(values=secret), override=override)
     changes, unknown = compare(before, after, EVERYWHERE)
     assert ([each.either.key[1] for each in changes], unknown > 0) == (["eu-2"], True)
-    found = simulate(after, EVERYWHERE, Scenario(), before)
+    found = simulate(after, EVERYWHERE, Scenario(), before).answer
     assert [(each.cluster, each.event) for each in found.events] == [("eu-2", "Started"), ("eu-2", "Succeeded")]
 
 
@@ -85,9 +86,9 @@ def test_what_starts_is_what_a_comparison_finds() -> None:
 def test_without_another_side_what_runs_is_what_the_state_says() -> None:
     folder = installed()
     folder.edit(newer=definition("1.1.0"))
-    found = simulate(folder.fleet, EVERYWHERE, Scenario())
+    found = simulate(folder.fleet, EVERYWHERE, Scenario()).answer
     assert [each.cluster for each in found.events if each.event == "Started"] == ["qa-1", "eu-1", "eu-2"]
-    assert simulate(installed().fleet, EVERYWHERE, Scenario()).events == []
+    assert simulate(installed().fleet, EVERYWHERE, Scenario()).answer.events == []
 
 
 @pytest.mark.rule("S44")
@@ -96,7 +97,7 @@ def test_a_rollout_under_way_goes_on_and_what_it_has_done_is_shown() -> None:
     folder.edit(newer=definition("1.1.0"))
     assert folder.go() == ["qa-1"]
     folder.now += timedelta(minutes=7)
-    found = simulate(folder.fleet, EVERYWHERE, Scenario())
+    found = simulate(folder.fleet, EVERYWHERE, Scenario()).answer
     assert [each.cluster for each in found.events if each.event == "Started"] == ["eu-1", "eu-2"]
     qa = found.stages[0]
     assert [(each.at, each.in_flight, each.updated) for each in qa.levels] == [
@@ -140,7 +141,7 @@ NAMED = "updateWindows: [nights]"
 def test_versions_wait_for_windows_and_first_installs_do_not() -> None:
     found = play(windows=NIGHTS, preset=preset(NAMED))
     assert next(each.at for each in found.events if each.event == "Started") == NOW.replace(hour=22)
-    first = simulate(side(windows=NIGHTS, preset=preset(NAMED)), EVERYWHERE, Scenario())
+    first = simulate(side(windows=NIGHTS, preset=preset(NAMED)), EVERYWHERE, Scenario()).answer
     assert told(first)[0] == ("qa-1", "Started", 0)
 
 
@@ -149,7 +150,7 @@ def test_a_first_install_is_staged_and_waits_for_freezes() -> None:
     freeze = manifest(
         "UpdateWindow", "move", "{type: HardFreeze, from: 2026-11-01T00:00:00Z, to: 2026-11-03T00:00:00Z}"
     )
-    found = simulate(side(freeze=freeze), EVERYWHERE, Scenario())
+    found = simulate(side(freeze=freeze), EVERYWHERE, Scenario()).answer
     starts = [(each.cluster, each.at) for each in found.events if each.event == "Started"]
     # The end of a date range is no part of it.
     opened = datetime(2026, 11, 3, tzinfo=NOW.tzinfo)
@@ -191,7 +192,7 @@ def test_a_held_cluster_and_one_that_is_blocked_leave_it_stuck_and_are_named() -
 @pytest.mark.rule("S44", "B22")
 def test_plugins_that_nobody_wants_any_more_are_deleted() -> None:
     narrower = preset().replace("clusterSelector: {}", "clusterSelector: {matchLabels: {tier: gold}}")
-    found = simulate(side(preset=narrower), EVERYWHERE, Scenario(), side())
+    found = simulate(side(preset=narrower), EVERYWHERE, Scenario(), side()).answer
     assert [(each.cluster, each.event, each.reason) for each in found.events] == [
         ("qa-1", "Started", "delete"),
         ("qa-1", "Succeeded", "delete"),
@@ -202,4 +203,25 @@ def test_plugins_that_nobody_wants_any_more_are_deleted() -> None:
 def test_one_organization_is_played_alone() -> None:
     assert play().rollouts[0].organization == "acme"
     newer = side(newer=definition("1.1.0"))
-    assert simulate(newer, Scope("elsewhere"), Scenario(), side()).rollouts == []
+    assert simulate(newer, Scope("elsewhere"), Scenario(), side()).answer.rollouts == []
+
+
+@pytest.mark.rule("S44")
+def test_what_is_stored_in_the_middle_can_be_planned_from() -> None:
+    rules = staged("minSuccessTime: 1h", "approvals: {required: 2}")
+    newer, older = side(newer=definition("1.1.0"), policy=rules), side(policy=rules)
+    until = NOW + timedelta(minutes=30)
+    middle = simulate(newer, EVERYWHERE, Scenario(until=until, approval_delay=None), older)
+    again = fleet_of(fleet_files(newer=definition("1.1.0"), policy=rules), state=middle.state)
+    again = replace(again, snapshot=replace(again.snapshot, at=until))
+    states = {step.key[1]: (step.state, [each.gate for each in step.reasons]) for step in again.plan.steps}
+    assert states == {
+        "qa-1": ("UpToDate", []),
+        "eu-1": ("Waiting", ["soak", "approval"]),
+        "eu-2": ("Waiting", ["soak", "approval"]),
+    }
+    # It is the same rollout, and goes on.
+    assert [each.name for each in again.plan.world.changes[0].rollout.stages] == ["qa", "gold"]  # type: ignore[union-attr]
+    rest = simulate(again, EVERYWHERE, Scenario()).answer
+    assert [each.cluster for each in rest.events if each.event == "Started"] == ["eu-1", "eu-2"]
+    assert rest.stages[1].start == NOW + timedelta(minutes=70)

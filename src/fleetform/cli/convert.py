@@ -37,7 +37,7 @@ Examples:
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where something would change.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
-@click.option("--reason", metavar="TEXT", help="Why; kept where writes are recorded.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
 @shared_flags
 def command(
     flags: Flags,

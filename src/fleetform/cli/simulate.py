@@ -11,10 +11,12 @@ import click
 from fleetform.app.scope import scope_over
 from fleetform.app.simulate import simulate
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.progress import progress
 from fleetform.cli.sides import in_same_folder
-from fleetform.cli.text import Painter, patience
+from fleetform.cli.text import Painter
 from fleetform.cli.timeline import timeline
 from fleetform.engine.plan.scenario import Scenario, Spell
+from fleetform.load.state import StateFile
 from fleetform.pictures.page import rollout_page
 from fleetform.pictures.rollout_svg import rollout_svg
 from fleetform.syntax.times import duration_text, parse_duration, parse_time, time_text
@@ -129,6 +131,7 @@ Exit codes: 0 it completes; 1 it halts, rolls back or gets stuck.
 @click.option("--seed", type=int, default=0, show_default=True, help="Other chances for the same rate.")
 @click.option("--svg", metavar="FILE", help="Write a picture.")
 @click.option("--html", metavar="FILE", help="Write a page that stands alone: picture, figures, lists.")
+@click.option("--save-state", metavar="FILE", help="Write what would be stored in the end, for --state of other verbs.")
 @shared_flags
 def command(
     flags: Flags,
@@ -143,6 +146,7 @@ def command(
     seed: int,
     svg: str | None,
     html: str | None,
+    save_state: str | None,
 ) -> int:
     """Play a rollout before it is made: which cluster changes when, and how it ends.
 
@@ -168,12 +172,15 @@ def command(
         retries=retries,
         until=until,
     )
-    with patience("simulating", flags.quiet):
-        answer = simulate(after, scope, scenario, before, _assumptions(scenario))
+    with progress("simulating", quiet=flags.quiet):
+        answer, state = simulate(after, scope, scenario, before, _assumptions(scenario))
     for path, text in ((svg, rollout_svg), (html, rollout_page)):
         if path is not None:
             write_file(path, text(answer))
             flags.say(f"written: {path}")
+    if save_state is not None:
+        StateFile(save_state).write(state)
+        flags.say(f"written: {save_state}")
     if output in ("json", "yaml"):
         flags.print_data(answer)
     else:

@@ -16,6 +16,7 @@ from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
@@ -85,8 +86,9 @@ class Renderers:
         fetching: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         workers: int | None = None,
+        boundary: Boundary = EVERYWHERE,
     ) -> None:
-        self._fetching = fetching
+        self._fetching, self._boundary = fetching, boundary
         self._workers = workers or os.cpu_count() or 1
         self._store, self._cache = ArtifactStore(cache_folder), RenderCache(cache_folder)
         self._programs = Programs(limits)
@@ -130,7 +132,7 @@ class Renderers:
         if not missing:
             return
         with Web() as web:
-            artifacts = Artifacts(self._store, self._fetching, web)
+            artifacts = Artifacts(self._store, self._fetching, web, self._boundary)
 
             def obtain(definition: Definition) -> Artifact | RenderFailure:
                 try:
@@ -151,7 +153,7 @@ class Renderers:
                 definition = job.input.definition
                 with Web() as web:
                     # Not fetching: what had to be fetched was fetched then.
-                    artifact = Artifacts(self._store, False, web).obtain(definition)
+                    artifact = Artifacts(self._store, False, web, self._boundary).obtain(definition)
                 if artifact.digest != job.artifact.digest:
                     raise RenderError(f"the source of {definition.ref.name} changed while it was read", "run it again")
                 self._files_by_digest[artifact.digest] = artifact.files

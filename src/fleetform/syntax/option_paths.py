@@ -55,9 +55,7 @@ def normal_form(steps: Steps) -> tuple[str, ...]:
 
 
 def text_of(steps: Steps) -> str:
-    """The dotted spelling of a path; a pointer where that has none."""
-    if "" in steps or (steps and str(steps[0]).startswith("/")):
-        return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    """The dotted spelling of a path."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -65,6 +63,13 @@ def text_of(steps: Steps) -> str:
         else:
             text += ("." if text else "") + re.sub(r"[\\.\[,=]", r"\\\g<0>", step)
     return text
+
+
+def readable_text_of(steps: Steps) -> str:
+    """The dotted spelling, or a pointer where a path has none: an empty key, a slash at its start."""
+    if "" in steps or (steps and str(steps[0]).startswith("/")):
+        return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    return text_of(steps)
 
 
 def _parse_dotted(text: str) -> Steps:

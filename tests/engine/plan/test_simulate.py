@@ -77,7 +77,7 @@ def test_a_cluster_may_fail_from_a_time_on() -> None:
 def test_chance_is_a_function_of_the_seed() -> None:
     world = play([candidate(f"c{each:02}") for each in range(40)], Policy(on_failure="Continue")).world
     first = simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
-    assert first == simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
+    assert first.events == simulate(world, NOON, Scenario(failure_rate=0.5, seed=1)).events
     assert first.events != simulate(world, NOON, Scenario(failure_rate=0.5, seed=2)).events
     failed = sum(each.event == "Failed" for each in first.events)
     assert 8 < failed < 32

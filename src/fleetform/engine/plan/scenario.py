@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleetform.engine.plan.records import Step
+from fleetform.engine.plan.records import Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import StageRule
 from fleetform.engine.plan.windows.openings import Opening
@@ -104,7 +104,7 @@ class StageSpan(Struct, frozen=True):
 class Simulation(Struct, frozen=True):
     """What would happen: events by time, then by cluster and plugin. passes counts how often it was planned.
 
-    rollouts are as they end; left is what is not up to date then, with its reasons.
+    rollouts are as they end; left is what is not up to date then, with its reasons. after is the world as it is then.
     """
 
     start: datetime
@@ -115,3 +115,4 @@ class Simulation(Struct, frozen=True):
     rollouts: tuple[Rollout, ...] = ()
     left: tuple[Step, ...] = ()
     passes: int = 0
+    after: World | None = None

@@ -292,7 +292,7 @@ class _Run:
         rollouts = tuple(sorted(self.rollouts.values(), key=lambda each: (each.created, each.name)))
         left = tuple(step for step in found.steps if step.state != "UpToDate")
         spans = tuple(stage_spans(rollouts, self.world.changes, self.states, self.start, end, self.approved))
-        return Simulation(self.start, end, outcome, tuple(events), spans, rollouts, left, self.passes)
+        return Simulation(self.start, end, outcome, tuple(events), spans, rollouts, left, self.passes, self.world)
 
 
 def _with_retries(world: World, retries: int) -> dict[str, Limits]:

@@ -295,7 +295,7 @@ class OwnerChanges:
 
     def _by_part(self) -> dict[Ref, tuple[_Part, list[PluginDecision]]]:
         """Plugins by their owner, or by the group of it that moves by itself, in order of clusters."""
-        groups = _MovingGroups(self.decisions)
+        groups = MovingGroups(self.decisions)
         by_owner: dict[Object[Any], list[PluginDecision]] = {}
         for here in self.decisions.clusters.values():
             for plugin in here.plugins.values():
@@ -394,7 +394,7 @@ def _same_world(one: World, other: World) -> bool:
     )
 
 
-class _MovingGroups:
+class MovingGroups:
     """Groups of presets that have a policy or a strategy of their own, and the clusters in them."""
 
     def __init__(self, decisions: Decisions) -> None:
