@@ -14,6 +14,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import values_tree
+from fleetform.engine.layers.injected import with_injected
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.listing import (
     Condition,
@@ -100,7 +101,7 @@ class _PluginAnswers:
         status = PluginStatus(
             version=plugin.version,
             input_hash=self._fleet.inputs.hash(plugin),
-            values=options.tree,
+            values=with_injected(options.tree, self._fleet.inputs.injected(plugin)),
             applied_overrides=options.applied,
             config_references=[config_status(each) for each in plugin.configs.effective],
             running=plugin.running,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from msgspec import structs
+
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
+from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
@@ -14,6 +17,8 @@ from fleetform.model.shape import Misfit, did_you_mean, read_record
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 GROUP = API_VERSION.partition("/")[0]
+# On a preset or a Plugin: the system whose own values charts and expressions still get, as before it was converted.
+INJECTS = "fleetform.dev/injects"
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
 _SECTIONS = ("controlPlaneBindings", "bindings")
 # The fields with references, which people spell in several ways (R3-19).
@@ -59,7 +64,12 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     spec, moved = _read_spec(tree, kind, origin, ref, diagnostics)
     if spec is None or metadata is None or not name:
         return Reading(None, tuple(diagnostics))
-    return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
+    conventions = NATIVE
+    if (metadata.annotations or {}).get(INJECTS) == "greenhouse":
+        from fleetform.dialects.greenhouse.injected import INJECTED
+
+        conventions = structs.replace(NATIVE, injected=INJECTED)
+    return Reading(Object(ref, metadata, spec, origin, moved=moved, conventions=conventions), tuple(diagnostics))
 
 
 def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:

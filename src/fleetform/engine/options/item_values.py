@@ -7,6 +7,7 @@ from typing import Any
 
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.plugin_variables import Cluster, PluginVariables
+from fleetform.engine.layers.injected import injected_values
 from fleetform.engine.options.resolve import UnresolvedError, written_value
 from fleetform.model.results.bindings import Unresolved
 from fleetform.model.results.decisions import Entry, Item
@@ -30,7 +31,7 @@ class ItemValues:
 
     def __call__(self, item: Item) -> Any:
         if item.expression is not None:
-            return self._evaluated(item.expression)
+            return self._evaluated(item, item.expression)
         template = self._binder.template(item) if self._binder is not None else None
         if template is None or self._frame is None:
             return written_value(item)
@@ -39,11 +40,11 @@ class ItemValues:
             raise UnresolvedError(value)
         return value
 
-    def _evaluated(self, expression: str) -> Any:
+    def _evaluated(self, item: Item, expression: str) -> Any:
+        assert self._cluster is not None
         if self._context is None:
-            assert self._cluster is not None
             self._context = context_of(self._cluster, self._definition, self._version)
-        return evaluate(expression, self._context)
+        return evaluate(expression, self._context, injected_values(item.layer.object, self._cluster))
 
     def spoken(self, entries: Iterable[Entry]) -> list[Entry]:
         """Those that say anything here: one that mentions an optional name without a value is left out (S37)."""
