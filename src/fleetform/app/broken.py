@@ -17,7 +17,7 @@ from fleetform.model.kinds.base import ClusterSelectors
 from fleetform.model.objects import At, Origin, Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.syntax.selectors import Matchers, SelectorError, any_matches, compile_clusters
+from fleetform.syntax.selectors import ClusterMatcher, Matchers, SelectorError, any_matches, compile_clusters
 from fleetform.syntax.trees import as_list, as_map
 
 # They say when something may start, and nothing about what runs.
@@ -118,8 +118,7 @@ class Broken:
         if ref.kind in _ONLY_TIMING:
             return
         if ref.kind == "Cluster" and ref.name:
-            only = compile_clusters(msgspec.convert({"clusterNames": [ref.name]}, ClusterSelectors))
-            yield Reach(home, matchers=only)
+            yield Reach(home, matchers=(ClusterMatcher(None, frozenset((ref.name,)), frozenset()),))
             yield Reach(home, owners=self._owners(home, lambda owner: bool(owner.placements)))
         elif ref.kind == "PluginDefinition" and ref.name:
             yield Reach(home, owners=self._owners(home, lambda owner: self._wants(owner, ref)))
