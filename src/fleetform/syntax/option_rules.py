@@ -42,14 +42,18 @@ def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str 
         value = value.plain
         if value is None:
             return None
-    types = (int, float) if kind == "int" and option.takes_fractions else _TYPES[kind]
-    if not isinstance(value, types) or (kind == "int" and isinstance(value, bool)):
+    if not has_type(option, value):
         got = "something else" if secret else describe(value)
         article = "an" if kind in ("int", "any") else "a"
         return f"{option.name} is {article} {kind} option and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
+
+
+def has_type(option: Option, value: YamlValue) -> bool:
+    types = (int, float) if option.type == "int" and option.takes_fractions else _TYPES[option.type]
+    return isinstance(value, types) and not (option.type == "int" and isinstance(value, bool))
 
 
 def is_secret_reference(value: object) -> bool:
