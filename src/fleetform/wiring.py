@@ -14,15 +14,16 @@ from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
-from fleetform.load.state import load_state
+from fleetform.load.state import StateFile, load_state
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
+from fleetform.ports.state import StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
     from fleetform.transformers.opened import OpenedPlugins
 
-__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "write_file"]
+__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "open_state", "write_file"]
 
 
 def open_fleet(
@@ -43,6 +44,11 @@ def open_fleet(
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
     fleet = read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
     return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+
+def open_state(name: str) -> StateStore:
+    """Where `--state` keeps what is known."""
+    return StateFile(name)
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:

@@ -27,6 +27,14 @@ class StateError(NoAnswerError):
     """A state cannot be read: exit 2."""
 
 
+class StateChangedError(StateError):
+    """Somebody else wrote the state meanwhile: exit 4, trying again may help."""
+
+
+class DeniedError(NoAnswerError):
+    """Somebody may not do this, or it must not be done now: exit 3."""
+
+
 class NotRenderedError(NoAnswerError):
     """A plugin has no objects to ask about: exit 3, or 4 if only a tool or a source is missing here."""
 

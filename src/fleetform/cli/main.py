@@ -20,10 +20,13 @@ VERBS = {
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",
     "init": "Start a fleet in an empty folder.",
+    "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
+    "rollout": "Approve, pause, abort or roll back a change on its way.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
+    "why": "Why a cluster is not updated, until when, and what to do.",
 }
 
 EPILOG = """\b
@@ -31,6 +34,7 @@ Examples:
   fleetform validate -f fleet/
   fleetform explain cert-manager -c eu-prod-1 replicas
   fleetform diff git:main
+  fleetform why eu-prod-3
   fleetform get overrides -o wide
 
 \b
@@ -120,13 +124,24 @@ def run() -> int:
         _say(f"{name}{reason(error)}", "")
         return 2
     except Exception as error:
-        from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError
+        from fleetform.app.errors import (
+            AmbiguousError,
+            DeniedError,
+            NoAnswerError,
+            NotFoundError,
+            NotRenderedError,
+            StateChangedError,
+        )
 
         if isinstance(error, NoAnswerError):
             choices = error.choices if isinstance(error, AmbiguousError) else ()
             _say("\n  ".join([f"{error.message}:", *choices]) if choices else error.message, error.hint)
             if isinstance(error, NotRenderedError):
                 return 4 if error.unavailable else 3
+            if isinstance(error, DeniedError):
+                return 3
+            if isinstance(error, StateChangedError):
+                return 4
             return 1 if isinstance(error, NotFoundError) else 2
         if os.environ.get("FLEETFORM_DEBUG"):
             raise

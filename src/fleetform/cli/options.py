@@ -14,7 +14,15 @@ import click
 import msgspec
 
 from fleetform.app.answering.references import reported
-from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
+from fleetform.app.errors import (
+    AmbiguousError,
+    DeniedError,
+    NoAnswerError,
+    NotFoundError,
+    NotRenderedError,
+    StateChangedError,
+    StateError,
+)
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.text import patience
@@ -27,7 +35,17 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ANSWERS = {"explain": "Explanation", "get": "List", "diff": "Diff", "render": "Render", "validate": "ValidateResult"}
+_ANSWERS = {
+    "explain": "Explanation",
+    "get": "List",
+    "diff": "Diff",
+    "render": "Render",
+    **dict.fromkeys(("approve", "pause", "resume", "abort", "rollback", "retry", "start", "status"), "Rollout"),
+    "list": "RolloutList",
+    "validate": "ValidateResult",
+    "why": "Why",
+    "plan": "Plan",
+}
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
@@ -50,6 +68,7 @@ class Flags:
     color: bool
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
+    as_user: str | None = None
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
@@ -166,10 +185,10 @@ def shared_flags(function: F) -> Any:
             verbose=given.pop("verbose"),
             color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
             plugin_dir=given.pop("plugin_dir"),
+            as_user=given.pop("as_user"),
         )
         if given.pop("server") is not None:
             raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
-        given.pop("as_user")
         try:
             return function(flags, **given)
         except NoAnswerError as error:
@@ -189,6 +208,9 @@ _CODES: dict[type[Exception], str] = {
     AmbiguousError: "ambiguous",
     NotFoundError: "not-found",
     NotRenderedError: "render-failed",
+    DeniedError: "denied",
+    StateChangedError: "cannot-read",
+    NoAnswerError: "refused",
     StateError: "cannot-read",
 }
 
