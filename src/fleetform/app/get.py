@@ -14,9 +14,12 @@ from fleetform.app.listing.list_objects import list_catalogs, list_clusters, lis
 from fleetform.app.listing.list_overrides import list_overrides
 from fleetform.app.listing.list_placements import list_placements
 from fleetform.app.listing.list_plugins import list_plugins
+from fleetform.app.listing.list_policies import list_policies, list_windows
 from fleetform.app.listing.list_presets import list_presets
 from fleetform.app.listing.list_revisions import list_revisions
+from fleetform.app.listing.list_rollouts import list_rollouts
 from fleetform.app.scope import Scope
+from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.model.answers.listing import (
     Listed,
     ListedDefinition,
@@ -29,9 +32,12 @@ from fleetform.model.shape import did_you_mean
 from fleetform.syntax.versions import parse_version
 
 
-def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> Listing:
-    """The objects of a kind with status, sorted; NotFoundError if a name is not among them."""
+def get(
+    fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = (), states: StateFilter = ALL_STATES
+) -> Listing:
+    """The objects of a kind with status, sorted; NotFoundError if a name is not among them. Plugins also by state."""
     items: list[Listed] = sorted(_GETTERS[plural](fleet, scope), key=_order)
+    items = [each for each in items if not isinstance(each, ListedPlugin) or states.holds(each.status.state)]
     wanted = list(names)
     if wanted:
         found_names = [item.metadata.name for item in items]
@@ -74,6 +80,9 @@ _GETTERS: dict[str, Callable[[Fleet, Scope], Iterator[Listed]]] = {
     "revisions": list_revisions,
     **{
         plural: listing_of(*(kind.name for kind in KINDS.values() if kind.plural == plural))
-        for plural in ("organizations", "policies", "rollouts", "windows")
+        for plural in ("organizations",)
     },
+    "policies": list_policies,
+    "rollouts": list_rollouts,
+    "windows": list_windows,
 }

@@ -96,21 +96,28 @@ def _stage(
         waiting=[items[each.key] for each in steps if each.key in items and each.action not in _STARTS],
         done=sorted(each.key[1] for each in steps if each.state == "UpToDate"),
         budget=FailureBudget(max=count.budget, used=count.failed),
-        clusters=stage_clusters(count),
+        clusters=stage_clusters(count, sum(each.action in _STARTS for each in steps)),
         approvals=consent,
         soak_until=time_text(count.soaked_at) if count.soaked_at is not None else None,
     )
 
 
-def stage_clusters(count: StageCount) -> StageClusters:
+def stage_clusters(count: StageCount, starting: int) -> StageClusters:
+    """A stage in numbers, as it stands: what starts in this plan waits until somebody carries it out."""
     return StageClusters(
         total=count.total,
-        updated=count.in_flight + count.soaking + count.done + count.failed,
+        updated=count.in_flight - starting + count.soaking + count.done + _settled_failures(count),
         healthy=count.soaking + count.done,
         failed=count.failed,
         unreachable=count.absent,
-        waiting=count.waiting,
+        waiting=count.waiting + starting,
     )
+
+
+def _settled_failures(count: StageCount) -> int:
+    """Failures that are not being tried again; those that are count as in flight."""
+    accounted = count.waiting + count.in_flight + count.soaking + count.done + count.absent
+    return max(count.total - accounted, 0)
 
 
 def _beside(steps: list[Step], items: dict[tuple[str, str, str], WhyItem]) -> PlannedStage:

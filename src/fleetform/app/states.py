@@ -9,6 +9,7 @@ from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.shape import did_you_mean
 
 STATES: tuple[str, ...] = get_args(PluginPhase)
+STATE_HELP = f"Only plugins in this state; repeatable. A leading ! leaves one out. States: {', '.join(STATES)}."
 
 
 class StateFilter:
@@ -32,3 +33,6 @@ class StateFilter:
 
     def holds(self, state: str) -> bool:
         return (not self._wanted or state in self._wanted) and state not in self._others
+
+
+ALL_STATES = StateFilter()

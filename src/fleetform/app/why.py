@@ -7,13 +7,11 @@ from fleetform.app.answering.waits import Waits, shown_state
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.app.states import StateFilter
+from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.plan.records import Step
 from fleetform.model.answers.planning import Why, WhyItem
 from fleetform.model.objects import Ref
 from fleetform.model.shape import did_you_mean
-
-ALL_STATES = StateFilter()
 
 
 def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter = ALL_STATES) -> Why:

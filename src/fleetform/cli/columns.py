@@ -15,8 +15,11 @@ from fleetform.model.answers.listing import (
     ListedOverride,
     ListedPlacement,
     ListedPlugin,
+    ListedPolicy,
     ListedPreset,
     ListedRevision,
+    ListedRollout,
+    ListedWindow,
 )
 from fleetform.model.answers.options import AppliedOverride
 
@@ -159,7 +162,11 @@ def _(item: ListedPreset) -> Cells:
         "DEFINITION": name,
         "VERSION": str(version or "newest"),
         "PLUGINS": f"{item.status.plugins.total:,}",
+        "UPDATED": f"{item.status.plugins.updated:,}",
+        "READY": f"{item.status.plugins.ready:,}",
+        "WAITING": f"{item.status.plugins.waiting:,}",
         "BLOCKED": f"{item.status.plugins.blocked:,}",
+        "FAILED": f"{item.status.plugins.failed:,}",
     }
 
 
@@ -177,6 +184,7 @@ def _(item: ListedPlugin) -> Cells:
         "CLUSTER": item.spec.cluster_name,
         "DEFINITION": item.spec.plugin_definition.name,
         "VERSION": item.status.version or "-",
+        "STATE": item.status.state,
         "OVERRIDES": str(len(item.status.applied_overrides)),
         "BLOCKED": ", ".join(sorted({gate.gate for gate in item.status.blocked})) or "-",
     }
@@ -188,6 +196,57 @@ def _(item: ListedPlugin) -> Cells:
         "RELEASE": f"{item.spec.release_namespace}/{item.spec.release_name}",
         "OWNER": f"{item.status.owner.kind}/{item.status.owner.name}",
         "TAKES": overrides_text(item.status.applied_overrides) or "-",
+    }
+
+
+@cells.register
+def _(item: ListedRollout) -> Cells:
+    status = item.status
+    updated, total = (sum(getattr(each.clusters, name) for each in status.stages) for name in ("updated", "total"))
+    return {
+        "PRESET": item.spec.preset,
+        "FROM": status.from_ or "-",
+        "TO": status.to or "-",
+        "PHASE": status.phase,
+        "UPDATED": f"{updated:,} of {total:,}",
+    }
+
+
+@more_cells.register
+def _(item: ListedRollout) -> Cells:
+    stages = [f"{each.name}: {each.phase}" for each in item.status.stages]
+    return {"CHANGE": item.spec.change_id, "STAGES": ", ".join(stages)}
+
+
+@cells.register
+def _(item: ListedWindow) -> Cells:
+    openings = item.status.openings
+    # Of several clocks the one that opens first.
+    first = min(openings, key=lambda each: (not each.open, each.opens_at or "9")) if openings else None
+    state = "-" if first is None else "open" if first.open else "closed"
+    return {
+        "TYPE": str(item.spec["type"]),
+        "NOW": f"{state} ({', '.join(item.status.findings)})" if item.status.findings else state,
+        "UNTIL": (first.until if first is not None and first.open else None) or "-",
+        "OPENS": (first.opens_at if first is not None else None) or "-",
+        "CLUSTERS": f"{item.status.clusters:,}",
+        "NAMED BY": ", ".join(item.status.named_by) or "-",
+    }
+
+
+@more_cells.register
+def _(item: ListedWindow) -> Cells:
+    clocks = [f"{each.zone}: {each.opens_at or '-'}" for each in item.status.openings]
+    return {"BY CLOCK": ", ".join(clocks) or "-"}
+
+
+@cells.register
+def _(item: ListedPolicy) -> Cells:
+    return {
+        "KIND": item.kind,
+        "PRESETS": f"{len(item.status.presets):,}",
+        "STAGES": ", ".join(f"{each.name}: {each.clusters:,}" for each in item.status.stages) or "-",
+        "UNSTAGED": f"{len(item.status.unstaged):,}",
     }
 
 

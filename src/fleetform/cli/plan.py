@@ -108,11 +108,11 @@ def _row(stage: PlannedStage) -> list[str]:
         stage.name,
         f"{clusters.total:,}",
         f"{len(stage.start):,}",
-        f"{clusters.updated - len(stage.start):,}",
+        f"{clusters.updated:,}",
         f"{clusters.healthy:,}",
         failed,
         f"{clusters.unreachable:,}",
-        f"{clusters.waiting:,}",
+        f"{clusters.waiting - len(stage.start):,}",
         f"{consent.have} of {consent.need}" if consent is not None else "-",
     ]
 

@@ -61,26 +61,34 @@ def _writes(function: Callable[..., Any]) -> Any:
     return function
 
 
-def _person(flags: Flags, reason: str = "") -> Person:
+def _person(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> Person:
     """Who asks: the user of this machine, with its groups, unless --as says otherwise."""
     if flags.as_user is not None:
-        return Person(flags.as_user, reason=reason)
+        return Person(flags.as_user, frozenset(groups), reason)
     user = getpass.getuser()
     names = {group.gr_name for group in grp.getgrall() if user in group.gr_mem or group.gr_gid == os.getgid()}
-    return Person(user, frozenset(names), reason)
+    return Person(user, frozenset(names) | frozenset(groups), reason)
 
 
-def _rollouts(flags: Flags, reason: str = "") -> Rollouts:
+def _rollouts(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> Rollouts:
     fleet = flags.fleet()
-    return Rollouts(fleet, flags.scope(fleet), _person(flags, reason))
+    return Rollouts(fleet, flags.scope(fleet), _person(flags, reason, groups))
 
 
-def _do(flags: Flags, ask: Callable[[Rollouts], Asked], question: str, dry_run: bool, yes: bool, reason: str) -> int:
+def _do(
+    flags: Flags,
+    ask: Callable[[Rollouts], Asked],
+    question: str,
+    dry_run: bool,
+    yes: bool,
+    reason: str,
+    groups: tuple[str, ...] = (),
+) -> int:
     """Ask for something, say what it means, and store it."""
     assert flags.state is not None
     store = open_state(flags.state)
     store.read()
-    asked = ask(_rollouts(flags, reason))
+    asked = ask(_rollouts(flags, reason, groups))
     if question and not yes and not dry_run and sys.stdin.isatty():
         click.confirm(question, abort=True, err=True)
     if not dry_run:
@@ -185,14 +193,26 @@ def _stage_row(stage: RolloutStage) -> list[str]:
 @click.argument("name", metavar="NAME")
 @click.option("--stage", required=True, help="Which stage; `deletes` for plugins that nobody wants any more.")
 @click.option("--change", metavar="ID", help="Refuse if the rollout brings another change than this.")
+@click.option(
+    "--group", "groups", multiple=True, help="A group that you are in, if the stage asks for one; repeatable."
+)
 @_writes
 @_verb
-def approve(flags: Flags, name: str, stage: str, change: str | None, dry_run: bool, yes: bool, reason: str) -> int:
+def approve(
+    flags: Flags,
+    name: str,
+    stage: str,
+    change: str | None,
+    groups: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    reason: str,
+) -> int:
     """Agree to a stage of a change.
 
     An approval is bound to the change and to the policy: it is void when either is another.
     """
-    return _do(flags, lambda all_: all_.approve(name, stage, change), "", dry_run, yes, reason)
+    return _do(flags, lambda all_: all_.approve(name, stage, change), "", dry_run, yes, reason, groups)
 
 
 @command.command()

@@ -8,15 +8,13 @@ from dataclasses import replace
 import click
 
 from fleetform.app.scope import other_organizations_hint
-from fleetform.app.states import STATES, StateFilter
+from fleetform.app.states import STATE_HELP, STATES, StateFilter
 from fleetform.app.why import exit_code, why
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience
 from fleetform.cli.waiting import print_groups, print_item
 from fleetform.model.answers.planning import Why
 from fleetform.syntax.times import parse_time, time_text
-
-_FILTER = f"Only plugins in this state; repeatable. A leading ! leaves a state out. States: {', '.join(STATES)}."
 
 
 @click.command(
@@ -34,7 +32,7 @@ Exit codes: 0 up to date; 1 waiting, in flight, failed, paused or unreachable; 3
 )
 @click.argument("cluster_name", required=False, metavar="[CLUSTER]")
 @click.argument("plugin", required=False, metavar="[PLUGIN]")
-@click.option("--state-is", "states", multiple=True, metavar="STATE", help=_FILTER)
+@click.option("--state-is", "states", multiple=True, metavar="STATE", help=STATE_HELP)
 @shared_flags
 def command(flags: Flags, cluster_name: str | None, plugin: str | None, states: tuple[str, ...]) -> int:
     """Why a cluster is not updated: when it starts at the earliest, every gate, and what to do.

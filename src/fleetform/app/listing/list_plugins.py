@@ -10,6 +10,7 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied
 from fleetform.app.answering.plugins import config_status, reported_gates
 from fleetform.app.answering.references import object_reference
+from fleetform.app.answering.waits import shown_state
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import values_tree
@@ -32,6 +33,8 @@ from fleetform.model.results.decisions import ABSENT, Secret
 def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
     """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out."""
     locator = fleet.input.locator
+    steps = {each.key: each for each in fleet.plan.steps}
+    rollouts = {each.change.owner: each.rollout for each in fleet.plan.owners}
     for plugin in (*scope.plugins(fleet), *scope.contenders(fleet)):
         target, options, owner = plugin.target, plugin.options, plugin.target.owner
         values = []
@@ -57,6 +60,8 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
             reason="".join(word.capitalize() for word in held.gate.split("-")) if held else "Resolved",
             message=held.message if held else "every option has a valid value",
         )
+        step, rollout = steps.get(plugin.key), rollouts.get(owner.ref)
+        lost = any(each.gate == "conflict" for each in plugin.gates)
         status = PluginStatus(
             version=plugin.version,
             input_hash=fleet.inputs.hash(plugin),
@@ -69,6 +74,10 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
             waiting=reported_gates(plugin.waits, plugin, locator),
             conditions=[resolved],
             owner=object_reference(owner, locator),
+            # One that another owner keeps out under the same name has no place in a plan.
+            state=shown_state(step) if step is not None and not lost else "Blocked",
+            rollout=rollout.name if rollout is not None and rollout.is_open else None,
+            stage=step.stage or None if step is not None and not lost else None,
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         yield ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)

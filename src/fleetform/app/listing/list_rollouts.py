@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+
+from msgspec import structs
 
 from fleetform.app.answering.waits import Waits
 from fleetform.app.fleet import Fleet
@@ -10,7 +13,9 @@ from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import OwnerPlan, StageCount
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
+from fleetform.model.answers.listing import ListedMetadata, ListedRollout, RolloutIdentity
 from fleetform.model.answers.planning import ConsentNeeded, RolloutAnswer, RolloutStage, StageClusters
+from fleetform.model.kinds import API_VERSION
 from fleetform.model.state import UNKNOWN
 from fleetform.syntax.times import time_text
 
@@ -31,13 +36,36 @@ def rollout_answers(fleet: Fleet, scope: Scope) -> list[RolloutAnswer]:
     return sorted(found, key=lambda each: (each.organization, each.preset, each.created, each.name))
 
 
+def list_rollouts(fleet: Fleet, scope: Scope) -> Iterator[ListedRollout]:
+    for each in rollout_answers(fleet, scope):
+        metadata = ListedMetadata(name=each.name, namespace=each.organization, creation_timestamp=each.created)
+        spec = RolloutIdentity(change_id=each.change_id, preset=each.preset)
+        yield ListedRollout(api_version=API_VERSION, kind="Rollout", metadata=metadata, spec=spec, status=each)
+
+
 def rollouts_of(fleet: Fleet, owner: OwnerPlan) -> Iterator[Rollout]:
-    """An owner's rollouts, the oldest first, each as the plan leaves it."""
+    """An owner's rollouts, the oldest first, each as it stands now: what time did counts, what would start does not."""
     after = {each.name: each for each in (owner.replaced, owner.rollout) if each is not None}
     stored = fleet.state.rollouts.rollouts.get(owner.change.owner, ())
     for each in stored:
-        yield after.pop(each.name, each)
-    yield from after.values()
+        yield _standing(after.pop(each.name, each), each)
+    for each in after.values():
+        yield _standing(each, None)
+
+
+def _standing(rollout: Rollout, stored: Rollout | None) -> Rollout:
+    """A rollout without what this plan alone would start."""
+    known = {each.name: each for each in stored.stages} if stored is not None else {}
+    stages = tuple(
+        structs.replace(each, started=known[each.name].started if each.name in known else None)
+        for each in rollout.stages
+    )
+    started = stored.started if stored is not None else None
+    begins = started is None and rollout.started is not None
+    if begins:
+        stages = tuple(StageTimes(each.name) for each in rollout.stages)
+    phase = "Pending" if begins and rollout.phase in ("Progressing", "Soaking") else rollout.phase
+    return structs.replace(rollout, stages=stages, started=started, phase=phase)
 
 
 def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutAnswer:
@@ -48,10 +76,11 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
     counts: dict[str, StageCount] = {}
     if owner is not None and owner.rollout is not None and owner.rollout.name == rollout.name:
         counts = {each.name: each for each in owner.stages}
+    starts = Counter(each.stage for each in owner.steps if each.action in ("start", "rollback")) if owner else Counter()
     # By the policy that the rollout has, so that stages stand in its order.
     times = {each.name: each for each in rollout.stages}
     stages = [
-        _stage(waits, owner, rollout, times.get(rule.name, StageTimes(rule.name)), counts.get(rule.name))
+        _stage(waits, owner, rollout, times.get(rule.name, StageTimes(rule.name)), counts.get(rule.name), starts)
         for rule in rollout.policy.stages
     ]
     runs, wanted = _versions(fleet, owner, rollout)
@@ -77,7 +106,12 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
 
 
 def _stage(
-    waits: Waits, owner: OwnerPlan | None, rollout: Rollout, times: StageTimes, count: StageCount | None
+    waits: Waits,
+    owner: OwnerPlan | None,
+    rollout: Rollout,
+    times: StageTimes,
+    count: StageCount | None,
+    starts: Counter[str | None],
 ) -> RolloutStage:
     consent: ConsentNeeded | None = None
     if owner is not None and count is not None and count.approvals_needed:
@@ -87,7 +121,7 @@ def _stage(
     return RolloutStage(
         name=times.name,
         phase=_phase(rollout, times, count),
-        clusters=stage_clusters(count) if count is not None else nobody,
+        clusters=stage_clusters(count, starts[count.name]) if count is not None else nobody,
         approvals=consent,
         soak_until=time_text(count.soaked_at) if count is not None and count.soaked_at is not None else None,
         started=time_text(times.started) if times.started is not None else None,
