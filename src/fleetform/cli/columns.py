@@ -162,11 +162,7 @@ def _(item: ListedPreset) -> Cells:
         "DEFINITION": name,
         "VERSION": str(version or "newest"),
         "PLUGINS": f"{item.status.plugins.total:,}",
-        "UPDATED": f"{item.status.plugins.updated:,}",
-        "READY": f"{item.status.plugins.ready:,}",
-        "WAITING": f"{item.status.plugins.waiting:,}",
         "BLOCKED": f"{item.status.plugins.blocked:,}",
-        "FAILED": f"{item.status.plugins.failed:,}",
     }
 
 
@@ -175,7 +171,16 @@ def _(item: ListedPreset) -> Cells:
     placement = item.spec.get("placement")
     selected = f"placement {placement['name']}" if placement else selector_text(item.spec.get("clusterSelector"))
     versions = ", ".join(f"{version}: {number:,}" for version, number in item.status.versions.items())
-    return {"CLUSTERS": selected, "VERSIONS": versions or "-"}
+    counts = item.status.plugins
+    return {
+        "UPDATED": f"{counts.updated:,}",
+        "READY": f"{counts.ready:,}",
+        "WAITING": f"{counts.waiting:,}",
+        "FAILED": f"{counts.failed:,}",
+        "UNREACHABLE": f"{counts.unreachable:,}",
+        "CLUSTERS": selected,
+        "VERSIONS": versions or "-",
+    }
 
 
 @cells.register
@@ -184,7 +189,6 @@ def _(item: ListedPlugin) -> Cells:
         "CLUSTER": item.spec.cluster_name,
         "DEFINITION": item.spec.plugin_definition.name,
         "VERSION": item.status.version or "-",
-        "STATE": item.status.state,
         "OVERRIDES": str(len(item.status.applied_overrides)),
         "BLOCKED": ", ".join(sorted({gate.gate for gate in item.status.blocked})) or "-",
     }
@@ -193,6 +197,7 @@ def _(item: ListedPlugin) -> Cells:
 @more_cells.register
 def _(item: ListedPlugin) -> Cells:
     return {
+        "STATE": item.status.state,
         "RELEASE": f"{item.spec.release_namespace}/{item.spec.release_name}",
         "OWNER": f"{item.status.owner.kind}/{item.status.owner.name}",
         "TAKES": overrides_text(item.status.applied_overrides) or "-",

@@ -20,7 +20,7 @@ from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginP
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
-from fleetform.model.state import UNKNOWN, Attempt, Deployed
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
 from fleetform.syntax.times import clock_text, span_text, time_text
 
 # So many clusters of an owner are simulated to find out by when an approval is due; more take too long to wait for.
@@ -80,7 +80,7 @@ class Waits:
             definition=known.definition if known is not None else None,
             state=shown_state(step),
             action=step.action,
-            from_=admitted.version if admitted is not None else None,
+            from_=_runs(self._plan.world.states.get(step.key, UNKNOWN)),
             to=target.version if target is not None else None,
             unknown=unknown,
             rollout=rollout,
@@ -241,6 +241,15 @@ def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, 
 def shown_state(step: Step) -> PluginPhase:
     """What a plugin has come to so far: what a plan starts has not started yet."""
     return "Waiting" if step.action in ("start", "rollback", "delete") else step.state
+
+
+def _runs(state: PluginState) -> str | None:
+    """The version that a plugin comes from: while it is being changed, the one that was healthy before."""
+    attempt, place = state.attempt, state.enrolment
+    moving = attempt is not None and attempt.phase != "Healthy" and not attempt.back
+    if moving and place is not None and attempt is not None and attempt.rollout == place.rollout:
+        return place.before.version if place.before is not None else None
+    return state.admitted.version if state.admitted is not None else None
 
 
 def _is_unknown(admitted: Deployed | None, candidate: Candidate | None) -> bool:

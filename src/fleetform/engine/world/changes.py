@@ -210,7 +210,7 @@ class OwnerChanges:
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
         base = admitted.objects if admitted is not None else {}
-        name = change_id(self._hashes, base, contents, last, candidates, self.states)
+        name = change_id(self._hashes, base, contents, rollouts, candidates, self.states)
         used = frozenset(each.name for each in earlier)
         author = self._authors.get(part.owner.ref)
         upgrades = spec.upgrades
