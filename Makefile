@@ -7,7 +7,10 @@ UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/$(VENV)/bin/uv)
 JOBS ?= auto
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help setup run test lint unit spec bench schemas lock clean
+SEEDS ?= 5000
+FIRST ?= 1000
+
+.PHONY: help setup run test lint unit spec soak bench mutants schemas lock clean
 
 help: ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,8 +43,14 @@ unit: setup ## the tests
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
 	@$(BIN)/python -m tools.spec
 
+soak: setup ## many random fleets against the model of the rules; SEEDS=20000 FIRST=0
+	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
+
 bench: setup ## measurements, as ratios
 	@$(BIN)/python -m bench
+
+mutants: setup ## small faults put in one at a time: does a test notice? N=300 SEED=2 SINCE=main
+	@$(BIN)/python -m tools.mutants -n $(or $(N),60) --seed $(or $(SEED),1) $(if $(SINCE),--since $(SINCE))
 
 schemas: setup ## write the JSON Schemas and the reference of kinds from the records
 	@$(BIN)/python -m tools.schemas

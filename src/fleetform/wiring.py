@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
+from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import StateFile, load_state
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.loop.control import Control, PassReport
+    from fleetform.loop.driver import Driver
+    from fleetform.loop.records import Destination
+    from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.state import KnownState
+    from fleetform.ports.store import StoreError
+    from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
-__all__ = ["OUTPUT_MARK", "Fetching", "LocalFiles", "open_fleet", "open_renderers", "open_state", "write_file"]
+__all__ = [
+    "OUTPUT_MARK",
+    "Fetching",
+    "LocalFiles",
+    "Parses",
+    "Plane",
+    "in_repository",
+    "open_fleet",
+    "open_parses",
+    "open_plane",
+    "open_renderers",
+    "open_state",
+    "write_file",
+]
+
+DATABASE = "sqlite:.fleetform/fleet.db"
 
 
 def open_fleet(
@@ -35,32 +64,177 @@ def open_fleet(
     fetching: Fetching = "none",
     catalogs: Sequence[str] | None = None,
     plugin_folder: str | None = None,
+    confined: bool = False,
+    parses: Parses | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
-    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins.
+    catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
+    reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
+    read, and of how many.
     """
     moment = parse_time(at) if at is not None else _now()
-    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs)
-    fleet = read_fleet(load_input(sources or ["."]), moment, organization, load_state(state), strict, reader)
-    return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
+    input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
+    fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
+    refused = tuple(sources_outside(fleet, boundary)) if confined else ()
+    return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
 
 
 def open_state(name: str) -> StateStore:
     """Where `--state` keeps what is known."""
-    return StateFile(name)
+    if not name.startswith("sqlite:"):
+        return StateFile(name)
+    from fleetform.store.sqlite_state import SqliteState
+
+    return SqliteState(database_path(name), _Clock(None))
 
 
-def open_renderers(fetching: bool = False, plugin_folder: str | None = None) -> Renders:
+def open_parses(kept: bool = True) -> Parses:
+    """What the inputs of one command share of their parses; with those that earlier commands kept."""
+    return Parses(KeptParses(os.path.join(cache_folder(), "parses"), _key_file()) if kept else None)
+
+
+def _key_file() -> str:
+    """The key that kept parses are signed with: not in the cache, which people copy from machine to machine."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fleetform", "parses.key")
+
+
+class Plane(NamedTuple):
+    """A control plane that is ready to run; close lets go of the database."""
+
+    control: Control
+    driver: Driver
+    close: Callable[[], None]
+    turn_clock: Callable[[datetime], None]
+
+
+def open_plane(
+    sources: Sequence[str],
+    database: str,
+    told: Callable[[PassReport], None],
+    failed: Callable[[StoreError], None],
+    organization: str | None = None,
+    at: str | None = None,
+    interval: timedelta = timedelta(seconds=30),
+    output_folder: str = "out",
+    health_folder: str | None = None,
+    plugin_folder: str | None = None,
+) -> Plane:
+    """The embedded control plane over a database. at stops the clock at a time."""
+    # Imported where it is needed: no other command has a database.
+    from fleetform.deliver.directory import DirectoryDelivery
+    from fleetform.deliver.git import Branch, GitDelivery
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.sources import FolderSource
+    from fleetform.loop.control import Control, Surroundings
+    from fleetform.loop.destinations import destination_of
+    from fleetform.loop.driver import Driver
+    from fleetform.observe.health import ClusterObserver
+    from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.store.sqlite import SqliteStore
+
+    store = SqliteStore(database)
+    clock = _Clock(parse_time(at) if at is not None else None)
+    cache = DocumentCache()
+    reader = Catalogs(CatalogCache(cache_folder()), clock.now, "due", None)
+
+    def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
+        read = [InputFile(name, content) for name, content in sorted(files.items())]
+        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+    def deliverer(destination: Destination) -> Deliverer:
+        if destination.kind == "directory":
+            return DirectoryDelivery(destination.path)
+        address = git_address(destination.path, ".")
+        name = hashlib.sha256(address.encode()).hexdigest()[:16]
+        mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
+        branch = Branch(destination.branch, destination.folder, destination.sign)
+        return GitDelivery(mirror, branch, lambda: None, time.sleep)
+
+    control = Control(
+        Surroundings(
+            store,
+            clock,
+            FolderSource(sources),
+            opened,
+            open_renderers(plugin_folder=plugin_folder),
+            deliverer,
+            ClusterObserver(health_folder),
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder),
+            database,
+        )
+    )
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
+
+
+def database_path(state: str | None) -> str:
+    """The file of a database that --state names, or the usual one."""
+    if state is not None and not state.startswith("sqlite:"):
+        raise StateError(f"{state} is a state export, no database", "give --state sqlite:PATH")
+    return (state or DATABASE).removeprefix("sqlite:")
+
+
+def open_store_reader(state: str | None) -> SqliteReader:
+    """A control plane's database, to be read; it may be in use."""
+    from fleetform.store.sqlite import SqliteReader
+
+    return SqliteReader(database_path(state))
+
+
+def export_state(state: str | None, file: str) -> None:
+    """Writes what a database says as a state export."""
+    from fleetform.store.sqlite_state import SqliteState
+
+    StateFile(file).write(SqliteState(database_path(state), _Clock(None)).read())
+
+
+def back_up_database(state: str | None, file: str) -> None:
+    from fleetform.store.backups import back_up
+
+    back_up(database_path(state), file)
+
+
+def restore_database(file: str, state: str | None, only_check: bool = False) -> None:
+    from fleetform.store.backups import check, restore
+
+    if only_check:
+        check(file)
+    else:
+        restore(file, database_path(state))
+
+
+class _Clock:
+    """The time, or one at which it stands still until it is turned."""
+
+    def __init__(self, stopped: datetime | None) -> None:
+        self._stopped = stopped
+
+    def now(self) -> datetime:
+        return self._stopped or _now()
+
+    def turn(self, to: datetime) -> None:
+        self._stopped = to
+
+
+def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
-    fetching downloads their sources anew; plugin_folder holds transform plugins.
+    fetching downloads their sources anew; plugin_folder holds transform plugins; confined reads nothing outside of the
+    repository, and downloads nothing.
     """
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
     from fleetform.transformers.pipeline import TransformingRenders
 
-    return TransformingRenders(Renderers(cache_folder(), fetching), partial(_transform_plugins, plugin_folder))
+    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    renderers = Renderers(cache_folder(), fetching, boundary=boundary)
+    return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder))
 
 
 @cache
@@ -94,6 +268,11 @@ class _TransformIdentities(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def in_repository(path: str) -> bool:
+    """Whether a path is in the repository of the working directory."""
+    return Boundary.of_repository().holds(path)
 
 
 def _now() -> datetime:

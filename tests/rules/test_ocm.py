@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.rendering.plugin_renders import render_plugins
 from fleetform.app.scope import Scope
 from fleetform.model.objects import Ref
 from fleetform.ports.state import KnownState
+from fleetform.renderers.batch import Renderers
 from support.answers import get
 from support.fleets import documents, fleet_of
 
@@ -370,3 +373,62 @@ def test_addons_whose_names_join_to_the_same_text_are_two() -> None:
     one, other = installed("c-x"), installed("x").replace("name: agent,", "name: agent-c,")
     read = fleet(two, clusters, one, other)
     assert (read.findings.errors, sorted(addons(read))) == ((), ["c-x", "x"])
+
+
+# ---- AddOnTemplates
+
+TEMPLATES = f"{{group: {ADDON}, resource: addontemplates, defaultConfig: {{name: agent-1}}}}"
+TEMPLATED = addon(placed(entry("eu"))).replace("supportedConfigs: [", f"supportedConfigs: [{TEMPLATES}, ")
+
+
+def template(name: str, text: str) -> str:
+    manifest = f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: x}}, data: {{level: '{text}'}}}}"
+    return (
+        f"apiVersion: {ADDON}/v1alpha1\nkind: AddOnTemplate\nmetadata: {{name: {name}}}\n"
+        f"spec: {{addonName: agent, agentSpec: {{workload: {{manifests: [{manifest}]}}}}}}\n"
+    )
+
+
+def rendered(read: Fleet, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    made = render_plugins(read, read.decisions.plugins.values(), Renderers(str(folder)))
+    assert [each.blocked for each in made if each.blocked] == []
+    return {each.plugin.cluster.ref.name: list(each.objects) for each in made}
+
+
+@pytest.mark.rule("R1-14", "S33")
+def test_an_addon_with_a_template_is_rendered_with_the_values_of_its_configs(tmp_path: Path) -> None:
+    read = fleet(TEMPLATED, template("agent-1", "{{LEVEL}} on {{CLUSTER_NAME}}"))
+    assert read.findings.errors == ()
+    assert {name: objects[0]["data"] for name, objects in rendered(read, tmp_path).items()} == {
+        "c1": {"level": "info on c1"},
+        "c2": {"level": "info on c2"},
+    }
+    # The hub fills in the namespace that the deployment config leaves out.
+    assert rendered(read, tmp_path)["c1"][0]["metadata"]["namespace"] == "open-cluster-management-agent-addon"
+
+
+@pytest.mark.rule("R1-8")
+def test_of_several_templates_the_one_that_goes_over_the_others_is_rendered(tmp_path: Path) -> None:
+    own = installed("c1", f"{{group: {ADDON}, resource: addontemplates, name: agent-2}}")
+    read = fleet(TEMPLATED, template("agent-1", "one"), template("agent-2", "two"), own)
+    levels = {name: objects[0]["data"]["level"] for name, objects in rendered(read, tmp_path).items()}
+    assert levels == {"c1": "two", "c2": "one"}
+
+
+def test_a_variable_of_a_template_without_a_value_is_reported_where_it_stands() -> None:
+    read = fleet(TEMPLATED, template("agent-1", "{{LEVEL}}{{ LEVEL }}{{MODE}}{{HUB_KUBECONFIG}}{{INSTALL_NAMESPACE}}"))
+    found = [(each.message, each.hint, each.path) for each in read.findings.all if each.code == "unbound"]
+    nothing, place = "has no value on c1, c2: nothing comes in its place", "spec.agentSpec.workload.manifests[0]"
+    wanted = "add {} to customizedVariables of an AddOnDeploymentConfig"
+    assert found == [
+        (f"{{{{ LEVEL }}}} {nothing}", "write {{LEVEL}}: blanks are a part of the name", place),
+        (f"{{{{HUB_KUBECONFIG}}}} {nothing}", wanted.format("HUB_KUBECONFIG"), place),
+        (f"{{{{MODE}}}} {nothing}", wanted.format("MODE"), place),
+    ]
+
+
+def test_where_a_deployment_config_has_an_addon_installed_is_shown() -> None:
+    moved = config("default", "info").replace("spec: {", "spec: {agentInstallNamespace: elsewhere, ")
+    read = fleet_of({"all.yaml": documents(SETS, CLUSTERS, moved, ALL, addon(placed(entry("all"))))})
+    items = get(read, EVERYWHERE, "addons")["items"]
+    assert {each["spec"]["installNamespace"] for each in items} == {"elsewhere"}

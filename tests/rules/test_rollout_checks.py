@@ -257,3 +257,14 @@ def test_naming_a_freeze_opens_nothing() -> None:
     freeze = window("from: 2026-12-01, to: 2026-12-02", "xmas", "HardFreeze")
     one = only(fleet_with(window=freeze, preset=preset("updateWindows: [xmas]")))
     assert (one.code, one.severity, one.path) == ("no-effect", "warning", "spec.updateWindows[0]")
+
+
+@pytest.mark.rule("R2-8")
+def test_a_group_that_moves_by_itself_is_held_to_its_own_stages() -> None:
+    groups = "groups: [{name: gold, clusterSelector: {matchLabels: {tier: gold}}, rollout: {stages: [%s]}}]"
+    whole = preset("rolloutPolicy: standard\n  " + groups % "{name: all, remainder: true}")
+    assert found(fleet_with(policy=policy(f"name: qa, {DEV}"), preset=whole)) == []
+    one = preset("rolloutPolicy: standard\n  " + groups % "{name: eu, clusterSelector: {matchLabels: {region: eu}}}")
+    fleet = fleet_with(policy=policy(f"name: qa, {DEV}"), preset=one)
+    assert found(fleet) == [("unstaged-cluster", "spec.groups[0].rollout.stages")]
+    assert "us-1" in only(fleet).message

@@ -251,7 +251,7 @@ def state_document(known: KnownState) -> StateDocument:
     """What is known as an export, sorted; reading it again gives the same."""
     rollouts = known.rollouts
     plugins = [
-        _plugin_document(cluster, name, state)
+        plugin_document(cluster, name, state)
         for cluster, on_cluster in sorted(known.plugins.items())
         for name, state in sorted(on_cluster.items())
     ]
@@ -304,7 +304,7 @@ def state_document(known: KnownState) -> StateDocument:
     )
 
 
-def _plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocument:
+def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocument:
     outputs = {key.removeprefix(OUTPUT): value for key, value in state.observed.items() if key.startswith(OUTPUT)}
     bindings = {key: value for key, value in state.observed.items() if not key.startswith(OUTPUT)}
     attempt, place = state.attempt, state.enrolment

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.waits import Waits, shown_state
+from fleetform.app.broken import Broken
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
@@ -11,7 +14,10 @@ from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.plan.records import Step
 from fleetform.model.answers.planning import Why, WhyItem
 from fleetform.model.objects import Ref
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
+
+_TIMING = ("Approval", "LifecyclePolicy", "RolloutPolicy", "UpdateWindow")
 
 
 def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter = ALL_STATES) -> Why:
@@ -27,6 +33,13 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
     items = waits.items(each for each in meant if states.holds(shown_state(each)))
     found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
     return Why(items=sorted(items, key=_order), diagnostics=reported(found, fleet.input.locator))
+
+
+def reaching_why(fleet: Fleet, errors: Sequence[Diagnostic], scope: Scope) -> list[Diagnostic]:
+    """The errors that an answer may depend on: those that reach plugins, and those of policies and windows (S64)."""
+    found = Broken(fleet, errors).reaching(scope) if errors else []
+    timing = [each for each in errors if each.object is not None and each.object.kind in _TIMING]
+    return [*found, *(each for each in timing if each.object is not None and scope.offers(each.object))]
 
 
 def exit_code(items: list[WhyItem]) -> int:

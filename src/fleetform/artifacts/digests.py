@@ -11,6 +11,7 @@ from fleetform.artifacts.kustomizations import SourceFiles, collect
 from fleetform.artifacts.store import ArtifactStore, ChartDigests, cache_key
 from fleetform.model.kinds.definition import HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.ports.catalogs import Digests
 
@@ -18,15 +19,15 @@ from fleetform.ports.catalogs import Digests
 class ArtifactDigests:
     """The digests that are known without a network, and the lookup of others."""
 
-    def __init__(self, store: ArtifactStore) -> None:
-        self._store = store
+    def __init__(self, store: ArtifactStore, boundary: Boundary = EVERYWHERE) -> None:
+        self._store, self._boundary = store, boundary
         self._charts: dict[str, dict[str, ChartDigests]] = {}
 
     def digests(self, definition: Object[PluginDefinitionSpec]) -> Digests:
         """The known digests; none for a chart that was never looked up, or a folder that does not exist."""
         if is_local(definition):
             try:
-                found = folder_files(definition)
+                found = folder_files(definition, self._boundary)
             except (OSError, OutsideError, ValueError):
                 return Digests()
             return Digests(None, digest_of_files(found.files)) if found is not None else Digests()
@@ -92,12 +93,12 @@ def chart_name(helm: HelmSource) -> str:
     return f"{helm.chart}-{helm.version}" if helm.version is not None else f"{helm.chart}@newest"
 
 
-def folder_files(definition: Object[PluginDefinitionSpec]) -> SourceFiles | None:
+def folder_files(definition: Object[PluginDefinitionSpec], boundary: Boundary = EVERYWHERE) -> SourceFiles | None:
     """The files that a definition renders from a folder; None if it has no folder on this machine."""
     folders = [] if is_from_catalog(definition) else list(local_sources(definition.spec))
     if not folders:
         return None
     folder = located(definition, folders[0])
     if definition.spec.source is not None and definition.spec.source.kustomize is not None:
-        return collect(*folder_reader(folder))._replace(folder=str(folder))
-    return SourceFiles(read_folder(folder), folder=str(folder))
+        return collect(*folder_reader(folder, boundary))._replace(folder=str(folder))
+    return SourceFiles(read_folder(folder, boundary), folder=str(folder))

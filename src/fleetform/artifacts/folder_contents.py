@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from fleetform.app.reading.source_folders import joined
 from fleetform.load.inputs import git_folder
 from fleetform.model.objects import Object
+from fleetform.outside.boundary import EVERYWHERE, Boundary, BoundaryError
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.files import LocalTree
 from fleetform.outside.git import SubmoduleError, folder_in_repository, ignored_below, no_folder, tree_at
@@ -88,9 +89,9 @@ class FolderContents(NamedTuple):
     submodules: tuple[str, ...]
 
 
-def read_folder(folder: Folder) -> dict[str, bytes]:
+def read_folder(folder: Folder, boundary: Boundary = EVERYWHERE) -> dict[str, bytes]:
     """The files below a folder, by path and in the order of paths; none if there is no such folder."""
-    read, start = folder_reader(folder)
+    read, start = folder_reader(folder, boundary)
     found = read(start)
     if found is None:
         return {}
@@ -101,13 +102,17 @@ def read_folder(folder: Folder) -> dict[str, bytes]:
     return found.files
 
 
-def folder_reader(folder: Folder) -> tuple[Callable[[str], FolderContents | None], str]:
+def folder_reader(
+    folder: Folder, boundary: Boundary = EVERYWHERE
+) -> tuple[Callable[[str], FolderContents | None], str]:
     """A function that reads the folders around a folder by their places, and the place of the folder itself."""
     if folder.revision is None:
 
         def read_local(place: str) -> FolderContents | None:
             # Files that git ignores were made on this machine, and are in no revision.
             real = os.path.realpath(place)
+            if not boundary.holds(real):
+                raise BoundaryError(os.path.relpath(place))
             return read_tree(LocalTree({os.path.join(real, name) for name in ignored_below(real)}), place)
 
         return read_local, os.path.abspath(folder.path)

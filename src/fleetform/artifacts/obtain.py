@@ -14,6 +14,7 @@ from fleetform.artifacts.store import ArtifactStore, cache_key
 from fleetform.load.inputs import git_folder
 from fleetform.model.kinds.definition import GitRevision, GitSource, HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
+from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.git import GitError, NoFolderError
 from fleetform.outside.http import UnavailableError, Web
@@ -49,9 +50,9 @@ class Artifacts:
     fetching asks again for what can change: branches, and charts of a repository.
     """
 
-    def __init__(self, store: ArtifactStore, fetching: bool, web: Web) -> None:
-        self._store, self._fetching, self._web = store, fetching, web
-        self._digests = ArtifactDigests(store)
+    def __init__(self, store: ArtifactStore, fetching: bool, web: Web, boundary: Boundary = EVERYWHERE) -> None:
+        self._store, self._fetching, self._web, self._boundary = store, fetching, web, boundary
+        self._digests = ArtifactDigests(store, boundary)
         self._lookup: ChartLookup | None = None
         self._lock = Lock()
 
@@ -59,7 +60,7 @@ class Artifacts:
         """The artifact of a definition. OutsideError or OSError if it cannot be obtained."""
         source = definition.spec.source
         if is_local(definition):
-            return _from_folder(definition)
+            return _from_folder(definition, self._boundary)
         if source is not None and source.helm is not None:
             return self._from_chart_repository(definition, source.helm)
         if source is not None and source.kustomize is not None and source.kustomize.git is not None:
@@ -76,6 +77,7 @@ class Artifacts:
         kept = self._kept_archive(seen.last) if seen is not None else None
         if kept is not None and not self._fetching:
             return kept
+        self._refuse_fetching(f"{helm.chart} of {shown(helm.repository)}")
         try:
             found = self._chart_lookup().find(helm.repository, helm.chart, helm.version)
             artifact = self._kept_archive(found.digest) or self._keep(found.read(), helm)
@@ -144,8 +146,13 @@ class Artifacts:
                 return mirror.commit(ref_name(mirror, ref))
             except GitError:
                 raise error from None
+        self._refuse_fetching("a commit of its repository")
         _update(mirror)
         return mirror.commit(ref_name(mirror, ref))
+
+    def _refuse_fetching(self, what: str) -> None:
+        if self._boundary != EVERYWHERE:
+            raise UnavailableError(f"{what} is not in the cache", HINT)
 
 
 def _update(mirror: Mirror) -> None:
@@ -177,7 +184,7 @@ def _git_address(definition: Definition, git: GitSource) -> str:
 # ---- Folders
 
 
-def _from_folder(definition: Definition) -> Artifact:
+def _from_folder(definition: Definition, boundary: Boundary) -> Artifact:
     path = next(iter(local_sources(definition.spec)))
     source = definition.spec.source
     assert source is not None
@@ -186,7 +193,7 @@ def _from_folder(definition: Definition) -> Artifact:
         raise _inside_catalog(definition, path, other)
     where = f"the folder {os.path.normpath(path)} beside {definition.origin.file}"
     try:
-        found = folder_files(definition) or SourceFiles({})
+        found = folder_files(definition, boundary) or SourceFiles({})
     except NoFolderError:
         found = SourceFiles({})
     if source.helm is not None and found.files and "Chart.yaml" not in found.files:

@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from fleetform.catalogs.listing import ListedDefinition, SourceListing
 from fleetform.load.inputs import git_folder, read_inputs
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.syntax.globs import matches_any
 
 
-def read_directory(directory: str, folder: str, include: Sequence[str] | None) -> SourceListing:
+def read_directory(
+    directory: str, folder: str, include: Sequence[str] | None, boundary: Boundary = EVERYWHERE
+) -> SourceListing:
     """The definitions in a directory, which is relative to the folder of the file that names it."""
     path = os.path.normpath(os.path.join(folder, directory))
     # Inputs name a folder of a git revision git:REF:DIR.
     revision = git_folder(path)
     name = f"git:{revision[0]}:{revision[1]}" if revision is not None else path
     found, problems = [], []
-    for file in read_inputs([name]):
+    for file in read_inputs([name], boundary):
         if isinstance(file, Diagnostic):
             if getattr(file.at, "file", None) in (path, name):
                 raise OutsideError(file.message, file.hint)

@@ -16,6 +16,7 @@ from fleetform.catalogs.records import KnownDefinition, SourceState
 from fleetform.catalogs.schedule import next_look
 from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Origin
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.ports.catalogs import CatalogEntry, Digests, SourceReading
 from fleetform.ports.inputs import Document
@@ -34,10 +35,11 @@ class Catalogs:
         clock: Callable[[], datetime],
         fetching: Fetching = "none",
         only: Collection[str] | None = None,
+        boundary: Boundary = EVERYWHERE,
     ) -> None:
         self._cache, self._clock, self._fetching = cache, clock, fetching
-        self._only = only
-        self._digests = ArtifactDigests(cache)
+        self._only, self._boundary = only, boundary
+        self._digests = ArtifactDigests(cache, boundary)
 
     def catalog(self, catalog: Object[CatalogSpec], secret_of: SecretOf) -> list[SourceReading]:
         return [self._read(catalog, source, secret_of) for source in catalog.spec.sources]
@@ -55,7 +57,7 @@ class Catalogs:
     def _read(self, catalog: Object[CatalogSpec], source: CatalogSource, secret_of: SecretOf) -> SourceReading:
         folder = os.path.dirname(catalog.origin.file)
         if source.directory is not None:
-            return _read_directory(source.directory, folder, source)
+            return _read_directory(source.directory, folder, source, self._boundary)
         if source.git is None and source.helm is None and source.oci is None:
             # Reported as a finding of the catalog.
             return SourceReading(source_title(source), read="now", ours=True)
@@ -103,13 +105,13 @@ def _origin(file: str, version: KnownDefinition) -> Origin:
     return Origin(file, version.first_line, version.last_line, version.base)
 
 
-def _read_directory(directory: str, folder: str, source: CatalogSource) -> SourceReading:
+def _read_directory(directory: str, folder: str, source: CatalogSource, boundary: Boundary) -> SourceReading:
     from fleetform.catalogs.directory import read_directory
     from fleetform.catalogs.merge import merge
 
     title = source_title(source)
     try:
-        listing = read_directory(directory, folder, source.include)
+        listing = read_directory(directory, folder, source.include, boundary)
     except OutsideError as error:
         return SourceReading(title, error=error.message, hint=error.hint, ours=True)
     state, texts = merge(SourceState(title), listing, "")

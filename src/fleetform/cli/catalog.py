@@ -50,6 +50,8 @@ def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     A source that cannot be read keeps its last good state, and the command ends with 4.
     """
     output = flags.only("table", "json", "yaml")
+    if flags.confined:
+        raise click.UsageError("--confined fetches nothing, and this is all that catalog fetch does.")
     fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).decided()
     answer = get(fleet, Scope(flags.organization), "catalogs", names)
     catalogs = [each for each in answer.items if isinstance(each, ListedCatalog)]
@@ -80,8 +82,8 @@ Example:
 )
 @click.option("--output-dir", metavar="DIR", required=True, help="Where the files go: one <definition>.json each.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
-@click.option("--yes", is_flag=True, help="No question is ever asked; here for scripts.")
-@click.option("--reason", metavar="TEXT", help="Why; kept where writes are recorded.")
+@click.option("--yes", is_flag=True, hidden=True, help="No question is ever asked; here for scripts.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
 @shared_flags
 def write_feed(flags: Flags, output_dir: str, dry_run: bool, yes: bool, reason: str | None) -> int:
     """Write the versions of every definition as files that Renovate reads.

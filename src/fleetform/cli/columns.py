@@ -14,12 +14,12 @@ from fleetform.model.answers.listing import (
     ListedDefinition,
     ListedOverride,
     ListedPlacement,
-    ListedPlugin,
     ListedPolicy,
     ListedPreset,
     ListedRevision,
     ListedRollout,
     ListedWindow,
+    PluginRow,
 )
 from fleetform.model.answers.options import AppliedOverride
 
@@ -184,23 +184,23 @@ def _(item: ListedPreset) -> Cells:
 
 
 @cells.register
-def _(item: ListedPlugin) -> Cells:
+def _(item: PluginRow) -> Cells:
     return {
-        "CLUSTER": item.spec.cluster_name,
-        "DEFINITION": item.spec.plugin_definition.name,
-        "VERSION": item.status.version or "-",
-        "OVERRIDES": str(len(item.status.applied_overrides)),
-        "BLOCKED": ", ".join(sorted({gate.gate for gate in item.status.blocked})) or "-",
+        "CLUSTER": item.cluster,
+        "DEFINITION": item.definition,
+        "VERSION": item.version or "-",
+        "OVERRIDES": str(len(item.applied_overrides)),
+        "BLOCKED": ", ".join(item.blocked) or "-",
     }
 
 
 @more_cells.register
-def _(item: ListedPlugin) -> Cells:
+def _(item: PluginRow) -> Cells:
     return {
-        "STATE": item.status.state,
-        "RELEASE": f"{item.spec.release_namespace}/{item.spec.release_name}",
-        "OWNER": f"{item.status.owner.kind}/{item.status.owner.name}",
-        "TAKES": overrides_text(item.status.applied_overrides) or "-",
+        "STATE": item.state or "-",
+        "RELEASE": f"{item.release_namespace}/{item.release_name}",
+        "OWNER": f"{item.owner_kind}/{item.owner_name}",
+        "TAKES": overrides_text(item.applied_overrides) or "-",
     }
 
 

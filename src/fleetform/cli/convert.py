@@ -14,6 +14,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.migrate import migrate, migration_result
 from fleetform.cli.findings import print_findings
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.terminal import exact
 from fleetform.cli.text import count, cut
 from fleetform.cli.write import write_files
 from fleetform.model.answers.conversion import Conversion, ConvertedFile
@@ -36,7 +37,7 @@ Examples:
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where something would change.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
-@click.option("--reason", metavar="TEXT", help="Why; kept where writes are recorded.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
 @shared_flags
 def command(
     flags: Flags,
@@ -94,7 +95,8 @@ def _migrate(flags: Flags, fleet: Fleet, check: bool, dry_run: bool) -> int:
         for file, text in migration.files.items():
             before = _lines(LocalFiles().read(file))
             for line in difflib.unified_diff(before, _lines(text), f"a/{file}", f"b/{file}"):
-                click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+                whole = line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+                click.echo(exact(whole), nl=False)
     for move, reason in migration.left:
         flags.say(f"{move.item.text} stays as it is: {reason}")
     for file, text in migration.files.items() if not check and not dry_run else ():

@@ -19,7 +19,7 @@ from fleetform.model.answers.options import (
     WinningItem,
 )
 from fleetform.model.results.decisions import ABSENT, Steps
-from fleetform.syntax.option_paths import get_in, normal_form, parse_path, text_of
+from fleetform.syntax.option_paths import get_in, normal_form, parse_inside, parse_path, text_of
 
 
 def title(answer: Explanation) -> str:
@@ -53,9 +53,9 @@ def option_lines(option: ExplainedOption, asked: str, paint: Painter, limit: int
     inside = parse_path(asked)[len(parse_path(option.path)) :]
     lines = [f"  {text_of(inside)} inside the option {option.path}"] if inside else []
     # Those that lie above or below what was asked for.
-    forms = [(part, normal_form(parse_path(part.inside)), normal_form(inside)) for part in option.parts or ()]
+    forms = [(part, normal_form(parse_inside(part.inside)), normal_form(inside)) for part in option.parts or ()]
     parts = [part for part, one, other in forms if all(a == b for a, b in zip(one, other, strict=False))]
-    covered = any(len(parse_path(part.inside)) <= len(inside) for part in parts)
+    covered = any(len(parse_inside(part.inside)) <= len(inside) for part in parts)
     if not covered:
         lines += _derivation(option, paint, "  ", limit, inside)
     for part in parts:

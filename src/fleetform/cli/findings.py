@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import click
@@ -12,10 +13,14 @@ from fleetform.cli.text import Painter
 from fleetform.model.objects import At
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports.inputs import Locator
+from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.printable import one_line, printable, visible
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "cyan"}
-_SECRET_FILE = re.compile(r"""^\s*["']?kind["']?\s*:\s*["']?Secret\b""", re.MULTILINE)
-_FIELD = re.compile(r"""([\w./-]+)["']?:(?=\s|$)""")
+_SECRET_FILE = re.compile(r"""(?:^[ \t]*["']?|["'])kind["']?\s*:\s*["']?Secret\b""", re.MULTILINE)
+# Both take what they match for good: a line of a megabyte is looked through once.
+_FIELD = re.compile(r"""(?<![\w./-])([\w./-]++)["']?:(?=\s|$)""")
+_WORD = re.compile(r"""["']?[\w.\-/\[\]]*+["']?""")
 _NAMING_FIELDS = frozenset(
     (
         "apiVersion", "kind", "metadata", "spec", "name", "namespace", "path", "type", "strategy", "version", "labels",
@@ -27,10 +32,37 @@ _NAMING_FIELDS = frozenset(
 _SECRET_KEY = re.compile(r"""(?i)(pass|secret|token|credential|private|api-?key)""")
 
 
-def print_findings(fleet: Fleet, found: Iterable[Diagnostic], color: bool, to_stderr: bool = False) -> None:
+# So much of a line is shown, and so much of it before the place that a finding is about.
+_WIDTH = 120
+_BEFORE = 50
+# Of more findings than this only the first of each code are shown.
+_MOST = 60
+_MOST_OF_A_CODE = 8
+_MOST_RELATED = 5
+
+
+def print_findings(
+    fleet: Fleet, found: Iterable[Diagnostic], color: bool, to_stderr: bool = False, every: bool = False
+) -> None:
+    """Findings one by one; of very many the first of each code, and counts of the rest, unless all are asked for."""
+    listed = list(found)
+    shown = listed if every or len(listed) <= _MOST else _first_of_each_code(listed)
     shower = _Shower(fleet, Painter(color))
-    for diagnostic in found:
+    for diagnostic in shown:
         click.echo("\n".join(shower.lines(diagnostic)) + "\n", err=to_stderr)
+    if left := Counter(each.code for each in listed) - Counter(each.code for each in shown):
+        counts = ", ".join(f"{number:,} × {code}" for code, number in sorted(left.items(), key=lambda one: -one[1]))
+        click.echo(f"and {left.total():,} more: {counts}\n  -o wide shows them all, -o json as data\n", err=to_stderr)
+
+
+def _first_of_each_code(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    seen: Counter[str] = Counter()
+    shown = []
+    for each in found:
+        seen[each.code] += 1
+        if seen[each.code] <= _MOST_OF_A_CODE:
+            shown.append(each)
+    return shown
 
 
 def print_skipped(fleet: Fleet, to_stderr: bool = False) -> None:
@@ -59,18 +91,21 @@ class _Shower:
 
     def lines(self, diagnostic: Diagnostic) -> Iterator[str]:
         kind = self._paint(f"{diagnostic.severity}[{diagnostic.code}]", fg=_COLORS[diagnostic.severity], bold=True)
-        yield f"{kind}: {self._paint(diagnostic.message, bold=True)}"
+        yield f"{kind}: {self._paint(_prose(diagnostic.message), bold=True)}"
         if diagnostic.at is not None:
             place = self._locator.place(diagnostic.at)
             exact = isinstance(diagnostic.at, At) or place.column > 1 or place.line > 1
-            yield f"  {self._paint('-->', fg='blue')} {place.file}" + (f":{place.line}:{place.column}" if exact else "")
+            file = one_line(place.file)
+            yield f"  {self._paint('-->', fg='blue')} {file}" + (f":{place.line}:{place.column}" if exact else "")
             if exact:
                 yield from self._snippet(diagnostic, place)
-        for related in diagnostic.related:
+        for related in diagnostic.related[:_MOST_RELATED]:
             other = self._locator.place(related)
-            yield f"  {self._paint('also', fg='blue')} {other.file}:{other.line}:{other.column}"
+            yield f"  {self._paint('also', fg='blue')} {one_line(other.file)}:{other.line}:{other.column}"
+        if len(diagnostic.related) > _MOST_RELATED:
+            yield f"  {self._paint('also', fg='blue')} {len(diagnostic.related) - _MOST_RELATED:,} other places"
         if diagnostic.hint:
-            yield f"  {self._paint(diagnostic.hint, fg='green')}"
+            yield f"  {self._paint(_prose(diagnostic.hint), fg='green')}"
 
     def _snippet(self, diagnostic: Diagnostic, place: Place) -> Iterator[str]:
         first = max(1, place.line - 2) if diagnostic.code == "conflicting-values" else place.line
@@ -80,14 +115,21 @@ class _Shower:
             self._holds_secrets[place.file] = bool(_SECRET_FILE.search(text))
         if not shown or self._holds_secrets[place.file]:
             return
+        # Cut the same on all lines, so that the mark below them points at what it means.
+        start = max(0, place.column - 1 - _BEFORE) if place.column > _WIDTH - _BEFORE else 0
+        safe = [self._safe(diagnostic, place.file, first + index, text) for index, text in enumerate(shown)]
+        if len(safe[-1]) < place.column:
+            # The place is behind something that may be a secret: its line and column have to do.
+            return
         width = len(str(place.line))
-        for number, text in enumerate(shown, start=first):
+        for number, text in enumerate(safe, start=first):
             margin = self._paint(f"{number:>{width}} |", fg="blue")
-            yield f"  {margin} {self._safe(diagnostic, place.file, number, text)}"
-        marked = shown[-1][place.column - 1 :]
-        length = len(re.match(r"[\w.\-/\[\]]*", marked).group()) or 1  # type: ignore[union-attr]
-        pointer = self._paint("^" * length, fg=_COLORS[diagnostic.severity])
-        yield f"  {self._paint(' ' * width + ' |', fg='blue')} {' ' * (place.column - 1)}{pointer}"
+            yield f"  {margin} {_excerpt(text, start)}".rstrip()
+        column = place.column - 1 - start + (1 if start else 0)
+        word = _WORD.match(shown[-1], place.column - 1, place.column - 1 + _WIDTH - column)
+        length = len(word.group()) if word is not None else 0
+        pointer = self._paint("^" * max(1, length), fg=_COLORS[diagnostic.severity])
+        yield f"  {self._paint(' ' * width + ' |', fg='blue')} {' ' * column}{pointer}"
 
     def _safe(self, diagnostic: Diagnostic, file: str, number: int, text: str) -> str:
         """A line up to the first value that may be a secret: only fields that name things are shown with theirs."""
@@ -96,6 +138,17 @@ class _Shower:
         shown = 0
         for match in _FIELD.finditer(text):
             if unsure or match.group(1) not in _NAMING_FIELDS:
-                return f"{text[: match.end()]} …" if text[match.end() :].strip(" {[") else text[:160]
+                return f"{text[: match.end()]} …" if text[match.end() :].strip(" {[") else text
             shown = match.end()
-        return text[:160] if shown or not text.strip() else f"{text[: len(text) - len(text.lstrip())]}…"
+        return text if shown or not text.strip() else f"{text[: len(text) - len(text.lstrip())]}…"
+
+
+def _excerpt(text: str, start: int) -> str:
+    """A piece of a line, from a column on; what is left out on either side is marked."""
+    piece = visible(without_logins(text)[start : start + _WIDTH])
+    return f"{'…' if start else ''}{piece}{'…' if len(text) > start + _WIDTH else ''}"
+
+
+def _prose(text: str) -> str:
+    """A message that ends in time; its further lines are indented, so that none looks like a finding of its own."""
+    return printable(without_logins(text)).replace("\n", "\n    ")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import click
 
-from fleetform.app.get import get, kinds
-from fleetform.app.scope import other_organizations_hint
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import find, findings, kinds, reaching_listing, untouched
+from fleetform.app.listing.found import Found
+from fleetform.app.scope import Scope, other_organizations_hint
 from fleetform.app.states import STATE_HELP, StateFilter
 from fleetform.cli.columns import cells, more_cells
+from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import table
+from fleetform.model.answers.listing import Listed, Listing
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
 _SINGULAR = {
@@ -51,26 +60,59 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
         raise click.UsageError("--state-is is about plugins.")
     wanted = StateFilter(states)
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet = flags.fleet()
+    fleet = flags.decided()
     scope = flags.scope(fleet)
-    answer = get(fleet, scope, plural, names, wanted)
-    if output in ("json", "yaml"):
-        flags.print_data(answer)
+    found, left_out = _find(flags, fleet, scope, plural, names, wanted)
+    flags.say_more(fleet)
+    if output == "yaml":
+        flags.print_data(Listing(items=list(found.whole()), diagnostics=findings(fleet, scope)))
+    elif output == "json":
+        print_chunks(listing_chunks(Listing(items=[], diagnostics=findings(fleet, scope)), found.whole()))
     elif output == "name":
-        for item in answer.items:
-            click.echo(f"{item.kind.lower()}/{item.metadata.name}")
-    elif answer.items:
-        rows = []
-        for item in answer.items:
-            organization = {"ORGANIZATION": item.metadata.namespace} if flags.everywhere else {}
-            more = more_cells(item) if output == "wide" else {}
-            rows.append({**organization, "NAME": item.metadata.name, **cells(item), **more})
-        # Kinds that are listed together may have columns of their own.
-        header = list(dict.fromkeys(column for row in rows for column in row))
-        for line in table(header, [[row.get(column, "-") for column in header] for row in rows]):
-            click.echo(line)
+        print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in found.rows())
+    elif found.objects:
+        print_chunks(f"{line}\n" for line in _table(found.rows(), flags.everywhere, output == "wide"))
     else:
         flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
-    return 0
+    flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
+    return 2 if left_out else 0
+
+
+def _find(
+    flags: Flags, fleet: Fleet, scope: Scope, plural: str, names: tuple[str, ...], states: StateFilter
+) -> tuple[Found[Any], Sequence[Diagnostic]]:
+    """What there is, and the errors for which a part of it is left out."""
+    errors = fleet.findings.errors
+    reaching = reaching_listing(fleet, errors, scope, plural) if errors else []
+    if reaching and flags.partial:
+        flags.say_left_out(fleet, reaching)
+    try:
+        found = find(fleet, scope, plural, names, states)
+    except NotFoundError:
+        # It may be missing for an error: that is then the answer.
+        if not flags.partial:
+            flags.refuse_unless_partial(fleet, reaching)
+        raise
+    if not reaching or flags.partial:
+        return found, []
+    kept = untouched(fleet, errors, found)
+    if not kept.objects:
+        flags.refuse_unless_partial(fleet, reaching)
+    if names and len(kept.objects) == len(found.objects):
+        return kept, []
+    return kept, reaching
+
+
+def _table(items: Iterable[Listed], everywhere: bool, wide: bool) -> list[str]:
+    header: dict[str, None] = {}
+    rows = []
+    for item in items:
+        organization = {"ORGANIZATION": item.metadata.namespace} if everywhere else {}
+        more = more_cells(item) if wide else {}
+        row = {**organization, "NAME": item.metadata.name, **cells(item), **more}
+        # Kinds that are listed together may have columns of their own.
+        header.update(dict.fromkeys(row))
+        rows.append(row)
+    return table(list(header), [tuple(row.get(column, "-") for column in header) for row in rows])

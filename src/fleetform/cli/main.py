@@ -13,16 +13,21 @@ from typing import Any, NoReturn
 import click
 
 VERBS = {
+    "backup": "Copy a control plane's database.",
     "catalog": "Read catalogs, and feed their versions to update bots.",
     "completion": "Print a completion script for your shell.",
     "convert": "Write native files from manifests of other systems.",
     "diff": "What a change does, before it is made.",
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",
+    "history": "What a cluster ran at a time, and why.",
     "init": "Start a fleet in an empty folder.",
     "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
     "rollout": "Approve, pause, abort or roll back a change on its way.",
+    "restore": "Put a backup in place of a database.",
+    "serve": "Run the control plane on this machine.",
+    "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
@@ -97,7 +102,7 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
-    gc.set_threshold(200_000, 50, 50)
+    gc.set_threshold(1_000_000, 50, 50)
     if hasattr(signal, "SIGPIPE"):
         # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -106,6 +111,13 @@ def main() -> NoReturn:
 
 def run() -> int:
     """Run the command line and return its exit code."""
+    from fleetform.cli.terminal import guarded_streams
+
+    with guarded_streams():
+        return _run()
+
+
+def _run() -> int:
     try:
         result: Any = cli.main(prog_name="fleetform", standalone_mode=False)
     except click.exceptions.Exit as request:
@@ -124,25 +136,17 @@ def run() -> int:
         _say(f"{name}{reason(error)}", "")
         return 2
     except Exception as error:
-        from fleetform.app.errors import (
-            AmbiguousError,
-            DeniedError,
-            NoAnswerError,
-            NotFoundError,
-            NotRenderedError,
-            StateChangedError,
-        )
+        from fleetform.app.errors import AmbiguousError, NoAnswerError
 
         if isinstance(error, NoAnswerError):
             choices = error.choices if isinstance(error, AmbiguousError) else ()
             _say("\n  ".join([f"{error.message}:", *choices]) if choices else error.message, error.hint)
-            if isinstance(error, NotRenderedError):
-                return 4 if error.unavailable else 3
-            if isinstance(error, DeniedError):
-                return 3
-            if isinstance(error, StateChangedError):
-                return 4
-            return 1 if isinstance(error, NotFoundError) else 2
+            return error.exit_code
+        from fleetform.ports.store import StoreError, UnavailableError
+
+        if isinstance(error, StoreError):
+            _say(error.message, error.hint)
+            return 4 if isinstance(error, UnavailableError) else 2
         if os.environ.get("FLEETFORM_DEBUG"):
             raise
         problem = f"internal error: {type(error).__name__}: {error}"

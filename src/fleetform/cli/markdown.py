@@ -15,7 +15,8 @@ from fleetform.cli.changes import (
     unset_or,
     what_text,
 )
-from fleetform.cli.text import count, cut
+from fleetform.cli.markdown_text import code, fenced, inline, summary
+from fleetform.cli.text import count
 from fleetform.cli.upgrades import marks_of, option_texts
 from fleetform.model.answers.diff import ChangedPlugin, DefinitionUpgrade, Diff
 
@@ -25,11 +26,12 @@ _ROWS = 40
 
 def markdown(answer: Diff) -> str:
     """The changes in at most 60 kB, cut between changes, with counts of what is left out."""
-    text = f"### Fleetform: {headline(answer)}\n\n`{answer.from_}` → `{answer.to}` · change `{answer.change_id[:15]}`\n"
+    sides = f"{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`"
+    text = f"### Fleetform: {headline(answer)}\n\n{sides}\n"
     blocks = ["\n".join(_group_lines(members)) + "\n" for members in alike(answer)]
     blocks += ["\n".join([*_upgrade_lines(each), "", "</details>", ""]) for each in answer.upgrades]
     if overrides := list(override_lines(answer)):
-        blocks.append("\n".join(f"- {line}" for line in overrides) + "\n")
+        blocks.append("\n".join(f"- {inline(line)}" for line in overrides) + "\n")
     for number, block in enumerate(blocks):
         if len((text + block).encode()) > MARKDOWN_LIMIT - 200:
             left = count(len(blocks) - number, "group")
@@ -42,47 +44,37 @@ def _group_lines(members: list[ChangedPlugin]) -> Iterator[str]:
     """One change, and the clusters that have it."""
     change = members[0]
     installs = change.action == "install"
-    yield from (f"**{_escape(what_text(change))}** on {_escape(clusters_text(members, 10))}", "")
+    yield from (f"**{inline(what_text(change))}** on {inline(clusters_text(members, 10))}", "")
     options = change.options[:_ROWS] if not installs else []
     if options:
         yield from ("| option | from | to | because of |", "|---|---|---|---|")
         for each in options:
-            before, after = (_code(unset_or(value, 60)) for value in (each.from_, each.to))
-            yield f"| `{each.path}` | {before} | {after} | {_escape(cause_text(each))} |"
+            before, after = (code(unset_or(value, 60)) for value in (each.from_, each.to))
+            yield f"| {code(each.path)} | {before} | {after} | {inline(cause_text(each))} |"
         if len(change.options) > len(options):
             yield f"\nand {count(len(change.options) - len(options), 'option')} more"
     variables = change.variables if not installs else []
     for variable in variables[:_ROWS]:
-        before, after = (_code(unset_or(value, 60)) for value in (variable.from_, variable.to))
-        yield f"- variable {_code(variable.name)}: {before} → {after}"
+        before, after = (code(unset_or(value, 60)) for value in (variable.from_, variable.to))
+        yield f"- variable {code(variable.name)}: {before} → {after}"
     if len(variables) > _ROWS:
         yield f"- and {count(len(variables) - _ROWS, 'variable')} more"
-    yield from (f"- config {_escape(config_text(each))}" for each in change.configs)
-    yield from (f"- {_escape(line.strip())}" for line in manifest_lines(change.manifests[:20], False))
+    yield from (f"- config {inline(config_text(each))}" for each in change.configs)
+    yield from (f"- {inline(line.strip())}" for line in manifest_lines(change.manifests[:20], False))
     if also := [each for each in change.also if each not in ("blocked", "configs")]:
-        yield f"- also: {', '.join(also)}"
-    yield from (f"- blocked: {_escape(gate.message)}. {_escape(gate.do)}" for gate in change.blocked)
+        yield f"- also: {inline(', '.join(also))}"
+    yield from (f"- blocked: {inline(gate.message)}. {inline(gate.do)}" for gate in change.blocked)
 
 
 def _upgrade_lines(upgrade: DefinitionUpgrade) -> Iterator[str]:
-    """A span of versions, folded: the changelogs as they were written, and what becomes of options."""
+    """A span of versions, folded: the changelogs as they were written, as code, and what becomes of options."""
     title = f"{upgrade.definition} {upgrade.from_} → {upgrade.to}"
-    yield from (f"<details><summary>{title}</summary>", "")
+    yield from (f"<details><summary>{summary(title)}</summary>", "")
     for entry in upgrade.changelog:
         if entry.text or entry.breaking:
-            yield from (" ".join([f"**{entry.version}**", *marks_of(entry)]), "")
+            yield from (" ".join([f"**{inline(entry.version)}**", *marks_of(entry)]), "")
             if entry.acknowledge:
-                yield from (f"To do first: {_escape(entry.acknowledge)}", "")
+                yield from (f"To do first: {inline(entry.acknowledge)}", "")
             if entry.text:
-                yield from (entry.text.rstrip(), "")
-    yield from (f"- options {word}: {_escape(', '.join(texts))}" for word, texts in option_texts(upgrade.options))
-
-
-def _code(text: str) -> str:
-    return f"`{cut(text, 60).replace('`', '´').replace('|', chr(92) + '|')}`"
-
-
-def _escape(text: str) -> str:
-    for character in "|<>*_":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("@", "@\u200b")
+                yield from (fenced(entry.text), "")
+    yield from (f"- options {word}: {inline(', '.join(texts))}" for word, texts in option_texts(upgrade.options))

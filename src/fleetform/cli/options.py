@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, TypeVar
 
@@ -25,16 +23,20 @@ from fleetform.app.errors import (
 )
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
-from fleetform.cli.text import patience
+from fleetform.cli.data import print_json
+from fleetform.cli.progress import progress
+from fleetform.cli.terminal import wants_color
+from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, open_fleet, open_renderers
+from fleetform.wiring import Fetching, Parses, in_repository, open_fleet, open_parses, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
+_DESPITE = "; --partial answers without what is broken"
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -45,6 +47,7 @@ _ANSWERS = {
     "validate": "ValidateResult",
     "why": "Why",
     "plan": "Plan",
+    "simulate": "Simulation",
 }
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
@@ -69,11 +72,19 @@ class Flags:
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
     as_user: str | None = None
+    confined: bool = False
+    partial: bool = False
+    parses: Parses = field(default_factory=Parses)
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
         fleet = self.decided(sources)
         self.refuse(fleet, fleet.findings.errors)
+        self.say_more(fleet)
+        return fleet
+
+    def say_more(self, fleet: Fleet) -> None:
+        """What -v shows beside an answer, and what must be known in any case."""
         if self.verbose:
             from fleetform.cli.findings import print_findings, print_skipped
 
@@ -81,7 +92,6 @@ class Flags:
             print_findings(fleet, fleet.findings.of_objects, self.color, to_stderr=True)
         else:
             self.say_unread_catalogs(fleet)
-        return fleet
 
     def say_unread_catalogs(self, fleet: Fleet) -> None:
         """Without its catalogs a fleet may look as if definitions were missing."""
@@ -89,25 +99,45 @@ class Flags:
             if each.code in ("catalog-unread", "catalog-unavailable"):
                 self.say(f"{each.severity}: {each.message}")
 
-    def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+    def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic], hint: str = "") -> None:
         """End the command where there are errors, and say which."""
         if not errors:
             return
         if self.output in ("json", "yaml"):
             self.print_failure(reported(errors, fleet.input.locator))
         else:
-            from fleetform.cli.findings import print_findings
-
-            print_findings(fleet, errors, self.color, to_stderr=True)
-            count = len(errors)
-            click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
+            self.show_errors(fleet, errors, "nothing was decided" + hint)
         raise click.exceptions.Exit(2)
+
+    def refuse_unless_partial(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+        """End the command where errors reach its question; with --partial say what is left out, and go on (S64)."""
+        if errors and self.partial:
+            self.say_left_out(fleet, errors)
+        else:
+            self.refuse(fleet, errors, _DESPITE)
+
+    def show_errors(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
+        from fleetform.cli.findings import print_findings
+
+        print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
+        click.echo(f"{count(len(errors), 'error')}; {therefore}", err=True)
+
+    def show_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
+        """Why a part of an answer is missing."""
+        if errors and self.output not in ("json", "yaml"):
+            self.show_errors(fleet, errors, therefore + _DESPITE)
+
+    def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+        """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
+        click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
+        for each in reported(errors, fleet.input.locator):
+            click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
-        with patience(f"{doing} {' '.join(names)}", self.quiet):
+        with progress(doing, "files", self.quiet) as said:
             return open_fleet(
                 names,
                 self.organization,
@@ -117,18 +147,21 @@ class Flags:
                 self.fetching,
                 self.catalogs,
                 self.plugin_dir,
+                self.confined,
+                self.parses,
+                said.report,
             )
 
     def decided(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, with its plugins decided."""
         fleet = self.read(sources)
-        with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
+        with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
             assert fleet.decisions is not None
         return fleet
 
     def renderers(self) -> Renders:
         """What renders and transforms."""
-        return open_renderers(self.fetching == "all", self.plugin_dir)
+        return open_renderers(self.fetching == "all", self.plugin_dir, self.confined)
 
     def scope(self, fleet: Fleet) -> Scope:
         return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
@@ -141,13 +174,12 @@ class Flags:
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
-        view = msgspec.to_builtins(answer)
         if self.output == "json":
-            click.echo(json.dumps(view, indent=2, ensure_ascii=False))
+            print_json(answer)
         else:
             from fleetform.syntax.yaml_out import write_yaml
 
-            click.echo(write_yaml(view), nl=False)
+            click.echo(write_yaml(msgspec.to_builtins(answer)), nl=False)
 
     def print_failure(self, diagnostics: list[Finding]) -> None:
         """No answer, as the one document that every answer is."""
@@ -158,6 +190,7 @@ class Flags:
         """The flags that a next command needs to speak of the same fleet."""
         files = "".join(f" -f {each}" for each in self.filename)
         more = (("-n", self.organization), ("--at", self.at), ("--state", self.state))
+        files += " --partial" if self.partial else ""
         return files + "".join(f" {flag} {value}" for flag, value in more if value)
 
     def say(self, text: str) -> None:
@@ -183,10 +216,14 @@ def shared_flags(function: F) -> Any:
             fetching="all" if given.pop("fetch") else "none",
             quiet=given.pop("quiet"),
             verbose=given.pop("verbose"),
-            color=not given.pop("no_color") and not os.environ.get("NO_COLOR") and sys.stdout.isatty(),
+            color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
             as_user=given.pop("as_user"),
+            confined=given.pop("confined"),
+            partial=given.pop("partial"),
+            parses=open_parses(kept=not given.pop("no_cache")),
         )
+        _check_confined(flags)
         if given.pop("server") is not None:
             raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
         try:
@@ -202,6 +239,19 @@ def shared_flags(function: F) -> Any:
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
     return decorated
+
+
+def _check_confined(flags: Flags) -> None:
+    if not flags.confined:
+        return
+    if flags.fetching != "none":
+        raise click.UsageError(
+            "--confined fetches nothing: drop --fetch, and fetch where only your own people can write."
+        )
+    if flags.plugin_dir is not None and in_repository(flags.plugin_dir):
+        raise click.UsageError(
+            f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name another folder."
+        )
 
 
 _CODES: dict[type[Exception], str] = {
@@ -243,9 +293,16 @@ _OPTIONS = (
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
-    click.option("--server", metavar="URL", help="Ask a running control plane instead."),
-    click.option("--as", "as_user", metavar="USER", help="Act as this user."),
+    click.option("--no-cache", is_flag=True, help="Parse every file, also those that did not change."),
+    click.option(
+        "--confined",
+        is_flag=True,
+        help="Read nothing outside of the repository, and fetch nothing: for strangers' work.",
+    ),
+    click.option("--server", metavar="URL", hidden=True, help="Ask a running control plane instead."),
+    click.option("--as", "as_user", metavar="USER", hidden=True, help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),
+    click.option("--partial", is_flag=True, help="Answer despite broken objects, and say what is left out."),
     click.option("-q", "--quiet", is_flag=True, help="No prose on stderr."),
     click.option("-v", "--verbose", is_flag=True, help="Show warnings and notes, too."),
     click.option("--no-color", is_flag=True, help="No colours, even on a terminal."),

@@ -9,7 +9,8 @@ import click
 from fleetform.app.plan import plan_answer
 from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, patience, table
+from fleetform.cli.progress import progress
+from fleetform.cli.text import Painter, count, table
 from fleetform.cli.waiting import few, gate_lines
 from fleetform.model.answers.planning import PlanAnswer, PlannedRollout, PlannedStage, WhyItem
 from fleetform.syntax.times import clock_text, parse_time
@@ -31,7 +32,7 @@ def command(flags: Flags) -> int:
     output = flags.only("table", "wide", "json", "yaml", "name")
     fleet = flags.fleet()
     scope = flags.scope(fleet)
-    with patience("planning", flags.quiet):
+    with progress("planning", quiet=flags.quiet):
         answer = plan_answer(fleet, scope)
     if output in ("json", "yaml"):
         flags.print_data(answer)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import Timer
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from msgspec import UnsetType
 
+from fleetform.cli.terminal import own
 from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.results.diagnostics import Place
+from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.printable import one_line
+
+_RESET = "\x1b[0m"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Columns as wide as their longest cell, two blanks apart; the last one is not padded."""
-    lines = [header, *rows] if header else list(rows)
+    rows = [[one_line(cell, 100_000) for cell in row] for row in rows]
+    lines = [header, *rows] if header else rows
     widths = [max((len(line[column]) for line in lines), default=0) for column in range(len(lines[0]) if lines else 0)]
     return [
         indent + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -31,11 +34,12 @@ def value_text(value: Json, limit: int = 60) -> str:
     if isinstance(value, MaskedSecret):
         return "(secret)"
     if isinstance(value, dict) and set(value) == {"expression"}:
-        return cut(f"= {value['expression']}", limit)
+        return cut(f"= {without_logins(str(value['expression']))}", limit)
     if isinstance(value, str):
+        value = without_logins(value)
         plain = value and value.isprintable() and value == value.strip()
         return cut(value if plain else json.dumps(value, ensure_ascii=False), limit)
-    return cut(json.dumps(without_masks(value), ensure_ascii=False), limit)
+    return cut(without_logins(json.dumps(without_masks(value), ensure_ascii=False)), limit)
 
 
 def without_masks(value: Json) -> Json:
@@ -62,24 +66,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-@contextmanager
-def patience(text: str, quiet: bool = False, after: float = 1.0) -> Iterator[None]:
-    """Says on a terminal what is going on, where it takes longer than so many seconds; takes it back at the end."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    timer = Timer(after, lambda: click.echo(f"{text}…\r", nl=False, err=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        if timer.is_alive():
-            timer.cancel()
-        else:
-            click.echo(f"\r{' ' * (len(text) + 1)}\r", nl=False, err=True)
-
-
 class Painter:
     """Colours, where they are wanted."""
 
@@ -87,4 +73,4 @@ class Painter:
         self._color = color
 
     def __call__(self, text: str, **style: Any) -> str:
-        return click.style(text, **style) if self._color else text
+        return f"{own(click.style('', reset=False, **style))}{text}{own(_RESET)}" if self._color else text

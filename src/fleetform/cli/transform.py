@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from fleetform.cli.data import print_json
+from fleetform.cli.terminal import moves_cursor, own, wants_color
 from fleetform.cli.text import Painter, count, table
 from fleetform.engine.transform.priorities import PluginNames, PriorityError, named, parse_names, suggestion
 from fleetform.engine.transform.report import group_conflicts
@@ -326,12 +328,14 @@ def _refused(message: str, hint: str) -> int:
 
 
 def _print(answer: AnswerRecord, output: str) -> None:
-    view = msgspec.to_builtins(answer)
-    click.echo(json.dumps(view, indent=2, ensure_ascii=False) if output == "json" else write_yaml(view).rstrip("\n"))
+    if output == "json":
+        print_json(answer)
+    else:
+        click.echo(write_yaml(msgspec.to_builtins(answer)).rstrip("\n"))
 
 
 def _print_findings(found: Iterable[Finding]) -> None:
-    paint = Painter(os.environ.get("NO_COLOR") is None and sys.stderr.isatty())
+    paint = Painter(wants_color(sys.stderr))
     for each in found:
         colour = "red" if each.severity == "error" else "yellow"
         click.echo(f"{paint(each.severity, fg=colour, bold=True)}: {each.message}", err=True)
@@ -378,7 +382,7 @@ def _print_options(answer: PluginList) -> None:
 def _progress(quiet: bool) -> Iterator[Callable[[str], None] | None]:
     """Counts resources on a terminal; nothing elsewhere."""
     stream = sys.stderr
-    if quiet or not stream.isatty():
+    if quiet or not moves_cursor(stream):
         yield None
         return
     done = 0
@@ -387,11 +391,11 @@ def _progress(quiet: bool) -> Iterator[Callable[[str], None] | None]:
         nonlocal done
         done += 1
         if done % 25 == 0:
-            stream.write(f"\r{done:,} resources")
+            stream.write(own(f"\r{done:,} resources"))
             stream.flush()
 
     try:
         yield step
     finally:
         if done >= 25:
-            stream.write("\r\x1b[K")
+            stream.write(own("\r\x1b[K"))

@@ -10,9 +10,11 @@ from fleetform.app.comparing.definition_changes import against
 from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings, print_skipped
+from fleetform.cli.markdown_text import inline
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.progress import progress
 from fleetform.cli.sides import in_same_folder
-from fleetform.cli.text import Painter, count, patience, place_text
+from fleetform.cli.text import Painter, count, place_text
 from fleetform.model.answers.validation import ValidateResult
 from fleetform.model.results.diagnostics import Diagnostic
 
@@ -48,7 +50,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         flags.refuse(before, [each for each in before.reading if each.code == "cannot-read"])
         more += against(fleet, before)
     if with_objects and not fleet.findings.errors:
-        with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
+        with progress(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", quiet=flags.quiet):
             failed, unavailable = lint_renders(fleet, flags.renderers())
             more += failed
     result = validate(fleet, more)
@@ -61,7 +63,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         shown = [each for each in found if each.severity != "info" or flags.verbose or flags.output == "wide"]
         if flags.verbose:
             print_skipped(fleet)
-        print_findings(fleet, shown, flags.color)
+        print_findings(fleet, shown, flags.color, every=output == "wide")
         counts = result.counts
         paint = Painter(flags.color)
         errors = paint(count(counts.errors, "error"), fg="red" if counts.errors else "green")
@@ -81,8 +83,8 @@ def _markdown(result: ValidateResult) -> str:
     if shown:
         lines += ["| | what | where | what to do |", "|---|---|---|---|"]
     for each in shown[:200]:
-        cells = (f"{each.severity} `{each.code}`", each.message, place_text(each.place), each.hint)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        cells = (f"{each.severity} `{each.code}`", *map(inline, (each.message, place_text(each.place), each.hint)))
+        lines.append(f"| {' | '.join(cells)} |")
     if len(shown) > 200:
         lines.append(f"\n…and {len(shown) - 200:,} more")
     return "\n".join(lines)

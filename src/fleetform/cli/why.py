@@ -9,9 +9,10 @@ import click
 
 from fleetform.app.scope import other_organizations_hint
 from fleetform.app.states import STATE_HELP, STATES, StateFilter
-from fleetform.app.why import exit_code, why
+from fleetform.app.why import exit_code, reaching_why, why
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, patience
+from fleetform.cli.progress import progress
+from fleetform.cli.text import Painter, count
 from fleetform.cli.waiting import print_groups, print_item
 from fleetform.model.answers.planning import Why
 from fleetform.syntax.times import parse_time, time_text
@@ -47,9 +48,11 @@ def command(flags: Flags, cluster_name: str | None, plugin: str | None, states: 
     wanted = StateFilter(states)
     if cluster_name is not None:
         flags = replace(flags, cluster=cluster_name)
-    fleet = flags.fleet()
+    fleet = flags.decided()
     scope = flags.scope(fleet)
-    with patience("planning", flags.quiet):
+    flags.refuse_unless_partial(fleet, reaching_why(fleet, fleet.findings.errors, scope))
+    flags.say_more(fleet)
+    with progress("planning", quiet=flags.quiet):
         answer = why(fleet, scope, plugin, wanted)
     if output in ("json", "yaml"):
         flags.print_data(answer)

@@ -111,6 +111,7 @@ class Manifest:
         name: str | None = None,
         conventions: Conventions | None = None,
         content: YamlMap | None = None,
+        dialect: str | None = None,
     ) -> Object[object]:
         """An object of this manifest; moved has paths of the native shape, each with its path in this manifest.
 
@@ -129,7 +130,7 @@ class Manifest:
             metadata,
             spec,
             self._origin,
-            self._dialect,
+            dialect or self._dialect,
             places,
             content=content,
             conventions=conventions or self._conventions,

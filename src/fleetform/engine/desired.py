@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
+from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
+from fleetform.engine.options.as_written import as_written
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
@@ -23,13 +24,15 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
-from fleetform.model.results.rendering import RendererName, RenderInput
+from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
+# On a cluster: mirrors of registries that its add-ons take images from.
+_IMAGE_REGISTRIES = "open-cluster-management.io/image-registries"
 
 
 def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
@@ -91,19 +94,12 @@ class _Base(NamedTuple):
     kinds: set[type]
 
 
-class _Written(NamedTuple):
-    """What people wrote for an option, and the names in it."""
-
-    texts: list[list[Any]]
-    names: set[str]
-
-
 class Inputs:
     """What the plugins of one pass are made of."""
 
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
-        self._index, self._binders = decisions.index, decisions.binders
+        self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
         self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
@@ -251,34 +247,7 @@ class Inputs:
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        binder = self._binders.of(self._owner(plugin))
-        if binder is None or not self._may_read_cluster(plugin):
-            return None
-        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
-        if not of_cluster:
-            return None
-        program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
-        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
-        variables = [each for each in program.variables if _reads(each.template, of_cluster)]
-        mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        mentioned |= {name for written in options.values() if written is not None for name in written.names}
-        mentioned |= {name for each in program.steps if each.name in of_cluster for name in each.template.names}
-        return {
-            "options": {name: written.texts for name, written in options.items() if written is not None},
-            "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(of_cluster)},
-            # What is known of the names in them: another value there is another input.
-            "names": dict(_known_values(program, frame, mentioned - of_cluster)),
-        }
-
-    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> _Written | None:
-        """What is written for an option, where a value of the cluster is in it."""
-        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-        templates = [self._template(plugin, item) for item in items]
-        if not any(_reads(each, of_cluster) for each in templates):
-            return None
-        texts = [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
-        return _Written(texts, {name for each in templates if each is not None for name in each.names})
+        return as_written(self._binders, self._sharing, self._owner(plugin), plugin)
 
     def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
         binder = self._binders.of(self._owner(plugin))
@@ -293,16 +262,19 @@ class Inputs:
         """What a plugin's render takes; None where there is nothing to render."""
         revision = plugin.target.revision
         renderer = renderer_of(revision.object.spec) if revision is not None else None
+        add_on = _add_on(plugin) if renderer is None else None
+        if add_on is not None:
+            renderer = "addon-template"
         if revision is None or renderer is None:
             return None
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
-        by_helm = renderer == "helm"
-        variables = self.variables(plugin) if not by_helm else {}
-        declared = set() if by_helm else plugin.options.keys() | self.written_substitute(plugin).keys()
+        takes_values = renderer in ("helm", "addon-template")
+        variables = self.variables(plugin) if not takes_values else {}
+        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
         return RenderInput(
             revision.object,
             renderer,
-            with_placeholders(self.values(plugin)) if by_helm else {},
+            with_placeholders(self.values(plugin)) if takes_values else {},
             with_placeholders(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
@@ -312,12 +284,28 @@ class Inputs:
             tuple(sorted(each for each in declared - variables.keys() if is_name_of_variable(each))),
             transforms_of(plugin.target),
             patches_of(plugin.target),
+            add_on,
         )
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
         options = [name for name, each in plugin.options.items() if has_secret(each.value)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _add_on(plugin: PluginDecision) -> AddOn | None:
+    """What an AddOnTemplate among a plugin's configs is rendered for."""
+    template = addon_template(plugin.configs)
+    if template is None or template.config is None:
+        return None
+    return AddOn(
+        plugin.target.definition,
+        template.identity[-1],
+        template.config.content,
+        plugin.cluster.ref.name,
+        (plugin.cluster.metadata.annotations or {}).get(_IMAGE_REGISTRIES, ""),
+        any(each.type == DEPLOYMENT_CONFIG for each in plugin.configs.effective),
+    )
 
 
 def transforms_of(target: Target) -> tuple[Transform, ...]:
@@ -352,24 +340,11 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None, identities: Mappin
     return _Fixed(parts, HashHead(parts), unknown)
 
 
-def _known_values(program: Program, frame: PluginVariables, names: set[str]) -> Iterator[tuple[str, Any]]:
-    bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
-    for name in sorted(names):
-        known = built_in(name) if name not in bound else None
-        value = bound.get(name, Unresolved("", "")) if known is None else known.make(frame)
-        if value.__class__ is not Unresolved:
-            yield name, value
-
-
 def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:
             yield each.name, value
-
-
-def _reads(template: Template | None, names: set[str]) -> bool:
-    return template is not None and not names.isdisjoint(template.names)
 
 
 def _tree(record: Any) -> Any:

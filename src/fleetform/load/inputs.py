@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary
 from fleetform.outside.files import MAX_FILE, OUTPUT_MARK, read_file, reason, too_large
 from fleetform.outside.git import GitError, NoFolderError, files_at, is_revision
 from fleetform.syntax.ignore_rules import IgnoreRule, is_ignored, parse_ignore_rules
@@ -29,12 +30,17 @@ class InputFile(NamedTuple):
     content: bytes
 
 
-def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
-    """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
+def read_inputs(
+    names: Iterable[str], boundary: Boundary = EVERYWHERE, report: Callable[[int, int], None] | None = None
+) -> Iterator[InputFile | Diagnostic]:
+    """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic.
+
+    report is told how many files of an input are read, and of how many.
+    """
     seen: set[str] = set()
     left = MAX_INPUT
     for name in names:
-        for found in _read_input(name):
+        for found in _read_input(name, boundary, report or _nobody):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -46,16 +52,25 @@ def read_inputs(names: Iterable[str]) -> Iterator[InputFile | Diagnostic]:
                 yield found
 
 
-def _read_input(name: str) -> Iterator[InputFile | Diagnostic]:
+def _nobody(_: int, __: int) -> None:
+    """Wants to know nothing."""
+
+
+def _read_input(name: str, boundary: Boundary, report: Callable[[int, int], None]) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
         yield _read_stdin()
     elif name.startswith("git:"):
-        yield from _read_git(name)
+        files = list(_read_git(name))
+        for number, file in enumerate(files):
+            report(number, len(files))
+            yield file
     elif os.path.isdir(name):
-        for found in _walk(os.path.normpath(name), "", frozenset(), {}):
-            yield found if isinstance(found, Diagnostic) else _read_file(found)
+        paths = list(_walk(os.path.normpath(name), "", frozenset(), {}, boundary))
+        for number, found in enumerate(paths):
+            report(number, len(paths))
+            yield found if isinstance(found, Diagnostic) else _read_file(found, boundary)
     elif os.path.isfile(name):
-        yield _read_file(name)
+        yield _read_file(name, boundary)
     elif os.path.exists(name):
         yield _unreadable(name, "it is neither a file nor a folder", "give a file or a folder, or - for stdin")
     else:
@@ -111,12 +126,15 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
 
 
 def _walk(
-    folder: str, inside: str, above: frozenset[tuple[int, int]], ignored: IgnoreRules
+    folder: str, inside: str, above: frozenset[tuple[int, int]], ignored: IgnoreRules, boundary: Boundary
 ) -> Iterator[str | Diagnostic]:
     """The files below a folder, by name. A link back to a folder above is not followed.
 
     inside is the folder's own path below the input, and ignored the rules of folders above it by theirs.
     """
+    if not boundary.holds(folder):
+        yield _outside(folder)
+        return
     try:
         status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -127,7 +145,7 @@ def _walk(
     if identity in above or any(entry.name in _NOT_INPUT for entry in entries):
         return
     if any(entry.name == IGNORE_FILE for entry in entries):
-        rules = _read_file(os.path.join(folder, IGNORE_FILE))
+        rules = _read_file(os.path.join(folder, IGNORE_FILE), boundary)
         if isinstance(rules, Diagnostic):
             yield rules
         else:
@@ -138,16 +156,22 @@ def _walk(
         if entry.name.startswith(".") or (ignored and is_ignored(below, is_folder, ignored)):
             continue
         if is_folder:
-            yield from _walk(path, below, above | {identity}, ignored)
+            yield from _walk(path, below, above | {identity}, ignored, boundary)
         elif entry.name.endswith(ENDINGS) and (entry.is_file() or entry.is_symlink()):
             yield path
 
 
-def _read_file(path: str) -> InputFile | Diagnostic:
+def _read_file(path: str, boundary: Boundary) -> InputFile | Diagnostic:
+    if not boundary.holds(path):
+        return _outside(path)
     try:
         return InputFile(os.path.normpath(path), read_file(path))
     except OSError as error:
         return _unreadable(path, reason(error), "check the file and its permissions")
+
+
+def _outside(path: str) -> Diagnostic:
+    return _unreadable(path, "it is outside of the repository", HINT)
 
 
 def _unreadable(name: str, why: str, hint: str) -> Diagnostic:

@@ -30,6 +30,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     sets_are_bound: a placement sees the cluster sets that are bound to its namespace.
     variables: how it writes variable references.
     reads_own_namespace: bindings look for objects in the manifest's own namespace first.
+    own_namespace: a preset selects clusters of its own namespace only, if clusters have this convention, too.
     brings_variables: a Plugin may bring values of built-in variables along.
     preset_kind: what its manifests call a preset.
     """
@@ -48,6 +49,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     sets_are_bound: bool = False
     variables: VariableSyntax = "native"
     reads_own_namespace: bool = False
+    own_namespace: bool = False
     brings_variables: bool = False
     preset_kind: str = "preset"
 

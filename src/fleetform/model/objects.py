@@ -72,6 +72,16 @@ class Object(Generic[Spec_co]):
         return self.dialect.removeprefix("foreign:") if self.dialect.startswith("foreign:") else None
 
     @property
+    def own_name(self) -> str:
+        """Its name in its own system; here it may also have its namespace, to tell it from another."""
+        return self.metadata.name or self.ref.name
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace in its own system."""
+        return self.metadata.namespace or "default"
+
+    @property
     def labels(self) -> dict[str, str]:
         return self.metadata.labels or {}
 

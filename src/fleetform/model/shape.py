@@ -20,6 +20,7 @@ from fleetform.model.objects import Path
 R = TypeVar("R", bound=Record)
 _WHOLE = "\0"
 _MOST_WORDS = 2_000
+_LONGEST_WORD = 300
 
 
 class Misfit(NamedTuple):
@@ -41,16 +42,16 @@ def read_record(tree: object, record: type[R], name: str = "it") -> R | list[Mis
         return misfits or [Misfit("bad-value", (), str(error), "")]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known word that was probably meant."""
-    words = list(known)
-    if len(words) > _MOST_WORDS:
-        # Looking for the nearest of thousands costs more than the hint is worth.
+    words = [each for each in known if len(each) <= _LONGEST_WORD]
+    if len(words) > _MOST_WORDS or len(word) > _LONGEST_WORD:
+        # Looking for the nearest of thousands, or of texts, costs more than the hint is worth.
         return None
     by_lower = {each.lower(): each for each in words}
     if word.lower() in by_lower:
         return by_lower[word.lower()]
-    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    close = get_close_matches(word, words, n=1, cutoff=cutoff)
     return close[0] if close else None
 
 
@@ -117,14 +118,16 @@ def _misfits_of_scalar(tree: object, shape: inspect.Type, path: Path) -> Iterato
         if tree not in shape.values:
             allowed = ", ".join(str(value) for value in shape.values)
             hint = did_you_mean(str(tree), map(str, shape.values))
-            yield Misfit("bad-value", path, f"{_named(path)} must be one of {allowed}, not {tree!r}", hint)
+            yield Misfit("bad-value", path, f"{_named(path)} must be one of {allowed}, not {_quoted(tree)}", hint)
     elif isinstance(shape, inspect.StrType) and isinstance(tree, str):
         yield from _too_short(tree, shape.min_length, path)
         if shape.max_length is not None and len(tree) > shape.max_length:
             message = f"{_named(path)} must have at most {shape.max_length} characters"
             yield Misfit("bad-value", path, message, "shorten it")
         if shape.pattern is not None and not re.search(shape.pattern, tree):
-            yield Misfit("bad-value", path, f"{_named(path)} cannot be {tree!r}", _PATTERN_HINTS.get(shape.pattern, ""))
+            yield Misfit(
+                "bad-value", path, f"{_named(path)} cannot be {_quoted(tree)}", _PATTERN_HINTS.get(shape.pattern, "")
+            )
     elif isinstance(shape, (inspect.IntType, inspect.FloatType)) and isinstance(tree, (int, float)):
         if shape.ge is not None and tree < shape.ge:
             yield Misfit("bad-value", path, f"{_named(path)} must be at least {shape.ge}, not {tree}", "")
@@ -180,7 +183,9 @@ def _wanted(shape: inspect.Type) -> str:
     return next((words for kind, _, words in _KINDS if isinstance(shape, kind)), "something else")
 
 
-_MAY_HOLD_SECRETS = frozenset(("optionValues", "overrides", "value", "valueFrom", "data", "stringData"))
+_MAY_HOLD_SECRETS = frozenset(
+    ("optionValues", "overrides", "value", "valueFrom", "data", "stringData", "default", "enum", "expression")
+)
 
 
 def _described(tree: object, path: Path) -> str:
@@ -199,8 +204,22 @@ def describe(tree: object) -> str:
     if isinstance(tree, list):
         return "a list"
     if isinstance(tree, str):
+        if _is_address(tree):
+            return "an address"
         return f'the text "{tree}"' if len(tree) <= 40 else f'the text "{tree[:37]}…"'
     return f"the number {tree}"
+
+
+def _is_address(text: str) -> bool:
+    """Whether it may hold a login: then it is not shown."""
+    return "://" in text or "@" in text
+
+
+def _quoted(tree: object) -> str:
+    if isinstance(tree, str) and _is_address(tree):
+        return "an address"
+    text = repr(tree)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def _named(path: Path) -> str:

@@ -16,9 +16,11 @@ from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.http import Web
 from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
+from fleetform.renderers.addon_template import render_template
 from fleetform.renderers.cache import RenderCache, RenderedObjects
 from fleetform.renderers.failures import RenderError, failure_of, source_failure
 from fleetform.renderers.helm import render_chart
@@ -52,6 +54,25 @@ class _Job(NamedTuple):
         return self.input.renderer, self.artifact.digest
 
 
+def _from_template(input_: RenderInput) -> Rendered | RenderFailure:
+    """The objects of an AddOnTemplate, which needs neither a source nor a tool."""
+    assert input_.add_on is not None
+    key = render_key(
+        {
+            "renderer": input_.renderer,
+            "addOn": list(input_.add_on),
+            "values": input_.values,
+            "configs": [list(each) for each in input_.configs],
+        }
+    )
+    try:
+        objects = render_template(input_.add_on, input_.values)
+        check_distinct(objects, input_.release_namespace)
+        return Rendered(key, tuple(objects))
+    except _AT_FAULT as error:
+        return failure_of(error)
+
+
 class Renderers:
     """Renders, and keeps the results. Each artifact is obtained once: to see changes, make another Renderers.
 
@@ -65,8 +86,9 @@ class Renderers:
         fetching: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         workers: int | None = None,
+        boundary: Boundary = EVERYWHERE,
     ) -> None:
-        self._fetching = fetching
+        self._fetching, self._boundary = fetching, boundary
         self._workers = workers or os.cpu_count() or 1
         self._store, self._cache = ArtifactStore(cache_folder), RenderCache(cache_folder)
         self._programs = Programs(limits)
@@ -85,9 +107,10 @@ class Renderers:
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         """One answer for each input, in their order. Equal inputs share one answer, which must not be changed."""
+        made_here = {id(each): _from_template(each) for each in inputs if each.add_on is not None}
         try:
-            self._obtain([each.definition for each in inputs])
-            jobs = [self._job(each) for each in inputs]
+            self._obtain([each.definition for each in inputs if each.add_on is None])
+            jobs = [self._job(each) if each.add_on is None else made_here[id(each)] for each in inputs]
             distinct = {job.key: job for job in jobs if isinstance(job, _Job)}
             with Scratch() as scratch:
                 found = self._objects(distinct.values(), scratch)
@@ -102,14 +125,14 @@ class Renderers:
             answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, job.subject in unsteady)
         return [answers[job.key] if isinstance(job, _Job) else job for job in jobs]
 
-    # ---- Jobs
+    # ---- Jobs, for all that a tool renders or that lies in a source
 
     def _obtain(self, definitions: Iterable[Definition]) -> None:
         missing = list({id(each): each for each in definitions if id(each) not in self._obtained}.values())
         if not missing:
             return
         with Web() as web:
-            artifacts = Artifacts(self._store, self._fetching, web)
+            artifacts = Artifacts(self._store, self._fetching, web, self._boundary)
 
             def obtain(definition: Definition) -> Artifact | RenderFailure:
                 try:
@@ -130,7 +153,7 @@ class Renderers:
                 definition = job.input.definition
                 with Web() as web:
                     # Not fetching: what had to be fetched was fetched then.
-                    artifact = Artifacts(self._store, False, web).obtain(definition)
+                    artifact = Artifacts(self._store, False, web, self._boundary).obtain(definition)
                 if artifact.digest != job.artifact.digest:
                     raise RenderError(f"the source of {definition.ref.name} changed while it was read", "run it again")
                 self._files_by_digest[artifact.digest] = artifact.files

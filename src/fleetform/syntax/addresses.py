@@ -6,6 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 _LOGIN = re.compile(r"(?<=://)[^\s/'\"]*@")
+_QUERY = re.compile(r"(?<=://)([^\s'\"?]++)\?[^\s'\"]+")
 _LOGIN_WITHOUT_SCHEME = re.compile(r"[^/\s]*:[^\s]*@")
 
 
@@ -23,5 +24,5 @@ def shown(url: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """A text without the user names and passwords of addresses in it."""
-    return _LOGIN.sub("", text)
+    """A text without the user names, passwords and queries of addresses in it: tokens travel in all three."""
+    return _QUERY.sub(r"\1?…", _LOGIN.sub("", text)) if "://" in text else text

@@ -18,8 +18,16 @@ Cel: TypeAlias = Any
 class ExpressionError(ValueError):
     """Why an expression gives no value."""
 
+    @property
+    def unquoted(self) -> str:
+        """The same without a word of the expression, which may be a secret: only what kind of mistake, and where."""
+        said, where = str(self), _WHERE.search(str(self))
+        start = min((said.index(quote) for quote in "'\"" if quote in said), default=None)
+        return said if start is None else f"{said[:start]}…{where.group() if where is not None else ''}"
+
 
 VARIABLES = ("cluster", "organization", "definition")
+_WHERE = re.compile(r" \((?:line \d+, )?column \d+\)\Z")
 _STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.\s*(map|filter)\s*\(""")
 
 

@@ -43,6 +43,11 @@ def parse_path(text: str) -> Steps:
     return tuple(steps)
 
 
+def parse_inside(text: str) -> Steps:
+    """The steps of a path inside a value, which may begin with an index: `[1].name`."""
+    return parse_path(f"value{text}")[1:] if text.startswith("[") else parse_path(text)
+
+
 @lru_cache(maxsize=65_536)
 def normal_form(steps: Steps) -> tuple[str, ...]:
     """What two spellings of one path have in common."""
@@ -58,6 +63,13 @@ def text_of(steps: Steps) -> str:
         else:
             text += ("." if text else "") + re.sub(r"[\\.\[,=]", r"\\\g<0>", step)
     return text
+
+
+def readable_text_of(steps: Steps) -> str:
+    """The dotted spelling, or a pointer where a path has none: an empty key, a slash at its start."""
+    if "" in steps or (steps and str(steps[0]).startswith("/")):
+        return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    return text_of(steps)
 
 
 def _parse_dotted(text: str) -> Steps:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import yaml
 
 from fleetform.syntax.hashing import number_text
+from fleetform.syntax.printable import is_plain
 from fleetform.syntax.trees import YamlValue
 from fleetform.syntax.yaml_scalars import resolve_plain
 
@@ -67,8 +68,12 @@ def _number(dumper: _Dumper, number: float) -> yaml.Node:
     return dumper.represent_scalar(_tag_as_read(text), text)
 
 
-_Dumper.add_representer(
-    str, lambda dumper, text: dumper.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else None)
-)
+def _text(dumper: _Dumper, text: str) -> yaml.Node:
+    # Only between double quotes can characters that steer a terminal be written as escapes.
+    style = '"' if not is_plain(text) else "|" if "\n" in text else None
+    return dumper.represent_scalar(_TAG + "str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
 _Dumper.add_representer(int, _number)
 _Dumper.add_representer(float, _number)

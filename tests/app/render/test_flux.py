@@ -117,7 +117,6 @@ def test_a_module_with_names_of_the_cluster_travels_as_an_assemblage(fleeet: Run
     assert sync["name"] == "podinfo"
     assert sync["bindings"] == [
         {"name": "API", "value": "10.0.0.1"},
-        {"name": "CLUSTER_NAME", "value": "one"},
         {"name": "PORT", "value": "3030"},
         # What was read stays what it is: it is escaped, so that the cluster does not expand it.
         {"name": "ZONE", "value": "eu $$(API)"},
@@ -134,13 +133,13 @@ def test_an_assemblage_that_comes_out_can_go_in(fleeet: Runner) -> None:
         "  sync:\n",
         "  sync:\n    bindings:\n    - {name: NODE, objectFieldRef: {kind: Node, name: first, fieldPath: /data/ip}}\n",
     )
+    change(fleeet, "module.yaml", "{name: API},", "{name: API}, {NODE: $(NODE)},")
     [assemblage] = objects(fleeet, "podinfo", "-c", "one")
     (fleeet.folder / "module.yaml").unlink()
     (fleeet.folder / "assemblage.yaml").write_text(write_unfolded(assemblage), encoding="utf-8")
     bound = fleeet("explain", "podinfo-one", "-c", "one", "-o", "json").json["bindings"]
     assert {each["name"]: each["value"] for each in bound} == {
         "API": "10.0.0.1",
-        "CLUSTER_NAME": "one",
         "PORT": "3030",
         "ZONE": "eu $(API)",
         "NODE": None,
@@ -165,11 +164,12 @@ spec:
 @pytest.mark.rule("S38")
 def test_all_that_travels_to_a_cluster_is_in_its_assemblage(fleeet: Runner) -> None:
     (fleeet.folder / "module.yaml").unlink()
+    # A Module reaches clusters of its own namespace only.
     elsewhere = travelling("c").replace("namespace: default", "namespace: other")
     fleeet.write(a=travelling("a"), b=travelling("b"), c=elsewhere)
     found = objects(fleeet, "-c", "one")
-    assert [each["metadata"]["namespace"] for each in found] == ["default", "default", "other"]
-    assert [[sync["name"] for sync in each["spec"]["syncs"]] for each in found] == [["a", "b"], ["a", "b"], ["c"]]
+    assert [each["metadata"]["namespace"] for each in found] == ["default", "default"]
+    assert [[sync["name"] for sync in each["spec"]["syncs"]] for each in found] == [["a", "b"], ["a", "b"]]
     assert found[0] == found[1]
 
 

@@ -122,7 +122,7 @@ def test_a_module_is_a_preset_that_pins_that_version_and_lets_clusters_fetch_it(
     reference = ObjectFieldRef("Service", "ingress", "/spec/clusterIP", "v1")
     assert found.spec.bindings == [Binding("ADDRESS", object_field_ref=reference)]
     assert found.spec.substitute == {"HOST": "$(HOST)"}
-    assert found.spec.delivery == Delivery(flux=FluxDelivery("Pull", "default"))
+    assert found.spec.delivery == Delivery(flux=FluxDelivery("Pull", "default", prune=False))
 
 
 def test_what_flux_substitutes_in_it_substitutes_all_names_of() -> None:
@@ -155,7 +155,7 @@ def test_what_is_said_of_a_modules_objects_points_into_the_module() -> None:
 def test_a_bootstrap_module_is_applied_from_the_control_plane() -> None:
     reading = module("selector: {matchLabels: {}}\ncontrolPlaneBindings: [{name: A, value: 1}]", "BootstrapModule")
     found = preset(reading)
-    assert found.spec.delivery == Delivery(flux=FluxDelivery("Hub"))
+    assert found.spec.delivery == Delivery(flux=FluxDelivery("Hub", prune=False))
     assert (found.spec.control_plane_bindings, found.spec.bindings) == ([Binding("A", 1)], None)
 
 
@@ -358,15 +358,15 @@ def test_each_sync_of_an_assemblage_is_a_plugin_on_the_cluster_of_that_name() ->
         bindings=[Binding("A", 1)],
         substitute={"A": "$(A)"},
         substitution=Substitution(only="All"),
-        delivery=Delivery(flux=FluxDelivery("Pull", "fleet")),
+        delivery=Delivery(flux=FluxDelivery("Pull", "fleet", prune=False)),
     )
-    assert [each.ref.name for each in others] == ["dash-eu-1", "dash-eu-1"]
+    assert [each.ref.name for each in others] == ["dash-eu-1", "dash-eu-1", "eu-1"]
     # Mentions count where nothing is bound, too.
     assert others[1].spec.bindings == []
 
 
 def test_what_is_said_of_a_syncs_plugin_points_into_the_sync() -> None:
-    definition, plugin = made(read(ASSEMBLAGE))[2:]
+    definition, plugin, _ = made(read(ASSEMBLAGE))[2:]
     sync = ("spec", "syncs", 1)
     assert steps(plugin, "metadata", "name") == (*sync, "name")
     assert steps(plugin, "spec", "clusterName") == ("metadata", "name")
@@ -387,7 +387,7 @@ def test_a_remote_assemblage_is_for_the_cluster_of_its_kubeconfig(kubeconfig: st
     spec = f"{kubeconfig}\nassemblage: {{syncs: [{{name: dash, {SOURCE}}}]}}"
     _, plugin = made(manifest("RemoteAssemblage", spec))
     assert (plugin.ref.name, plugin.spec.cluster_name) == ("dash-shop", cluster)
-    assert plugin.spec.delivery == Delivery(flux=FluxDelivery("Pull"))
+    assert plugin.spec.delivery == Delivery(flux=FluxDelivery("Pull", prune=False))
     assert steps(plugin, "spec", "clusterName") == tuple(at.split("."))
     assert steps(plugin, "spec", "bindings") == ("spec", "assemblage", "syncs", 0, "bindings")
 

@@ -514,12 +514,14 @@ def test_a_plain_secret_variable_is_refused_by_its_name() -> None:
 # ---- Fleeet's Assemblage
 
 DOWNSTREAM = Binding("IP", object_field_ref=ObjectFieldRef("Service", "$(APP)-lb", "/status/ip", "v1"))
-SYNC = AssemblageSync("web", GIT, {"PORT": 3030, "APP": "web"}, (DOWNSTREAM,), {"ADDR": "$(IP):$(PORT)", "N": 2})
+SYNC = AssemblageSync(
+    "web", GIT, {"PORT": 3030, "APP": "web"}, (DOWNSTREAM,), {"ADDR": "$(IP):$(PORT)", "N": 2}, "eu-1"
+)
 
 
 @pytest.mark.rule("S38", "R3-9")
 def test_what_travels_is_an_assemblage() -> None:
-    bare = AssemblageSync("api", GitSource(GIT.url, GitRevision(commit="132f4e7")), {}, (), {})
+    bare = AssemblageSync("api", GitSource(GIT.url, GitRevision(commit="132f4e7")), {}, (), {}, "eu-1")
     syncs = [sync_tree(SYNC), sync_tree(bare)]
     made = assemblage("eu-1", syncs, namespace="fleet", labels={"fleetform.dev/cluster": "eu-1"})
     assert list(made) == ["apiVersion", "kind", "metadata", "spec"]

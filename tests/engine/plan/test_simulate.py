@@ -5,15 +5,18 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec import structs
 
+from fleetform.engine.plan.records import ClusterFacts, Removal
 from fleetform.engine.plan.rollouts import OnFailure, Policy
 from fleetform.engine.plan.scenario import Scenario, Simulation, Spell
 from fleetform.engine.plan.simulate import simulate
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.state import PluginState
 from support.held import held_by
-from support.plans import DAY, HOUR, MINUTE, NIGHTS, NOON, Hand, candidate, play, stages
+from support.plans import CHANGE, DAY, HOUR, MINUTE, NIGHTS, NOON, OLD, OWNER, Hand, candidate, key, play, stages
 
 MINUTES = timedelta(minutes=10)
 
@@ -74,7 +77,7 @@ def test_a_cluster_may_fail_from_a_time_on() -> None:
 def test_chance_is_a_function_of_the_seed() -> None:
     world = play([candidate(f"c{each:02}") for each in range(40)], Policy(on_failure="Continue")).world
     first = simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
-    assert first == simulate(world, NOON, Scenario(failure_rate=0.5, seed=1))
+    assert first.events == simulate(world, NOON, Scenario(failure_rate=0.5, seed=1)).events
     assert first.events != simulate(world, NOON, Scenario(failure_rate=0.5, seed=2)).events
     failed = sum(each.event == "Failed" for each in first.events)
     assert 8 < failed < 32
@@ -182,3 +185,42 @@ def test_a_simulation_tells_what_playing_by_hand_does() -> None:
             by_hand.append((cluster, "Succeeded", (hand.now - NOON) // MINUTE))
             del due[cluster]
     assert by_hand == told(simulate(fleet().world, NOON))
+
+
+@pytest.mark.rule("S44")
+def test_events_know_their_rollout_and_stage() -> None:
+    found = simulate(fleet().world, NOON)
+    places = {(each.cluster, each.event, each.stage) for each in found.events if each.event != "Waiting"}
+    assert places == {(name, event, "qa" if name == "q" else "prod") for name in ("p1", "p2", "q") for event in ENDS}
+    assert {(each.organization, each.rollout) for each in found.events if each.rollout} == {
+        ("acme", found.rollouts[0].name)
+    }
+
+
+ENDS = ("Started", "Succeeded")
+
+
+def test_stages_tell_their_clusters_windows_freezes_and_approvals() -> None:
+    calendar = Calendar(NIGHTS.allow, (), (Window("drill", begin=NOON + HOUR, end=NOON + 2 * HOUR),))
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    hand = play([candidate("a", "qa"), candidate("b", "prod", calendar=calendar)], policy)
+    qa, prod = simulate(hand.world, NOON, Scenario(approval_delay=HOUR)).stages
+    assert (qa.clusters, qa.openings, qa.freezes, qa.approved) == (1, (), (), None)
+    assert [each.begin for each in prod.openings] == [NOON + 10 * HOUR]
+    assert prod.freezes == ((NOON + HOUR, NOON + 2 * HOUR, "drill", True),)
+    assert prod.approved == NOON + HOUR + 10 * MINUTE
+
+
+@pytest.mark.rule("S44", "B22")
+def test_deletions_take_place_when_somebody_approves_them() -> None:
+    removals = tuple(
+        Removal(key(each), OWNER, CHANGE, ClusterFacts("acme", each), rollout="certs-gone") for each in "abcd"
+    )
+    world = structs.replace(fleet().world, removals=removals)
+    states = {**world.states, **{each.key: PluginState(OLD, OLD) for each in removals}}
+    world = structs.replace(world, states=states)
+    found = simulate(world, NOON, Scenario(approval_delay=HOUR))
+    gone = [(each.cluster, each.at - NOON) for each in found.events if each.reason == "delete" and each.event in ENDS]
+    assert gone == [(each, HOUR) for each in "abcd" for _ in ENDS]
+    assert found.outcome == "Completed"
+    assert simulate(world, NOON, Scenario(approval_delay=None)).outcome == "Stuck"

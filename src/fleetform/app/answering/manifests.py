@@ -13,7 +13,7 @@ from fleetform.model.answers.listing import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins
-from fleetform.syntax.option_paths import PathError, parse_path
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.times import time_text
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -54,7 +54,7 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
                 if kind in source:
                     source[kind][field] = shown(source[kind][field])
     if object_.ref.kind == "PluginDefinition":
-        _mask_definition(spec)
+        _mask_definition(spec, _secret_in_any_version(object_, known) if known is not None else frozenset())
     if known is not None:
         for item in _written_items(object_.ref.kind, spec):
             for field in ("value", "expression"):
@@ -68,7 +68,14 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
     return spec
 
 
-def _mask_definition(spec: JsonMap) -> None:
+def _secret_in_any_version(definition: Object[object], known: Index) -> frozenset[tuple[str, ...]]:
+    versions = known.definitions.revisions.get((definition.ref.organization, definition.ref.name), {})
+    return frozenset(
+        form for each in versions.values() for form, option in each.forms.items() if option.type == "secret"
+    )
+
+
+def _mask_definition(spec: JsonMap, secret: frozenset[tuple[str, ...]]) -> None:
     """The addresses of what a definition renders, and what it says of secret options."""
     source = spec.get("source") or {}
     helm, git = source.get("helm"), (source.get("kustomize") or {}).get("git")
@@ -77,8 +84,15 @@ def _mask_definition(spec: JsonMap) -> None:
     if git is not None and "://" in git["url"]:
         git["url"] = shown(git["url"])
     for option in spec.get("options", []):
-        if option["type"] == "secret":
+        if option["type"] == "secret" or _form(option["name"]) in secret:
             option.update({field: MASKED for field in ("default", "enum") if field in option})
+
+
+def _form(name: str) -> tuple[str, ...] | None:
+    try:
+        return normal_form(parse_path(name))
+    except PathError:
+        return None
 
 
 def _written_items(kind: str, spec: JsonMap) -> Iterator[JsonMap]:

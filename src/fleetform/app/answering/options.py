@@ -22,7 +22,7 @@ from fleetform.model.answers.options import (
 )
 from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Skipped, Steps
 from fleetform.ports.inputs import Locator
-from fleetform.syntax.option_paths import text_of
+from fleetform.syntax.option_paths import readable_text_of
 
 
 def provenance(item: Item, locator: Locator, secret: bool = False) -> Provenance:
@@ -52,7 +52,7 @@ def _hidden(items: Iterable[Item], secret: bool, locator: Locator, path: Steps |
 def explained_option(decision: OptionDecision, locator: Locator, variables: Iterable[str] = ()) -> ExplainedOption:
     """An option's derivation; variables are those that its value refers to."""
     option, secret, winner = decision.slot.option, decision.slot.secret, decision.winner
-    problem = decision.unresolved.message if decision.unresolved is not None else decision.problem
+    problem = decision.unresolved[0].message if decision.unresolved else decision.problem
     won = None
     if winner is not None:
         won = WinningItem(**structs.asdict(provenance(winner, locator, secret)), tie=decision.tie)
@@ -60,9 +60,9 @@ def explained_option(decision: OptionDecision, locator: Locator, variables: Iter
     for each in decision.parts:
         path = decision.slot.steps + each.steps
         part = ExplainedPart(
-            path=text_of(path),
+            path=readable_text_of(path),
             option=decision.name,
-            inside=text_of(each.steps),
+            inside=readable_text_of(each.steps),
             value=MASKED if secret else masked(each.value),
             winner=WinningItem(**structs.asdict(provenance(each.winner, locator, secret)), tie=each.tie),
             hidden=_hidden(each.hidden, secret, locator, path),

@@ -21,6 +21,7 @@ from fleetform.model.results.bindings import Bound
 from fleetform.model.results.configs import ConfigReference, HiddenConfig
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.ports.inputs import Locator
+from fleetform.syntax.addresses import without_logins
 
 
 def reported_gates(gates: Iterable[Gate], plugin: PluginDecision, locator: Locator) -> list[ReportedGate]:
@@ -30,9 +31,9 @@ def reported_gates(gates: Iterable[Gate], plugin: PluginDecision, locator: Locat
         ReportedGate(
             gate=gate.gate,
             option=gate.option or None,
-            message=gate.message,
+            message=without_logins(gate.message),
             object=reference(gate.ref or owner.ref, gate.at if gate.at is not None else owner.at(), locator),
-            do=gate.do,
+            do=without_logins(gate.do),
         )
         for gate in gates
     ]

@@ -11,6 +11,7 @@ from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.inputs import Locator
+from fleetform.syntax.addresses import without_logins
 
 
 def reference(ref: Ref, at: At | None, locator: Locator) -> ObjectReference:
@@ -30,8 +31,8 @@ def reported(diagnostics: Iterable[Diagnostic], locator: Locator) -> list[Findin
         Finding(
             code=each.code,
             severity=each.severity,
-            message=each.message,
-            hint=each.hint,
+            message=without_logins(each.message),
+            hint=without_logins(each.hint),
             object=str(each.object) if each.object else None,
             path=each.path,
             place=locator.place(each.at) if each.at is not None else None,

@@ -18,6 +18,7 @@ from fleetform.model.answers.listing import (
     ListedAddon,
     ListedMetadata,
 )
+from fleetform.model.results.decisions import PluginDecision
 
 
 def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
@@ -44,12 +45,18 @@ def list_addons(fleet: Fleet, scope: Scope) -> Iterator[ListedAddon]:
                 api_version="addon.open-cluster-management.io/v1alpha1",
                 kind="ManagedClusterAddOn",
                 metadata=ListedMetadata(name=plugin.target.definition, namespace=plugin.cluster.ref.name),
-                spec=AddonSpec(install_namespace=plugin.target.release_namespace, configs=configs or UNSET),
+                spec=AddonSpec(install_namespace=_namespace(plugin), configs=configs or UNSET),
                 status=AddonStatus(
                     config_references=[config_status(each) for each in plugin.configs.effective],
                     conditions=conditions,
                 ),
             )
+
+
+def _namespace(plugin: PluginDecision) -> str:
+    """Where its deployment config has it installed, else where add-ons are by default."""
+    written = plugin.options.get("agentInstallNamespace")
+    return str(written.value) if written is not None and written.value else plugin.target.release_namespace
 
 
 def _condition(type_: str, holds: bool, reason: str, message: str) -> Condition:

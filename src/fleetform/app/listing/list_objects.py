@@ -38,7 +38,7 @@ def list_definitions(fleet: Fleet, scope: Scope) -> Iterator[ListedDefinition]:
     for definition in fleet.snapshot.definitions.values():
         if scope.offers(definition.ref):
             status = DefinitionStatus(plugins=used[definition])
-            yield ListedDefinition(**structs.asdict(listed_object(definition)), status=status)
+            yield ListedDefinition(**structs.asdict(listed_object(definition, fleet.decisions.index)), status=status)
 
 
 def list_catalogs(fleet: Fleet, scope: Scope) -> Iterator[ListedCatalog]:

@@ -1,8 +1,8 @@
-"""Plugins, with all that they get."""
+"""Plugins, with all that they get; and as rows of a table, for which no tree of values is made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -12,8 +12,12 @@ from fleetform.app.answering.plugins import config_status, reported_gates
 from fleetform.app.answering.references import object_reference
 from fleetform.app.answering.waits import shown_state
 from fleetform.app.fleet import Fleet
+from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
+from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.desired import values_tree
+from fleetform.engine.plan.records import Step
+from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.listing import (
     Condition,
     DefinitionReference,
@@ -21,36 +25,105 @@ from fleetform.model.answers.listing import (
     ListedMetadata,
     ListedPlugin,
     ListedPluginSpec,
+    PluginRow,
     PluginStatus,
     PresetReference,
     SecretKeyReference,
     SecretValueSource,
 )
+from fleetform.model.answers.options import AppliedOverride
+from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
-from fleetform.model.results.decisions import ABSENT, Secret
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
 
 
-def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
-    """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out."""
-    locator = fleet.input.locator
-    steps = {each.key: each for each in fleet.plan.steps}
-    rollouts = {each.change.owner: each.rollout for each in fleet.plan.owners}
-    for plugin in (*scope.plugins(fleet), *scope.contenders(fleet)):
-        target, options, owner = plugin.target, plugin.options, plugin.target.owner
-        values = []
-        for name, decision in options.items():
-            value = decision.value
-            if isinstance(value, Secret) and value.ref is not None:
-                secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
-                values.append(EffectiveValue(name=name, value_from=SecretValueSource(secret=secret)))
-            elif value is not ABSENT:
-                values.append(EffectiveValue(name=name, value=masked(value)))
+def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
+    """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out.
+
+    How they stand is planned if it is asked for, or if what runs is known: without that all wait.
+    """
+    states = PlannedStates(fleet) if fleet.state.plugins or not wanted.is_all else None
+    plugins = [*scope.plugins(fleet), *scope.contenders(fleet)]
+    if states is not None:
+        plugins = [each for each in plugins if wanted.holds(states.of(each))]
+    plugins.sort(key=lambda each: (each.organization, each.name, each.cluster.ref.name))
+    answers = _PluginAnswers(fleet, states)
+    return Found(plugins, lambda plugin: plugin.name, answers.whole, answers.row)
+
+
+class PlannedStates:
+    """How plugins stand to what is wanted. One that another owner keeps out has no place in a plan."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._steps = {each.key: each for each in fleet.plan.steps}
+        self._rollouts = {each.change.owner: each.rollout for each in fleet.plan.owners}
+
+    def of(self, plugin: PluginDecision) -> PluginPhase:
+        step = self._step(plugin)
+        return shown_state(step) if step is not None else "Blocked"
+
+    def rollout(self, plugin: PluginDecision) -> str | None:
+        rollout = self._rollouts.get(plugin.target.owner.ref)
+        return rollout.name if rollout is not None and rollout.is_open else None
+
+    def stage(self, plugin: PluginDecision) -> str | None:
+        step = self._step(plugin)
+        return step.stage or None if step is not None else None
+
+    def _step(self, plugin: PluginDecision) -> Step | None:
+        lost = any(each.gate == "conflict" for each in plugin.gates)
+        return self._steps.get(plugin.key) if not lost else None
+
+
+class _Options(NamedTuple):
+    """What is said of a plugin's options; many plugins share it, so nobody may change it."""
+
+    values: list[EffectiveValue]
+    tree: JsonMap
+    applied: list[AppliedOverride]
+
+
+class _PluginAnswers:
+    """Answers about plugins. What is said of options is made once for all plugins that share them."""
+
+    def __init__(self, fleet: Fleet, states: PlannedStates | None) -> None:
+        self._fleet = fleet
+        self._options: dict[Shared, _Options] = {}
+        self._applied: dict[Shared, list[AppliedOverride]] = {}
+        self._states = states
+
+    def row(self, plugin: PluginDecision) -> PluginRow:
+        target, shared = plugin.target, plugin.shared
+        overrides = self._applied.get(shared) if not plugin.own else None
+        if overrides is None:
+            overrides = applied(plugin, plugin.options)
+            if not plugin.own:
+                self._applied[shared] = overrides
+        return PluginRow(
+            api_version=API_VERSION,
+            kind="Plugin",
+            metadata=ListedMetadata(name=plugin.name, namespace=plugin.organization),
+            cluster=plugin.cluster.ref.name,
+            definition=target.definition,
+            version=plugin.version,
+            release_name=target.release_name,
+            release_namespace=target.release_namespace,
+            owner_kind=target.owner.ref.kind,
+            owner_name=target.owner.ref.name,
+            applied_overrides=overrides,
+            blocked=sorted({gate.gate for gate in plugin.blocked_by}),
+            state=self._states.of(plugin) if self._states is not None else None,
+        )
+
+    def whole(self, plugin: PluginDecision) -> ListedPlugin:
+        target, owner, locator = plugin.target, plugin.target.owner, self._fleet.input.locator
+        options = self._options_of(plugin)
         spec = ListedPluginSpec(
             plugin_definition=DefinitionReference(name=target.definition, version=plugin.version or UNSET),
             cluster_name=plugin.cluster.ref.name,
             release_name=target.release_name,
             release_namespace=target.release_namespace,
-            option_values=values,
+            option_values=options.values,
             preset_ref=PresetReference(name=owner.ref.name) if owner.ref.kind == "PluginPreset" else UNSET,
         )
         held = next(iter((*plugin.blocked_by, *plugin.waits)), None)
@@ -60,13 +133,12 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
             reason="".join(word.capitalize() for word in held.gate.split("-")) if held else "Resolved",
             message=held.message if held else "every option has a valid value",
         )
-        step, rollout = steps.get(plugin.key), rollouts.get(owner.ref)
-        lost = any(each.gate == "conflict" for each in plugin.gates)
+        states = self._states
         status = PluginStatus(
             version=plugin.version,
-            input_hash=fleet.inputs.hash(plugin),
-            values=masked(values_tree(options)),
-            applied_overrides=applied(plugin, options),
+            input_hash=self._fleet.inputs.hash(plugin),
+            values=options.tree,
+            applied_overrides=options.applied,
             config_references=[config_status(each) for each in plugin.configs.effective],
             running=plugin.running,
             wanted=plugin.wanted_version,
@@ -74,10 +146,29 @@ def list_plugins(fleet: Fleet, scope: Scope) -> Iterator[ListedPlugin]:
             waiting=reported_gates(plugin.waits, plugin, locator),
             conditions=[resolved],
             owner=object_reference(owner, locator),
-            # One that another owner keeps out under the same name has no place in a plan.
-            state=shown_state(step) if step is not None and not lost else "Blocked",
-            rollout=rollout.name if rollout is not None and rollout.is_open else None,
-            stage=step.stage or None if step is not None and not lost else None,
+            state=states.of(plugin) if states is not None else None,
+            rollout=states.rollout(plugin) if states is not None else None,
+            stage=states.stage(plugin) if states is not None else None,
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
-        yield ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
+        return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
+
+    def _options_of(self, plugin: PluginDecision) -> _Options:
+        found = self._options.get(plugin.shared) if not plugin.own else None
+        if found is None:
+            options = plugin.options
+            values = [
+                _effective_value(name, decision) for name, decision in options.items() if decision.value is not ABSENT
+            ]
+            found = _Options(values, masked(values_tree(options)), applied(plugin, options))
+            if not plugin.own:
+                self._options[plugin.shared] = found
+        return found
+
+
+def _effective_value(name: str, decision: OptionDecision) -> EffectiveValue:
+    value = decision.value
+    if isinstance(value, Secret) and value.ref is not None:
+        secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
+        return EffectiveValue(name=name, value_from=SecretValueSource(secret=secret))
+    return EffectiveValue(name=name, value=masked(value))

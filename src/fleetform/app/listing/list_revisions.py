@@ -121,7 +121,7 @@ def _end(fleet: Fleet, revision: Revision) -> datetime | None:
 
 
 def _revision_spec(fleet: Fleet, revision: Revision, number: int) -> RevisionSpec:
-    spec = listed_object(revision.object).spec
+    spec = listed_object(revision.object, fleet.decisions.index).spec
     # Built of plain data, with masks for secrets: the hash is of what people may see.
     content = to_builtins({key: value for key, value in spec.items() if key not in FOR_PEOPLE})
     source = spec.get("source")

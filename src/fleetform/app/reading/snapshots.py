@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
+from fleetform.app.reading.namespaces import distinct
 from fleetform.app.reading.referred import References
 from fleetform.engine.world.contents import content_of
 from fleetform.model.answers.base import Json, JsonMap
@@ -53,14 +54,9 @@ def assemble(
     objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics) for each in objects], diagnostics)
+    places = _by_kind([_stamped(each, state, diagnostics) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
-    rejected: dict[Ref, frozenset[str]] = {}
-    for each in state.rejected:
-        owner = owners.get(each.owner)
-        # One that was edited since is given another try (B10).
-        if owner is not None and each.content in (None, content_of(owner)):
-            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
+    rejected = rejected_versions(owners, state)
     versions = state.versions
     return Snapshot(
         at,
@@ -81,6 +77,16 @@ def assemble(
         ends={key: each.ends for key, each in versions.items() if each.ends is not None},
         recorded={key: each.digest for key, each in versions.items() if each.digest is not None},
     )
+
+
+def rejected_versions(owners: Mapping[Ref, Object[object]], state: KnownState) -> dict[Ref, frozenset[str]]:
+    """The versions that failed, by their owner. One that was edited since is given another try (B10)."""
+    rejected: dict[Ref, frozenset[str]] = {}
+    for each in state.rejected:
+        owner = owners.get(each.owner)
+        if owner is not None and each.content in (None, content_of(owner)):
+            rejected[owner.ref] = rejected.get(owner.ref, frozenset()) | {each.version}
+    return rejected
 
 
 def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -> _Places:

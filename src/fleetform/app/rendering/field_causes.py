@@ -184,12 +184,12 @@ def _seen(result: Rendered | RenderFailure, asked: Asked) -> Json:
 
 def _leaves(plugin: PluginDecision, input_: RenderInput) -> Iterator[_Leaf]:
     """Every scalar that is passed, and options that have no value here."""
-    tree = input_.values if input_.renderer == "helm" else input_.variables
+    tree = input_.values if input_.takes_values else input_.variables
     paths = list(_scalars(tree, ()))
     number = 0
     for number, (steps, value) in enumerate(paths):
         yield _Leaf(steps, _changed(value, number), True)
-    if input_.renderer != "helm":
+    if not input_.takes_values:
         return
     for option in plugin.options.values():
         declared = option.slot.option
@@ -217,15 +217,16 @@ def _changed(value: Json, number: int) -> Json:
 
 
 def _with(input_: RenderInput, leaves: Sequence[_Leaf]) -> RenderInput:
-    helm = input_.renderer == "helm"
-    tree: Json = input_.values if helm else input_.variables
+    tree: Json = input_.values if input_.takes_values else input_.variables
     for leaf in leaves:
         if leaf.given:
             tree = with_value(tree, leaf.steps, leaf.mark)
         else:
             tree = copied(tree)
             set_in_tree(tree, leaf.steps, leaf.mark)
-    return structs.replace(input_, values=tree) if helm else structs.replace(input_, variables=tree)
+    if input_.takes_values:
+        return structs.replace(input_, values=tree)
+    return structs.replace(input_, variables=tree)
 
 
 def _marked_at_once(renders: Renders, input_: RenderInput, leaves: Sequence[_Leaf], asked: Asked) -> list[_Leaf]:

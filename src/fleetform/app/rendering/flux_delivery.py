@@ -70,7 +70,7 @@ class ThroughFlux:
         if source is None:
             raise FluxError("the definition names nothing to render", "add source: helm or kustomize")
         place = _place(plugin, flux, source)
-        kubeconfig = fleeet_kubeconfig(plugin.cluster.ref.name)
+        kubeconfig = fleeet_kubeconfig(plugin.cluster.own_name)
         if access is not None and access.kubeconfig is not None:
             kubeconfig = KubeConfig(access.kubeconfig.secret.name, access.kubeconfig.secret.key)
         spec = plugin.target.owner.spec
@@ -86,6 +86,7 @@ class ThroughFlux:
             suspend=spec.suspend,
             labels={_LABELS["plugin"]: plugin.name, **_labels(plugin)},
             depends_on=self._waited_for(plugin, place),
+            prune=flux.prune,
         )
         values, keys_of = values_tree(plugin.options), partial(self._keys_of_secret, plugin)
         return flux_objects(source, values, inputs.variables(plugin), target, keys_of)
@@ -148,7 +149,7 @@ class ThroughFlux:
 
         One that cannot travel holds up all of them: without its sync it would be removed from the cluster.
         """
-        cluster, namespace = where = _destination(plugin)
+        _, namespace = where = _destination(plugin)
         syncs = []
         for each in self._travelling.get(where, [plugin]):
             source, owner = _source_of(each), each.target.owner
@@ -162,15 +163,16 @@ class ThroughFlux:
             sync = AssemblageSync(
                 each.target.release_name,
                 git,
-                {"CLUSTER_NAME": each.cluster.ref.name, **known},
+                known,
                 tuple(downstream),
                 self._fleet.inputs.written_substitute(each),
+                each.cluster.own_name,
             )
             try:
                 syncs.append(sync_tree(sync))
             except FluxError as error:
                 return _Fault(each, error)
-        return assemblage(cluster.name, syncs, namespace=namespace, labels=_labels(plugin))
+        return assemblage(plugin.cluster.own_name, syncs, namespace=namespace, labels=_labels(plugin))
 
     @cached_property
     def _travelling(self) -> dict[_Destination, list[PluginDecision]]:

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.flux_delivery import ThroughFlux, place_of_secret, travels
+from fleetform.engine.configs.items import addon_template
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.kinds.definition import Patch
 from fleetform.model.objects import At, Object
@@ -77,7 +78,8 @@ def render_plugins(
         assert revision is not None
         if not result.unavailable and fleet.inputs.holds_secrets(plugin):
             hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
-        at = revision.object.at("spec", "source")
+        template = addon_template(plugin.configs) if revision.object.spec.source is None else None
+        at = revision.object.at("spec", "source") if template is None else template.at
         gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=at)
         answers[index] = PluginRender(plugin, blocked=(gate,), unavailable=result.unavailable)
     return [answers[index] for index in sorted(answers)]
@@ -103,7 +105,9 @@ def _without_renderer(
     input_ = fleet.inputs.render_input(plugin)
     if input_ is None:
         message = f"{plugin.target.definition} names nothing to render"
-        gate = Gate("render-failed", message, "add source: helm, kustomize or manifests")
+        gate = Gate(
+            "render-failed", message, "add source: helm, kustomize or manifests, or an AddOnTemplate as a config"
+        )
         return PluginRender(plugin, blocked=(gate,))
     return input_
 

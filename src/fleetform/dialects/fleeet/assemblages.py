@@ -10,10 +10,13 @@ from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, SyncContent, sync_c
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
 from fleetform.model.kinds.base import Delivery, FluxDelivery
+from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.kinds.preset import DefinitionRef, PluginSpec
 from fleetform.model.objects import Object, Path
 from fleetform.syntax.names import generated_name
 
+# The dialect of clusters that nobody wrote.
+IMPLIED_CLUSTER = "implied"
 _GROUP = "fleet.squaremo.dev/"
 _KUBECONFIG = "-kubeconfig"
 
@@ -28,7 +31,11 @@ class _TargetCluster(NamedTuple):
 def read_assemblage(manifest: Manifest) -> list[Object[object]]:
     """It belongs to the cluster of its own name (S38)."""
     spec = manifest.spec(AssemblageSpec)
-    return _read(spec, manifest, _TargetCluster(manifest.name, ("metadata", "name")), ("spec",))
+    objects = _read(spec, manifest, _TargetCluster(manifest.name, ("metadata", "name")), ("spec",))
+    if not objects:
+        return []
+    # It lies on its cluster, where no object describes the cluster: this one stands for it, unless there is another.
+    return [*objects, manifest.object(ClusterSpec(), kind="Cluster", name=manifest.name, dialect=IMPLIED_CLUSTER)]
 
 
 def read_remote_assemblage(manifest: Manifest) -> list[Object[object]]:
@@ -89,7 +96,7 @@ def _plugin(
         bindings=sync.bindings or [],
         substitute=content.kustomize.substitute,
         substitution=content.substitution,
-        delivery=Delivery(flux=FluxDelivery("Pull", manifest.metadata.namespace)),
+        delivery=Delivery(flux=FluxDelivery("Pull", manifest.metadata.namespace, prune=False)),
     )
     definition: Path = ("spec", "pluginDefinition")
     substitute: Path = (*path, "package", "kustomize", "substitute")

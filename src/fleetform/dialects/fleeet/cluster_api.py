@@ -8,12 +8,13 @@ from __future__ import annotations
 from fleetform.dialects.envelope import Reading, read_metadata
 from fleetform.dialects.manifest import check_envelope, metadata_text
 from fleetform.dialects.native.spellings import Pair
-from fleetform.model.conventions import LENIENT
+from fleetform.model.conventions import Conventions
 from fleetform.model.kinds.base import SecretKey
 from fleetform.model.kinds.fleet import Access, ClusterSpec, KubeconfigAccess
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.syntax.trees import YamlMap
 
+CONVENTIONS = Conventions(lenient=True, own_namespace=True)
 _MOVED: tuple[Pair, ...] = ((("spec", "access"), ("metadata", "name")),)
 
 
@@ -27,6 +28,6 @@ def read_cluster(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     kubeconfig = KubeconfigAccess(SecretKey(f"{ref.name}-kubeconfig", "value"))
     spec = ClusterSpec(access=Access(kubeconfig=kubeconfig))
     return Reading(
-        Object(ref, metadata, spec, origin, "cluster-api", _MOVED, content=tree, conventions=LENIENT),
+        Object(ref, metadata, spec, origin, "cluster-api", _MOVED, content=tree, conventions=CONVENTIONS),
         tuple(diagnostics),
     )

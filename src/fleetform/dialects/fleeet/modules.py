@@ -17,12 +17,12 @@ _SUBSTITUTE: Path = (*_SYNC, "package", "kustomize", "substitute")
 
 def read_module(manifest: Manifest) -> list[Object[object]]:
     """The cluster fetches a Module itself."""
-    return _read(manifest, FluxDelivery("Pull", manifest.metadata.namespace))
+    return _read(manifest, FluxDelivery("Pull", manifest.metadata.namespace, prune=False))
 
 
 def read_bootstrap_module(manifest: Manifest) -> list[Object[object]]:
     """The control plane applies a BootstrapModule."""
-    return _read(manifest, FluxDelivery("Hub", manifest.metadata.namespace))
+    return _read(manifest, FluxDelivery("Hub", manifest.metadata.namespace, prune=False))
 
 
 def _read(manifest: Manifest, flux: FluxDelivery) -> list[Object[object]]:

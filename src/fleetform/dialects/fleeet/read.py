@@ -76,6 +76,7 @@ CONVENTIONS = Conventions(
     selector_optional=True,
     variables="kubernetes",
     reads_own_namespace=True,
+    own_namespace=True,
     brings_variables=True,
 )
 _KINDS: dict[str, _FleeetKind] = {

@@ -6,6 +6,7 @@ like a variable reference stays data (R3-25).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -18,14 +19,16 @@ from fleetform.model.kinds.preset import Binding
 from fleetform.syntax.trees import YamlMap, YamlValue
 from fleetform.syntax.variables import escape
 
+# An even number of dollars before it is so many halves of dollars, and not part of it.
+_CLUSTER_NAME = re.compile(r"(?<!\$)((?:\$\$)*)\$\(CLUSTER_NAME\)")
 FLEEET_API = "fleet.squaremo.dev/v1alpha1"
 
 
 class AssemblageSync(NamedTuple):
     """One sync of an Assemblage.
 
-    bound has the variables that the control plane resolved, with the built-in ones that are referred to; downstream and
-    substitute are as they were written.
+    bound has the variables that the control plane resolved; downstream and substitute are as they were written. The
+    cluster's name is built in only in the control plane, and does not travel: it is filled in before.
     """
 
     name: str
@@ -33,6 +36,7 @@ class AssemblageSync(NamedTuple):
     bound: Mapping[str, YamlValue]
     downstream: tuple[Binding, ...]
     substitute: Mapping[str, YamlValue]
+    cluster: str
 
 
 def assemblage(
@@ -47,6 +51,15 @@ def assemblage(
     return manifest(FLEEET_API, "Assemblage", name, namespace, labels or {}, spec)
 
 
+def _named(tree: YamlValue, cluster: str) -> YamlValue:
+    """A tree with the cluster's name in place of each reference to it."""
+    if isinstance(tree, str):
+        return _CLUSTER_NAME.sub(lambda found: f"{found[1]}{cluster}", tree)
+    if isinstance(tree, dict):
+        return {key: _named(each, cluster) for key, each in tree.items()}
+    return [_named(each, cluster) for each in tree] if isinstance(tree, list) else tree
+
+
 def sync_tree(sync: AssemblageSync) -> YamlMap:
     """A sync as it is written in an Assemblage."""
     bindings: list[YamlMap] = [
@@ -54,13 +67,14 @@ def sync_tree(sync: AssemblageSync) -> YamlMap:
         for name, value in sorted(sync.bound.items())
     ]
     for binding in sync.downstream:
-        as_written = msgspec.to_builtins(binding)
+        as_written = _named(msgspec.to_builtins(binding), sync.cluster)
         if "value" in as_written:
             as_written["value"] = variable_text(as_written["value"], binding.name)
         bindings.append(as_written)
     kustomize: YamlMap = {"path": sync.git.path or "."}
     if sync.substitute:
-        kustomize["substitute"] = {name: variable_text(each, name) for name, each in sorted(sync.substitute.items())}
+        texts = {name: variable_text(each, name) for name, each in sorted(sync.substitute.items())}
+        kustomize["substitute"] = _named(texts, sync.cluster)
     written: YamlMap = {"name": sync.name}
     if bindings:
         written["bindings"] = bindings

@@ -53,6 +53,7 @@ class FluxTarget(NamedTuple):
     suspend: bool = False
     labels: Mapping[str, str] = {}
     depends_on: tuple[str, ...] = ()
+    prune: bool = True
 
 
 def fleeet_kubeconfig(cluster: str) -> KubeConfig:
@@ -156,7 +157,7 @@ def _kustomize(
         "retryInterval": _RETRY,
         "sourceRef": _ref_to(repository),
         "path": "./" if path == "." else f"./{path}",
-        "prune": True,
+        "prune": target.prune,
         "wait": True,
     }
     if target.release_namespace is not None:

@@ -7,7 +7,6 @@ that have one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from fleetform.dialects.envelope import Reading, read_metadata
@@ -25,7 +24,7 @@ from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.shape import read_record
+from fleetform.model.shape import nearest, read_record
 from fleetform.syntax.trees import YamlMap
 
 CLUSTER_GROUP = "cluster.open-cluster-management.io"
@@ -96,9 +95,9 @@ def _unreadable(tree: YamlMap, origin: Origin) -> Diagnostic | None:
         return Diagnostic("unsupported-version", f"{name} of {group}/{version} cannot be read", hint, at=at)
     kinds = [*(each for each in _KINDS if _KINDS[each].group == group), *_KEPT[group]]
     known = {each.lower(): each for each in kinds}
-    close = get_close_matches(name.lower(), known, n=1, cutoff=_TYPO)
+    close = nearest(name.lower(), known, _TYPO)
     if name not in kinds and close:
-        hint = f"did you mean {known[close[0]]}?"
+        hint = f"did you mean {known[close]}?"
         return Diagnostic("unknown-kind", f"{group} has no kind {name}", hint, at=At(origin, (*origin.base, "kind")))
     return None
 

@@ -34,7 +34,7 @@ def is_built_in(name: str, syntax: VariableSyntax = "native") -> bool:
 def built_in(name: str, at: At | None = None) -> Template | None:
     """What fills in a built-in variable; None if it is none. at is where it is referred to."""
     if name == "CLUSTER_NAME":
-        return Template(lambda variables: variables.cluster.ref.name, varies=True)
+        return Template(lambda variables: variables.cluster.own_name, varies=True)
     if name == "ORGANIZATION":
         return Template(lambda variables: variables.organization)
     if not name.startswith((LABELS, FACTS)):

@@ -157,6 +157,11 @@ class Fields:
                     continue
                 of_kind = self._objects.setdefault((each.ref.organization, each.ref.kind), {})
                 of_kind.setdefault(each.ref.name, []).append(each)
+                home = (each.namespace, each.own_name)
+                if each.conventions.own_namespace and home != (each.ref.organization, each.ref.name):
+                    # What lies beside it refers to it by the name that it has there.
+                    beside = self._objects.setdefault((each.namespace, each.ref.kind), {})
+                    beside.setdefault(each.own_name, []).append(each)
         return self._objects
 
 

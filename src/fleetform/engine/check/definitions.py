@@ -12,6 +12,7 @@ from fleetform.engine.check.catalogs import holds_login
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.transforms import lint_patches
 from fleetform.engine.check.variable_references import lint_option_defaults
+from fleetform.engine.configs.items import ADDON_TEMPLATE
 from fleetform.engine.versions.lifecycle import ANNOUNCED
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import MigrationStep, Option, PluginDefinitionSpec, Source
@@ -34,7 +35,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
         report.error("bad-version", str(error), "write a version such as 1.4.0", "spec", "version")
     if spec.source is not None:
         _lint_source(report, spec.source)
-    else:
+    elif not any((each.group, each.resource) == ADDON_TEMPLATE for each in spec.configs or ()):
         add = report.warn if not object_.conventions.lenient else report.note
         add("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
     stamp = (object_.metadata.annotations or {}).get(ANNOUNCED)
@@ -52,6 +53,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
         _lint_migration(report, spec, migration, index)
+    _lint_renames(report, spec)
     return report.found
 
 
@@ -149,13 +151,12 @@ def _lint_options(report: Report, options: list[Option]) -> None:
             continue
         _, other = declared[outer]
         path = ("spec", "options", index, "name")
-        # A map or a list has an inside, where the inner option wins; a single value has none.
-        if other.type in ("map", "list", "any"):
-            message = f"the option {option.name} lies inside {other.name}, and replaces that part of its value"
+        if report.object.conventions.lenient and other.type in ("map", "list", "any"):
+            message = f"the option {option.name} lies inside {other.name}, and is a part of its value"
             report.warn("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
         else:
             message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
-            report.error("duplicate-option", message, "rename one of them", *path, related=(first[outer],))
+            report.error("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
 
 
 def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:
@@ -244,5 +245,33 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
         try:
             compile_expression(migration.retype.expression)
         except ExpressionError as error:
-            message = f"the expression of {migration.retype.name} cannot be read: {error}"
+            message = f"the expression of {migration.retype.name} cannot be read: {error.unquoted}"
             report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")
+
+
+def _lint_renames(report: Report, spec: PluginDefinitionSpec) -> None:
+    """Renames lose nothing (S58): what is renamed is gone, and every name has one option that became it."""
+    declared = {form for option in spec.options or [] if (form := _form(option.name)) is not None}
+    into: dict[tuple[str, ...], At] = {}
+    for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
+        rename = migration.rename
+        old, new = (_form(rename.from_), _form(rename.to)) if rename is not None else (None, None)
+        if rename is None or old is None or new is None:
+            continue
+        path: Path = ("spec", "changes", "migrations", index, "rename")
+        if old in declared:
+            message = (
+                f"{rename.from_} is renamed to {rename.to}, and this version still declares it: nothing is renamed"
+            )
+            report.error("bad-migration", message, "drop the rename, or the option", *path, "from")
+        if new in into:
+            message = f"two options are renamed to {rename.to}: the value of one would be lost"
+            report.error("bad-migration", message, "remove one of them instead", *path, "to", related=(into[new],))
+        into.setdefault(new, report.object.at(*path, "to"))
+
+
+def _form(name: str) -> tuple[str, ...] | None:
+    try:
+        return normal_form(parse_path(name))
+    except PathError:
+        return None

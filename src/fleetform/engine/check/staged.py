@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from fleetform.engine.check.report import listed
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.plan.policy import compile_policy
-from fleetform.engine.plan.windows.compile import Calendars, compile_window
 from fleetform.engine.versions.lifecycle import policies_in
+from fleetform.engine.world.changes import MovingGroups
+from fleetform.engine.world.opening import Openings
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
-from fleetform.model.kinds.lifecycle import RolloutPolicySpec, UpdateWindowSpec
-from fleetform.model.kinds.preset import OwnerSpec
+from fleetform.model.kinds.lifecycle import RolloutPolicySpec
 from fleetform.model.objects import Object, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
 
-Owner = Object[OwnerSpec]
+Owner = Object[Any]
 Clusters = dict[str, Object[ClusterSpec]]
 
 
+class _Part(NamedTuple):
+    """An owner, or a group of it that moves by itself, by name."""
+
+    owner: Owner
+    group: str | None
+
+
+class _Written(NamedTuple):
+    """A policy with stages, where it is written."""
+
+    object: Object[Any]
+    path: Path
+
+
 def lint_staged(decisions: Decisions) -> Iterator[Diagnostic]:
-    owned: dict[Owner, Clusters] = {}
+    moving = MovingGroups(decisions)
+    grouped = {owner for owner in decisions.index.owners if moving.has_any(owner)}
+    owned: dict[_Part, Clusters] = {}
     for plugin in decisions.plugins.values():
-        owned.setdefault(plugin.target.owner, {})[plugin.cluster.ref.name] = plugin.cluster
+        owner = plugin.target.owner
+        group = moving.of(plugin) if owner in grouped else None
+        part = _Part(owner, group.name if group is not None else None)
+        owned.setdefault(part, {})[plugin.cluster.ref.name] = plugin.cluster
     yield from _lint_leftovers(decisions.index.snapshot, owned)
     yield from _lint_windows(decisions, owned)
 
 
-def _lint_leftovers(snapshot: Snapshot, owned: dict[Owner, Clusters]) -> Iterator[Diagnostic]:
+def _lint_leftovers(snapshot: Snapshot, owned: dict[_Part, Clusters]) -> Iterator[Diagnostic]:
     """Clusters with plugins of a policy that no stage of it selects: they would never be updated (R2-8).
 
     A policy is reported once, whoever uses it.
     """
-    users: dict[Object[object], tuple[RolloutPolicySpec, Path, list[Owner]]] = {}
-    for owner in owned:
-        written = _policy(snapshot, owner)
-        if written is not None:
-            object_, spec, path = written
-            users.setdefault(object_, (spec, path, []))[2].append(owner)
-    for object_, (spec, path, owners) in users.items():
+    users: dict[_Written, tuple[RolloutPolicySpec, Clusters]] = {}
+    for part, clusters in owned.items():
+        found = _policy(snapshot, part)
+        if found is not None:
+            users.setdefault(found[0], (found[1], {}))[1].update(clusters)
+    for (object_, path), (spec, clusters) in users.items():
         _, selectors = compile_policy(object_.ref.name, spec)
-        clusters = {name: each for owner in owners for name, each in owned[owner].items()}
         left = sorted(name for name, each in clusters.items() if selectors.stage_of(name, each.labels) is None)
         if left:
             one = len(left) == 1
@@ -51,58 +69,57 @@ def _lint_leftovers(snapshot: Snapshot, owned: dict[Owner, Clusters]) -> Iterato
             yield Diagnostic("unstaged-cluster", message, hint, "error", object_.ref, at)
 
 
-def _policy(snapshot: Snapshot, owner: Owner) -> tuple[Object[object], RolloutPolicySpec, Path] | None:
-    """The policy with stages that an owner rolls out by: its own, one that it names, or its organization's."""
-    spec = owner.spec
-    if isinstance(spec.rollout, RolloutPolicySpec):
-        return (owner, spec.rollout, ("spec", "rollout")) if spec.rollout.stages else None
-    if spec.rollout is not None:
+def _policy(snapshot: Snapshot, part: _Part) -> tuple[_Written, RolloutPolicySpec] | None:
+    """The policy with stages that plugins roll out by: of their group, of their owner, or of its organization."""
+    owner, group = part
+    path: Path = ("spec", "rollout")
+    spec = owner.spec.rollout
+    object_: Object[Any] | None = owner
+    if group is not None:
+        index = [each.name for each in owner.spec.groups or ()].index(group)
+        spec, path = owner.spec.groups[index].rollout, ("spec", "groups", index, "rollout")
+    elif spec is None:
+        name = owner.spec.rollout_policy or _organization(snapshot, owner).default_rollout_policy
+        object_ = snapshot.others.get(Ref("RolloutPolicy", owner.ref.organization, name)) if name is not None else None
+        spec, path = getattr(object_, "spec", None), ("spec",)
+    if object_ is None or not isinstance(spec, RolloutPolicySpec) or not spec.stages:
         return None
-    name = spec.rollout_policy or _organization(snapshot, owner).default_rollout_policy
-    found = snapshot.others.get(Ref("RolloutPolicy", owner.ref.organization, name)) if name is not None else None
-    if found is None or not isinstance(found.spec, RolloutPolicySpec) or not found.spec.stages:
-        return None
-    return found, found.spec, ("spec",)
+    return _Written(object_, path), spec
 
 
-def _lint_windows(decisions: Decisions, owned: dict[Owner, Clusters]) -> Iterator[Diagnostic]:
+def _lint_windows(decisions: Decisions, owned: dict[_Part, Clusters]) -> Iterator[Diagnostic]:
     """Where windows are mandatory, each plugin must be reached by one (R2-29)."""
     snapshot = decisions.index.snapshot
-    calendars: dict[str, Calendars | None] = {}
-    for owner, clusters in owned.items():
+    by_owner: dict[Owner, Clusters] = {}
+    for part, clusters in owned.items():
+        if part.owner.spec.rollout != "External":
+            by_owner.setdefault(part.owner, {}).update(clusters)
+    openings: dict[str, Openings | None] = {}
+    for owner, clusters in by_owner.items():
         organization = owner.ref.organization
-        if organization not in calendars:
+        if organization not in openings:
             policies = policies_in(snapshot, organization)
             required = any(each is not None and each.require_update_window for each in policies)
-            calendars[organization] = _calendars(snapshot, organization) if required else None
-        calendar = calendars[organization]
-        if calendar is None or owner.spec.rollout == "External":
-            continue
-        named = owner.spec.update_windows
-        if named is None:
-            named = _organization(snapshot, owner).default_update_windows or []
-        definition = decisions.index.owners[owner].definition
-        windows = frozenset(named)
-        left = [name for name, each in clusters.items() if not calendar.reaches(windows, definition, name, each.labels)]
-        if left:
-            what = f"none of {', '.join(named)} reaches" if named else "none is named for"
-            message = f"update windows are mandatory, and {what} {definition} on {listed(sorted(left))}"
-            hint = "name a window that reaches them, in updateWindows or as the organization's default"
-            field = ("updateWindows",) if owner.spec.update_windows is not None else ()
-            yield Diagnostic("missing-window", message, hint, "error", owner.ref, owner.at("spec", *field))
+            openings[organization] = Openings(snapshot, organization) if required else None
+        opening = openings[organization]
+        if opening is not None:
+            yield from _lint_reached(decisions, opening, owner, clusters)
 
 
-def _calendars(snapshot: Snapshot, organization: str) -> Calendars:
-    windows = []
-    for ref, object_ in snapshot.others.items():
-        if ref.kind == "UpdateWindow" and ref.organization == organization:
-            try:
-                assert isinstance(object_.spec, UpdateWindowSpec)
-                windows.append(compile_window(ref.name, object_.spec))
-            except ValueError:
-                # Reported where the window stands.
-                continue
-    return Calendars(windows)
+def _lint_reached(decisions: Decisions, openings: Openings, owner: Owner, clusters: Clusters) -> Iterator[Diagnostic]:
+    named, calendars = openings.named(owner), openings.calendars
+    definition = decisions.index.owners[owner].definition
+    left = [
+        name
+        for name, each in clusters.items()
+        if calendars is None or not calendars.reaches(named, definition, name, each.labels)
+    ]
+    if left:
+        what = f"none of {', '.join(sorted(named))} reaches" if named else "none is named for"
+        message = f"update windows are mandatory, and {what} {definition} on {listed(sorted(left))}"
+        hint = "name a window that reaches them, in updateWindows or as the organization's default"
+        field = ("updateWindows",) if owner.spec.update_windows is not None else ()
+        yield Diagnostic("missing-window", message, hint, "error", owner.ref, owner.at("spec", *field))
 
 
 def _organization(snapshot: Snapshot, owner: Owner) -> OrganizationSpec:

@@ -90,7 +90,8 @@ def _lint_sources(report: Report, each: LocatedValue) -> None:
         if item.expression is not None:
             compile_expression(item.expression)
     except ExpressionError as error:
-        message = f"the expression of {each.text} cannot be read: {error}"
+        # The option may be a secret, and with it what is written here.
+        message = f"the expression of {each.text} cannot be read: {error.unquoted}"
         hint = "it is CEL over cluster, organization and definition"
         report.error("bad-expression", message, hint, *each.place, "expression")
 

@@ -13,12 +13,15 @@ from fleetform.model.results.decisions import ABSENT, Item, Layer, Steps, Strate
 from fleetform.syntax.option_paths import PathError, get_in, parse_path, text_of
 
 DEPLOYMENT_CONFIG = ("addon.open-cluster-management.io", "addondeploymentconfigs")
+ADDON_TEMPLATE = ("addon.open-cluster-management.io", "addontemplates")
 # Where the parts of an AddOnDeploymentConfig go; its variables go to the top, by their names (S33).
 DEPLOYMENT_VALUES: Mapping[str, Path] = {
     "nodeSelector": ("spec", "nodePlacement", "nodeSelector"),
     "tolerations": ("spec", "nodePlacement", "tolerations"),
     "registries": ("spec", "registries"),
     "proxyConfig": ("spec", "proxyConfig"),
+    "agentInstallNamespace": ("spec", "agentInstallNamespace"),
+    "resourceRequirements": ("spec", "resourceRequirements"),
 }
 ConfigItem = tuple[ConfigReference, Item]
 
@@ -105,6 +108,12 @@ def _deployment_items(reference: ConfigReference) -> Iterator[Item]:
         value = get_in(tree, path)
         if value is not ABSENT and value is not None:
             yield _item(reference, (name,), path, value, "Replace")
+
+
+def addon_template(configs: Configs) -> ConfigReference | None:
+    """The AddOnTemplate that an add-on is rendered from: of several, the one that goes over the others (R1-8)."""
+    found = [each for each in configs.effective if each.type == ADDON_TEMPLATE and each.config is not None]
+    return max(found, key=lambda each: each.fold, default=None)
 
 
 def _tree(reference: ConfigReference) -> Any:

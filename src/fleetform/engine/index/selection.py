@@ -43,11 +43,14 @@ class Selection:
         self._age: dict[Owner, int] = {}
         self._by_hand: dict[str, list[Owner]] = {}
         self._placed: list[Owner] = []
+        # Whether an owner may be kept from clusters of other namespaces.
+        self._at_home = False
         # What each number of the selector index means: an owner, or a group of one.
         self._meaning: list[tuple[Owner, Group | None]] = []
         selectors: list[Matchers] = []
         for age, owner in enumerate(owners):
             self._age[owner] = age
+            self._at_home |= owner.object.conventions.own_namespace
             if owner.by_hand:
                 self._by_hand.setdefault(owner.cluster, []).append(owner)
             elif owner.placements or owner.placed_by_groups or owner.placed_by_plugins:
@@ -60,11 +63,15 @@ class Selection:
 
     def on(self, cluster: Cluster) -> Iterable[Selected]:
         """The owners that have a plugin on a cluster, the oldest first: of two claims the older one's counts (B23)."""
+        by_hand = self._by_hand.get(cluster.ref.name, ())
+        if is_going(cluster):
+            return [Selected(owner, ()) for owner in by_hand]
         numbers = self._selectors.reaching(cluster)
         by_labels = self._selected.get(numbers)
         if by_labels is None:
             by_labels = self._selected[numbers] = tuple(self._by_labels(numbers))
-        by_hand = self._by_hand.get(cluster.ref.name, ())
+        if self._at_home and cluster.conventions.own_namespace:
+            by_labels = tuple(each for each in by_labels if each.owner.may_select(cluster))
         if not by_hand and not self._placed:
             return by_labels
         found = [*by_labels, *(Selected(owner, ()) for owner in by_hand)]
@@ -115,6 +122,12 @@ class Selection:
         clusters = self._clusters.of(organization)
         if owner.by_hand:
             return [clusters[owner.cluster]] if owner.cluster in clusters else []
+        return [each for each in self._selected_by(owner) if not is_going(each)]
+
+    def _selected_by(self, owner: Owner) -> Iterable[Cluster]:
+        """The clusters that a preset selects, those among them that are being deleted."""
+        organization = owner.object.ref.organization
+        clusters = self._clusters.of(organization)
         if owner.placed_by_groups:
             chosen = [self._placements.members(organization, group.placement or "") for group in owner.groups]
             return frozenset[Cluster]().union(*chosen)
@@ -122,7 +135,8 @@ class Selection:
             return [clusters[each] for each in self._instances.clusters_of(owner.object.ref) if each in clusters]
         if owner.placement is not None:
             return self._placements.members(organization, owner.placement)
-        return self._clusters.matching(organization, owner.matchers)
+        matching = self._clusters.matching(organization, owner.matchers)
+        return [each for each in matching if owner.may_select(each)] if self._at_home else matching
 
     def clusters_in(self, owner: Owner, group: Group) -> Iterable[Cluster]:
         """The clusters that a group of an owner selects."""
@@ -130,3 +144,8 @@ class Selection:
         if group.placement is not None:
             return self._placements.members(organization, group.placement)
         return self._clusters.matching(organization, group.matchers)
+
+
+def is_going(cluster: Cluster) -> bool:
+    """Whether a cluster is being deleted: presets leave it alone, and what runs there goes with it."""
+    return cluster.metadata.deletion_timestamp is not None

@@ -80,6 +80,12 @@ class Owner(Struct, frozen=True, eq=False):
         """Where it is depends on the Plugins beside it alone."""
         return self.object.conventions.placed_by_plugins and not self.by_hand
 
+    def may_select(self, cluster: Object[Any]) -> bool:
+        """Whether a cluster is within reach: in some systems both have a namespace, which must be the same."""
+        if self.by_hand or not (self.object.conventions.own_namespace and cluster.conventions.own_namespace):
+            return True
+        return cluster.namespace == self.object.namespace
+
     @property
     def placements(self) -> list[str]:
         """The placements that decide where its plugins are, or which groups they are in."""

@@ -19,7 +19,7 @@ The shape, in records and functions:
     policy.py, windows/   what people write, compiled
     requests.py     pause, resume, abort, retry, roll back: what people ask of a rollout
     earliest.py     when a plugin starts at the earliest, and on what condition
-    simulate.py     the same plan on a virtual clock, from event to event
+    simulate.py     the same plan on a virtual clock, from event to event; stage_spans.py: stage by stage
 
 What belongs here: decisions about time and order. What does not: what a plugin is made of, how it is rendered and
 delivered, how health is observed, where anything is stored. Everything is pure: no clock, no I/O, no randomness.

@@ -12,6 +12,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleetform.engine.plan.records import Step, World
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.plan.stages import StageRule
+from fleetform.engine.plan.windows.openings import Opening
+from fleetform.engine.plan.windows.spans import FrozenSpan
+
 EventName = Literal["Started", "Succeeded", "Failed", "TimedOut", "RolledBack", "SetAside", "Waiting"]
 Outcome = Literal["Completed", "Halted", "RolledBack", "Stuck"]
 
@@ -60,30 +66,53 @@ class Scenario(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """Something that happened to one plugin; reason is the gate that it waits for, or why it failed."""
+    """Something that happened to one plugin; reason is the gate that it waits for, or why it failed.
+
+    rollout and stage are "" for what no rollout starts: clusters that join, kinds of change that are not staged, and
+    deletions, whose reason is "delete".
+    """
 
     at: datetime
     cluster: str
     plugin: str
     event: EventName
     reason: str = ""
+    organization: str = ""
+    rollout: str = ""
+    stage: str = ""
 
 
 class StageSpan(Struct, frozen=True):
-    """When a stage of a rollout began and was done; None: it did not come to that."""
+    """When a stage of a rollout began and was done; None: it did not come to that.
+
+    clusters is how many it has. openings and freezes are times at which any of its clusters may start something, and
+    must not. approved is when people did; zones are the clocks that its windows follow.
+    """
 
     rollout: str
     name: str
     start: datetime | None
     end: datetime | None
+    rule: StageRule
+    clusters: int = 0
+    openings: tuple[Opening, ...] = ()
+    freezes: tuple[FrozenSpan, ...] = ()
+    approved: datetime | None = None
+    zones: tuple[str, ...] = ()
 
 
 class Simulation(Struct, frozen=True):
-    """What would happen: events by time, then by cluster and plugin. passes counts how often it was planned."""
+    """What would happen: events by time, then by cluster and plugin. passes counts how often it was planned.
+
+    rollouts are as they end; left is what is not up to date then, with its reasons. after is the world as it is then.
+    """
 
     start: datetime
     end: datetime
     outcome: Outcome
     events: tuple[Event, ...]
     stages: tuple[StageSpan, ...]
+    rollouts: tuple[Rollout, ...] = ()
+    left: tuple[Step, ...] = ()
     passes: int = 0
+    after: World | None = None

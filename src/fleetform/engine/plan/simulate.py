@@ -12,12 +12,14 @@ from heapq import heapify, heappop, heappush
 from msgspec import structs
 
 from fleetform.engine.plan.carry_out import with_rollouts, writes
+from fleetform.engine.plan.gates.deletes import STAGE as DELETES
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import observed
-from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, OwnerPlan, Plan, Step, World
+from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, OwnerPlan, Plan, Removal, Step, World
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation, StageSpan
-from fleetform.engine.plan.stages import StageRule
+from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation
+from fleetform.engine.plan.stage_spans import stage_spans
+from fleetform.engine.plan.stages import ApprovalRule, StageRule
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
@@ -48,6 +50,7 @@ class _Run:
         heapify(self.spells)
         self.approvals: list[tuple[datetime, str, str]] = []
         self.asked: set[tuple[str, str]] = set()
+        self.approved: dict[tuple[str, str], datetime] = {}
         self.waited: set[PluginKey] = set()
         self.passes = 0
         for key, progress in sorted(self.states.items()):
@@ -74,12 +77,15 @@ class _Run:
         """Stores what a plan asks for. Whether that may at once lead to more: a stage or a rollout that is done."""
         starts = [step for step in found.starts if step.action != "delete"]
         for step in found.steps:
+            if step.action == "delete":
+                self._tell(step.key, "Started", step.progress, "delete")
+                self._tell(step.key, "Succeeded", step.progress, "delete")
             stored = self.states.get(step.key, UNKNOWN)
             if step.progress is not stored:
                 self._note(step, stored)
             if step.action in ("wait", "block") and step.key not in self.waited:
                 self.waited.add(step.key)
-                self._tell(step.key, "Waiting", step.reasons[0].gate if step.reasons else "")
+                self._tell(step.key, "Waiting", step.progress, step.reasons[0].gate if step.reasons else "")
         for write in writes(found):
             if write.key is not None and write.progress is not None:
                 self.states[write.key] = write.progress
@@ -87,7 +93,18 @@ class _Run:
             attempt = step.progress.attempt
             if attempt is not None:
                 heappush(self.finishing, (self.now + self.scenario.takes(step.key[1]), step.key, attempt.input_hash))
-        return self._keep(found.owners)
+        return self._delete(found) or self._keep(found.owners)
+
+    def _delete(self, found: Plan) -> bool:
+        """What goes takes no time; whether anything went."""
+        gone = {step.key for step in found.removals if step.action == "delete"}
+        for key in gone:
+            self.states.pop(key, None)
+        if gone:
+            left = tuple(each for each in self.world.removals if each.key not in gone)
+            self.world = structs.replace(self.world, removals=left)
+            self._keep(found.owners)
+        return bool(gone)
 
     def _keep(self, owners: tuple[OwnerPlan, ...]) -> bool:
         before = {change.owner: change.rollout for change in self.world.changes}
@@ -106,18 +123,20 @@ class _Run:
         attempt, last = step.progress.attempt, stored.attempt
         if step.action in ("start", "rollback"):
             if step.action == "start":
-                self._tell(step.key, "Started")
+                self._tell(step.key, "Started", step.progress)
         elif attempt is not None and last is not None and attempt.phase != last.phase:
             if attempt.phase == "Failed":
-                self._tell(step.key, "TimedOut" if attempt.timed_out else "Failed")
+                self._tell(step.key, "TimedOut" if attempt.timed_out else "Failed", step.progress)
             elif attempt.phase == "SetAside":
-                self._tell(step.key, "SetAside", "unreachable")
+                self._tell(step.key, "SetAside", step.progress, "unreachable")
             elif attempt.phase == "Applying":
                 ends = self.now + self.scenario.takes(step.key[1])
                 heappush(self.finishing, (ends, step.key, attempt.input_hash))
 
-    def _tell(self, key: PluginKey, event: EventName, reason: str = "") -> None:
-        self.events.append(Event(self.now, key[1], key[2], event, reason))
+    def _tell(self, key: PluginKey, event: EventName, progress: PluginState, reason: str = "") -> None:
+        place = progress.enrolment if reason != "delete" else None
+        rollout, stage = (place.rollout, place.stage or "") if place is not None else ("", "")
+        self.events.append(Event(self.now, key[1], key[2], event, reason, key[0], rollout, stage))
 
     def _ask_for_approvals(self, found: Plan) -> None:
         """People approve a stage some time after all before it is done, or at the time that the scenario gives."""
@@ -132,6 +151,12 @@ class _Run:
                     self.asked.add((rollout.name, rule.name))
                     heappush(self.approvals, (max(at, self.now), rollout.name, rule.name))
                 ready = ready and (count.finished is not None or count.total == 0)
+        for removal in found.world.removals:
+            asked = (removal.rollout, DELETES)
+            at = self._approved_at(DELETES, True)
+            if at is not None and asked not in self.asked and not removal.retain:
+                self.asked.add(asked)
+                heappush(self.approvals, (max(at, self.now), *asked))
 
     def _approved_at(self, stage: str, ready: bool) -> datetime | None:
         if stage in self.scenario.approvals:
@@ -191,10 +216,10 @@ class _Run:
         ):
             return
         if not attempt.back and self.scenario.fails(key[1], input_hash, attempt.started):
-            self._tell(key, "Failed")
+            self._tell(key, "Failed", progress)
             self.states[key] = observed(progress, input_hash, "Failed", self.now)
         else:
-            self._tell(key, "RolledBack" if attempt.back else "Succeeded")
+            self._tell(key, "RolledBack" if attempt.back else "Succeeded", progress)
             self.states[key] = observed(progress, input_hash, "Healthy", self.now)
 
     def _is_silent(self, cluster: str) -> bool:
@@ -231,6 +256,16 @@ class _Run:
         return structs.replace(candidate, cluster=structs.replace(cluster, silent_since=since))
 
     def _approve(self, rollout: str, stage: str) -> None:
+        self.approved[rollout, stage] = self.now
+        if stage == DELETES:
+            removals = tuple(
+                structs.replace(each, approvals=(*each.approvals, *self._consent_to_delete(each)))
+                if each.rollout == rollout
+                else each
+                for each in self.world.removals
+            )
+            self.world = structs.replace(self.world, removals=removals)
+            return
         changes = []
         for change in self.world.changes:
             last = change.rollout
@@ -241,18 +276,23 @@ class _Run:
             changes.append(change)
         self.world = structs.replace(self.world, changes=tuple(changes))
 
+    def _consent_to_delete(self, removal: Removal) -> list[Approval]:
+        asked = self.world.limits_of(removal.key[0]).deletes_approval
+        return [
+            Approval(removal.rollout, DELETES, removal.change_id, removal.policy, each, asked.groups)
+            for each in _people(asked, removal.author)
+        ]
+
     def _result(self, found: Plan) -> Simulation:
         events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
         ended = max((each.at for each in events if each.event != "Waiting"), default=self.start)
         dones = [stage.done for each in self.rollouts.values() for stage in each.stages if stage.done is not None]
-        stages = tuple(
-            StageSpan(rollout.name, stage.name, stage.started, stage.done)
-            for rollout in sorted(self.rollouts.values(), key=lambda each: (each.created, each.name))
-            for stage in rollout.stages
-        )
         outcome = _outcome(found)
-        end = max([ended, *dones]) if outcome == "Completed" else max(ended, self.start)
-        return Simulation(self.start, end, outcome, tuple(events), stages, self.passes)
+        end = max([self.start, ended, *dones])
+        rollouts = tuple(sorted(self.rollouts.values(), key=lambda each: (each.created, each.name)))
+        left = tuple(step for step in found.steps if step.state != "UpToDate")
+        spans = tuple(stage_spans(rollouts, self.world.changes, self.states, self.start, end, self.approved))
+        return Simulation(self.start, end, outcome, tuple(events), spans, rollouts, left, self.passes, self.world)
 
 
 def _with_retries(world: World, retries: int) -> dict[str, Limits]:
@@ -274,10 +314,16 @@ def _consent(rollout: Rollout, rule: StageRule, author: str | None) -> list[Appr
     asked = rule.approvals
     if asked is None:
         return []
-    named = [each for each in sorted(asked.users) if each != author]
-    people = [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
     digest = rollout.policy.digest
-    return [Approval(rollout.name, rule.name, rollout.change_id, digest, each, asked.groups) for each in people]
+    return [
+        Approval(rollout.name, rule.name, rollout.change_id, digest, each, asked.groups)
+        for each in _people(asked, author)
+    ]
+
+
+def _people(asked: ApprovalRule, author: str | None) -> list[str]:
+    named = [each for each in sorted(asked.users) if each != author]
+    return [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
 
 
 def _outcome(found: Plan) -> Outcome:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from fleetform.engine.transform.apply import as_object
 from fleetform.engine.transform.records import TransformError
 from fleetform.model.kinds.definition import Patch, PatchTarget
+from fleetform.model.shape import nearest as nearest_word
 from fleetform.syntax.json_patch import PatchError, apply_patch, parse_patch
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.strategic_merge import StrategicMergeError, merge_into_object
@@ -81,7 +81,7 @@ def nearest(target: PatchTarget, objects: Sequence[dict[str, Any]]) -> str | Non
     of_kind = {label: whole for label, whole in labels.items() if target.kind and label.startswith(f"{target.kind}/")}
     wanted = f"{target.kind or ''}/{target.name or ''}"
     for labels_of in (of_name, of_kind, labels):
-        found = get_close_matches(wanted, labels_of, n=1, cutoff=0.6 if labels_of is labels else 0.0)
-        if found:
-            return labels_of[found[0]]
+        found = nearest_word(wanted, labels_of, 0.6 if labels_of is labels else 0.0)
+        if found is not None:
+            return labels_of[found]
     return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from fleetform.engine.transform.records import TransformError
+from fleetform.model.shape import did_you_mean
 
 
 class PluginNames(NamedTuple):
@@ -71,7 +71,4 @@ def named(entry: str, plugins: Sequence[PluginNames]) -> list[int]:
 def suggestion(entry: str, plugins: Sequence[PluginNames]) -> str:
     """What to do about a name that no plugin has."""
     names = sorted({plugin.name for plugin in plugins})
-    found = get_close_matches(entry, names, n=1)
-    if found:
-        return f"did you mean {found[0]}?"
-    return f"there are {', '.join(names)}" if names else "there are no plugins"
+    return did_you_mean(entry, names, f"there are {', '.join(names)}" if names else "there are no plugins")

@@ -295,7 +295,7 @@ class OwnerChanges:
 
     def _by_part(self) -> dict[Ref, tuple[_Part, list[PluginDecision]]]:
         """Plugins by their owner, or by the group of it that moves by itself, in order of clusters."""
-        groups = _MovingGroups(self.decisions)
+        groups = MovingGroups(self.decisions)
         by_owner: dict[Object[Any], list[PluginDecision]] = {}
         for here in self.decisions.clusters.values():
             for plugin in here.plugins.values():
@@ -310,14 +310,14 @@ class OwnerChanges:
                 if claim.candidate.name not in here.plugins:
                     by_owner.setdefault(claim.candidate.target.owner, []).append(claim.plugin)
         found: dict[Ref, tuple[_Part, list[PluginDecision]]] = {}
-        for owner in sorted(by_owner, key=lambda each: (each.ref.organization, each.ref.name, each.ref.kind)):
-            for plugin in by_owner[owner]:
+        for owner, plugins in by_owner.items():
+            for plugin in plugins:
                 part = _Part(owner, groups.of(plugin) if groups.has_any(owner) else None)
                 if part.ref in found:
                     found[part.ref][1].append(plugin)
                 else:
                     found[part.ref] = part, [plugin]
-        return found
+        return dict(sorted(found.items(), key=lambda pair: (pair[0].organization, pair[0].name, pair[0].kind)))
 
     def _organizations(self) -> list[str]:
         return sorted({ref.organization for ref in (*self._plugins, *self.snapshot.states)})
@@ -394,7 +394,7 @@ def _same_world(one: World, other: World) -> bool:
     )
 
 
-class _MovingGroups:
+class MovingGroups:
     """Groups of presets that have a policy or a strategy of their own, and the clusters in them."""
 
     def __init__(self, decisions: Decisions) -> None:

@@ -265,7 +265,7 @@ class PluginStatus(AnswerRecord, frozen=True, kw_only=True):
     waiting: list[ReportedGate]
     conditions: list[Condition]
     owner: ObjectReference
-    state: PluginPhase
+    state: PluginPhase | None
     rollout: str | None
     stage: str | None
 
@@ -275,6 +275,21 @@ class ListedPlugin(Listed, frozen=True, kw_only=True):
 
     spec: ListedPluginSpec
     status: PluginStatus
+
+
+class PluginRow(Listed, frozen=True, kw_only=True):
+    """What tables show of a plugin. blocked has the names of its gates, each once."""
+
+    cluster: str
+    definition: str
+    version: str | None
+    release_name: str
+    release_namespace: str
+    owner_kind: str
+    owner_name: str
+    applied_overrides: list[AppliedOverride]
+    blocked: list[str]
+    state: PluginPhase | None = None
 
 
 class AddonConfig(AnswerRecord, frozen=True, kw_only=True):

@@ -164,6 +164,7 @@ class FluxDelivery(Record, frozen=True):
 
     mode: Annotated[Literal["Hub", "Pull"], doc("Where Flux runs.")] = "Hub"
     namespace: Annotated[Name | None, doc("Where its objects go.")] = None
+    prune: Annotated[bool, doc("A Kustomization removes what is no longer in its source.")] = True
 
 
 class Delivery(Record, frozen=True):

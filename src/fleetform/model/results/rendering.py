@@ -9,7 +9,21 @@ from msgspec import Struct
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.objects import Object
 
-RendererName = Literal["helm", "kustomize", "manifests"]
+RendererName = Literal["helm", "kustomize", "manifests", "addon-template"]
+
+
+class AddOn(NamedTuple):
+    """An add-on that an AddOnTemplate describes, on one cluster, whose name its objects may hold.
+
+    image_registries is the annotation of the cluster that names mirrors of registries.
+    """
+
+    name: str
+    template_name: str
+    template: dict[str, Any]
+    cluster: str
+    image_registries: str = ""
+    has_deployment_config: bool = False
 
 
 class RenderInput(Struct, frozen=True, eq=False, gc=False):
@@ -18,7 +32,7 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
     Every secret stands in values and variables as a placeholder (S5). variables are those of ${…}; strict says that
     an unknown one is an error, and declared_only that names which nobody declares are left as they are. unset are names
     that are declared and have no value. transforms and then patches change what was rendered: the definition's own
-    first, then the owner's (B5).
+    first, then the owner's (B5). add_on is what an AddOnTemplate is rendered for, which the cluster is a part of.
     """
 
     definition: Object[PluginDefinitionSpec]
@@ -33,6 +47,12 @@ class RenderInput(Struct, frozen=True, eq=False, gc=False):
     unset: tuple[str, ...] = ()
     transforms: tuple[Transform, ...] = ()
     patches: tuple[Patch, ...] = ()
+    add_on: AddOn | None = None
+
+    @property
+    def takes_values(self) -> bool:
+        """Whether it is made of a tree of values, not of variables."""
+        return self.renderer in ("helm", "addon-template")
 
 
 class KeptChange(NamedTuple):

@@ -1,0 +1,159 @@
+"""fleetform serve"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.text import Painter, count, place_text
+from fleetform.loop.accepting import Refusal
+from fleetform.loop.control import PassReport
+from fleetform.ports.store import Event, StoreError, UnavailableError
+from fleetform.syntax.times import parse_duration, parse_time
+from fleetform.wiring import database_path, open_plane
+
+# Of one kind of event in a pass this many clusters are told by name.
+_MOST_NAMED = 5
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fleetform serve -f fleet/                           run it; changes in the folder are followed
+  fleetform serve -f fleet/ --once                    everything that is due now, then exit
+  fleetform serve -f fleet/ --fast-forward 14d        a trial: two weeks in seconds, into ./out
+  fleetform serve -f fleet/ --state sqlite:/var/lib/fleetform/fleet.db
+"""
+)
+@click.option("--once", is_flag=True, help="Do what is due now, then exit.")
+@click.option("--fast-forward", metavar="TIME", help="A trial: jump from due time to due time for so long, then exit.")
+@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look at the source so often.")
+@click.option(
+    "--output-dir", default="out", show_default=True, metavar="DIR", help="Where what names no delivery goes."
+)
+@click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
+@shared_flags
+def command(
+    flags: Flags, once: bool, fast_forward: str | None, interval: str, output_dir: str, health_dir: str | None
+) -> int:
+    """Run the control plane: decide, roll out in stages, deliver, observe.
+
+    The folder is read again when it changes. What was accepted, admitted and observed is kept in a database, so that it
+    can be stopped at any moment. Exit codes with --once: 0 done, 2 the files are invalid and nothing changed, 4 another
+    process holds the database.
+    """
+    flags.only("table")
+    database = database_path(flags.state)
+    every = _duration("--interval", interval)
+    ahead = _duration("--fast-forward", fast_forward) if fast_forward is not None else None
+    teller = _Teller(flags)
+    try:
+        plane = open_plane(
+            list(flags.filename or (".",)),
+            database,
+            teller.told,
+            teller.failed,
+            flags.organization,
+            flags.at,
+            every,
+            output_dir,
+            health_dir,
+            flags.plugin_dir,
+        )
+    except StoreError as error:
+        teller.failed(error)
+        return _exit_code(error)
+    try:
+        if ahead is not None:
+            start = parse_time(flags.at) if flags.at is not None else datetime.now(UTC).replace(microsecond=0)
+            plane.turn_clock(start)
+            return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
+        if once:
+            return teller.outcome(plane.driver.run_once())
+        signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
+        flags.say(f"serving {' '.join(flags.filename) or '.'}, state in {database}; Ctrl-C ends it")
+        plane.driver.run()
+        return 0
+    except StoreError as error:
+        teller.failed(error)
+        return _exit_code(error)
+    finally:
+        plane.close()
+
+
+def _duration(flag: str, text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.UsageError(f"{flag}: {error}. Write 30s, 5m or 14d.") from error
+
+
+def _exit_code(error: StoreError) -> int:
+    return 4 if isinstance(error, UnavailableError) else 2
+
+
+class _Teller:
+    """Tells what passes did, a line for each kind of thing that happened."""
+
+    def __init__(self, flags: Flags) -> None:
+        self._flags, self._paint = flags, Painter(flags.color)
+        self._refusal: Refusal | None = None
+
+    def told(self, report: PassReport) -> None:
+        if report.refusal != self._refusal:
+            self._refusal = report.refusal
+            if report.refusal is not None:
+                self._refused(report.at, report.refusal)
+        elif report.accepted:
+            self._line(report.at, "accepted the files as they are now")
+        for line in _lines(report.events):
+            self._line(report.at, line, _COLORS.get(line.partition(" ")[0]))
+        for reason, number in sorted(Counter(report.unavailable.values()).items()):
+            self._line(report.at, f"cannot render {count(number, 'plugin')} yet: {reason}", "yellow")
+
+    def failed(self, error: StoreError) -> None:
+        click.echo(f"error: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"  {error.hint}", err=True)
+
+    def outcome(self, report: PassReport) -> int:
+        if report.refusal is not None and not report.refusal.empty:
+            return 2
+        if report.next_look is not None:
+            self._flags.say(f"next look at {report.next_look:%Y-%m-%d %H:%M:%S} UTC")
+        return 0
+
+    def _refused(self, at: datetime, refusal: Refusal) -> None:
+        self._line(at, f"{refusal.reason}; the fleet stays as it was", "red" if not refusal.empty else "yellow")
+        for finding in refusal.findings[:10]:
+            place = f"{place_text(finding.place)}: " if finding.place is not None else ""
+            click.echo(f"  {finding.severity}[{finding.code}]: {place}{finding.message}", err=True)
+        if len(refusal.findings) > 10:
+            click.echo(f"  and {len(refusal.findings) - 10:,} more: `fleetform validate` lists them", err=True)
+
+    def _line(self, at: datetime, text: str, color: str | None = None) -> None:
+        if not self._flags.quiet:
+            painted = self._paint(text, fg=color) if color is not None else text
+            click.echo(f"{at:%a %H:%M:%S}  {painted}", err=True)
+
+
+def _lines(events: Sequence[Event]) -> list[str]:
+    """Events of one pass, those that say the same of several clusters in one line."""
+    grouped: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for each in events:
+        definition = each.plugin.removesuffix(f"-{each.cluster}")
+        key = (each.event, definition, each.version or "", each.rollout, each.reason)
+        grouped.setdefault(key, []).append(each.cluster)
+    lines = []
+    for (event, definition, version, rollout, reason), clusters in grouped.items():
+        names = ", ".join(clusters[:_MOST_NAMED])
+        more = f" and {len(clusters) - _MOST_NAMED:,} more" if len(clusters) > _MOST_NAMED else ""
+        why = f"  {', '.join(each for each in (rollout, reason) if each)}" if rollout or reason else ""
+        lines.append(f"{event:<10} {definition} {version} on {names}{more}{why}")
+    return lines

@@ -1,0 +1,14 @@
+"""The loop: reads, decides, plans, admits, delivers and observes, again and again, and writes only what differs.
+
+    control.py     one pass, top to bottom:
+    accepting.py     files of the source become the fleet's, if they are whole and valid
+    observing.py     what was delivered is judged; what time and observations do to what is stored
+    admitting.py     the plan's starts are rendered, and only what rendered is stored as admitted (B2)
+    delivering.py    what is admitted and not delivered goes to its destination
+    image.py       everything stored, in memory; what a step changes in it becomes one commit
+    records.py     what is stored beside what is known of plugins and rollouts
+    driver.py      passes when something happened or is due
+
+Every step ends in at most one commit, and begins from what is stored: a process that is killed between any two of them,
+or whose commit's answer was lost, goes on from there when it starts again. Nothing here decides anything: engine does.
+"""

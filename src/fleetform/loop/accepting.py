@@ -1,0 +1,110 @@
+"""Accepting: the files of the source become the fleet's if they were read whole and nothing in them is wrong.
+
+What was accepted is stored, and everything else follows from what is stored: while files are broken, or the source
+cannot be reached, the fleet goes on as it was, also after a restart. An empty source is taken for a failure (B22).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from fleetform.app.answering.references import reported
+from fleetform.app.fleet import Fleet
+from fleetform.load.locator import FileLocator
+from fleetform.loop.image import Image
+from fleetform.model.answers.findings import Finding
+from fleetform.model.objects import Ref
+from fleetform.ports.sources import SourceFiles
+from fleetform.ports.state import KnownState, KnownVersion
+from fleetform.syntax.times import parse_time, time_text
+
+ANNOUNCED = "fleetform.dev/announced"
+
+# Files, as they are at a time with what is known, as a fleet.
+OpenFleet = Callable[[Mapping[str, bytes], datetime, KnownState], Fleet]
+
+
+class Refusal(NamedTuple):
+    """Why files were not accepted. digest names these very files, so that they are looked at once."""
+
+    digest: str
+    reason: str
+    findings: Sequence[Finding] = ()
+    empty: bool = False
+
+
+class Accepted(NamedTuple):
+    """Files that were accepted: the fleet that they are, and what is stored of them."""
+
+    fleet: Fleet
+    image: Image
+
+
+def accept(reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime) -> Accepted | Refusal:
+    """Judges files that differ from those that were accepted last."""
+    digest = digest_of(reading.files)
+    if reading.problems:
+        findings = reported(reading.problems, FileLocator())
+        return Refusal(digest, "not everything could be read, so nobody knows what is gone", findings)
+    if not reading.files:
+        return Refusal(digest, "the source is empty, which is taken for a mistake", empty=True)
+    fleet = open_fleet(reading.files, now, image.known)
+    errors = [each for each in fleet.findings.all if each.severity == "error"]
+    if errors:
+        return Refusal(digest, "the files are invalid", reported(errors, fleet.input.locator))
+    if not fleet.snapshot.objects:
+        return Refusal(digest, "the files hold no object, which is taken for a mistake", empty=True)
+    known = _stamped(image.known, fleet, now)
+    if known is not image.known:
+        # Which override is the newest depends on stamps, so the fleet is read with them.
+        fleet = open_fleet(reading.files, now, known)
+    return Accepted(fleet, replace(image, known=known, files=dict(reading.files)))
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    found = hashlib.sha256()
+    for name in sorted(files):
+        found.update(f"{name}\0{len(files[name])}\0".encode())
+        found.update(files[name])
+    return found.hexdigest()
+
+
+def _stamped(known: KnownState, fleet: Fleet, now: datetime) -> KnownState:
+    """With a stamp for every object and version that came, and none for those that are gone (B7, S28)."""
+    snapshot = fleet.snapshot
+    stamps = {
+        each.ref: known.stamps.get(each.ref) or time_text(each.created or now)
+        for each in snapshot.objects
+        if each.foreign_version is None
+    }
+    versions = {}
+    for key, definition in snapshot.definitions.items():
+        before = known.versions.get(key, KnownVersion())
+        announced = before.announced or _announced(definition.metadata.annotations) or now
+        versions[key] = before._replace(announced=announced)
+    # A version that is gone may still run somewhere, and what is known of it stays with it.
+    gone = {key: each for key, each in known.versions.items() if key not in versions and _runs(known, key[0])}
+    versions |= gone
+    if stamps == known.stamps and versions == known.versions:
+        return known
+    return replace(known, stamps=stamps, versions=versions)
+
+
+def _announced(annotations: Mapping[str, str] | None) -> datetime | None:
+    text = (annotations or {}).get(ANNOUNCED)
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def _runs(known: KnownState, definition: Ref) -> bool:
+    return any(
+        state.admitted is not None and state.admitted.definition == definition.name
+        for on_cluster in known.plugins.values()
+        for state in on_cluster.values()
+    )

@@ -1,0 +1,180 @@
+"""Admitting: the starts of a plan are rendered, and only what rendered is stored as admitted (B2).
+
+What does not render is stored as that, by its hash: the next plan finds it blocked, its slot free and no budget spent.
+A tool or a source that is missing here says nothing about the input: such a start is simply not made yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from msgspec import structs
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.rendering.delivered_files import delivered_files
+from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
+from fleetform.engine.decide import at_version
+from fleetform.engine.plan.carry_out import Write, writes
+from fleetform.engine.plan.records import OwnerPlan, Plan, Step
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.contents import content_of
+from fleetform.engine.world.stored import objects_after
+from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import AdmittedState, packed
+from fleetform.model.objects import AnyObject
+from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.state import Deployed, PluginState
+from fleetform.ports.rendering import Renders
+from fleetform.ports.state import KnownState, Rejection
+from fleetform.ports.store import Event
+
+
+@dataclass
+class Rendering:
+    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried."""
+
+    states: dict[str, AdmittedState] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[PluginKey, str] = field(default_factory=dict)
+
+
+def render_targets(
+    fleet: Fleet, targets: Iterable[tuple[PluginKey, Deployed]], image: Image, renders: Renders, extras: Extras
+) -> Rendering:
+    """Renders what is not stored yet, each distinct hash once."""
+    found = Rendering()
+    wanted: dict[str, PluginDecision] = {}
+    asked: dict[str, PluginKey] = {}
+    for key, target in targets:
+        hash_ = target.input_hash or ""
+        if hash_ in image.states or hash_ in wanted or hash_ in found.failed:
+            continue
+        decision = _decision(fleet, key, target)
+        if decision is None:
+            found.failed[hash_] = "what it was made of is gone from the files, and its bytes were not stored"
+        else:
+            wanted[hash_], asked[hash_] = decision, key
+    rendered = render_plugins(fleet, wanted.values(), renders, to_folder=True, despite_gates=True)
+    for hash_, result in zip(wanted, rendered, strict=True):
+        if result.unavailable:
+            found.unavailable[asked[hash_]] = _reason(result)
+        elif result.blocked:
+            found.failed[hash_] = _reason(result)
+        else:
+            digest, blob = packed(delivered_files(result.objects))
+            extras.blobs.append((digest, blob))
+            plugin = result.plugin
+            found.states[hash_] = AdmittedState(digest, plugin.version, plugin.target.definition, result.key)
+    return found
+
+
+def admit(
+    image: Image, found: Plan, changes: OwnerChanges, rendering: Rendering, now: datetime, extras: Extras
+) -> Image:
+    """The image once a plan was carried out, as far as its starts rendered."""
+    to_store = writes(found)
+    states = _states(image, found, to_store, rendering, now, extras)
+    known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    image = replace(image, known=known) if known is not image.known else image
+    if rendering.states:
+        image = replace(image, states={**image.states, **rendering.states})
+    return image.with_plugins(states)
+
+
+def _states(
+    image: Image, found: Plan, to_store: list[Write], rendering: Rendering, now: datetime, extras: Extras
+) -> dict[PluginKey, PluginState]:
+    """What is stored of plugins after a plan."""
+    states: dict[PluginKey, PluginState] = {}
+    steps = {step.key: (step, owner.change) for owner in found.owners for step in owner.steps}
+    for key, progress, _, is_start in to_store:
+        if key is None or progress is None:
+            continue
+        if not is_start:
+            states[key] = progress
+            continue
+        step, change = steps[key]
+        hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
+        if hash_ in image.states or hash_ in rendering.states:
+            states[key] = progress
+            extras.events.append(_started(step, change.change_id, now))
+        elif hash_ in rendering.failed:
+            # Its place in the rollout stands; it has not started.
+            states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
+            extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
+    return states
+
+
+def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], changes: OwnerChanges) -> KnownState:
+    """What is known once these rollouts are so: what they admitted, and which versions did not hold."""
+    stored, rejected = known.rollouts, list(known.rejected)
+    for rollout in rollouts:
+        earlier = next((each for each in stored.rollouts.get(rollout.owner, ()) if each.name == rollout.name), None)
+        stored = stored.with_rollout(rollout)
+        if rollout.rejected and not (earlier is not None and earlier.rejected):
+            rejected += _rejections(rollout, found, changes)
+    admitted = dict(stored.admitted)
+    for owner in found.owners:
+        ref = owner.change.owner
+        after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref))
+        if after is not None:
+            admitted[ref] = after
+    if admitted != stored.admitted:
+        stored = structs.replace(stored, admitted=admitted)
+    if stored is known.rollouts and len(rejected) == len(known.rejected):
+        return known
+    return replace(known, rollouts=stored, rejected=tuple(rejected))
+
+
+def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
+    """The decision that a hash stands for: what is wanted, what runs meanwhile, or what its stage has admitted."""
+    plugin = fleet.decisions.plugins.get(key)
+    if plugin is None:
+        return None
+    candidates: list[PluginDecision | None] = [plugin.upgrade, plugin]
+    if target.version is not None:
+        candidates.append(at_version(fleet.decisions, plugin, target.version))
+    inputs = fleet.inputs
+    return next((each for each in candidates if each is not None and inputs.hash(each) == target.input_hash), None)
+
+
+def _reason(result: PluginRender) -> str:
+    return "; ".join(each.message for each in result.blocked)
+
+
+def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequence[Rejection]:
+    """The versions that a rollout brought and that did not hold: rejected while their owner is as it is (B10)."""
+    plan: OwnerPlan | None = next((each for each in found.owners if each.change.owner == rollout.owner), None)
+    if plan is None:
+        return ()
+    owner: AnyObject | None = changes.snapshot.presets.get(rollout.owner) or changes.snapshot.plugins.get(rollout.owner)
+    versions: set[str] = set()
+    for step in plan.steps:
+        place = step.progress.enrolment
+        if place is not None and place.rollout == rollout.name and place.target.version is not None:
+            before = place.before.version if place.before is not None else None
+            versions |= {place.target.version} - {before or ""}
+    content = content_of(owner) if owner is not None else None
+    return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
+
+
+def _started(step: Step, change_id: str, now: datetime) -> Event:
+    attempt, admitted = step.progress.attempt, step.progress.admitted
+    assert attempt is not None
+    return Event(
+        now,
+        *step.key,
+        event="RolledBack" if step.action == "rollback" else "Started",
+        version=admitted.version if admitted is not None else None,
+        input_hash=attempt.input_hash,
+        rollout=attempt.rollout,
+        change_id=change_id,
+        reason=f"stage {step.stage}" if step.stage else "",
+    )
+
+
+def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
+    return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)

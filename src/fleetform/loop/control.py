@@ -1,0 +1,255 @@
+"""Control: one pass, top to bottom. Accept, observe, plan, admit, deliver; each step begins from what is stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.reading.snapshots import rejected_versions
+from fleetform.engine.decide import at_version, decide
+from fleetform.engine.decisions import Decisions
+from fleetform.engine.desired import Inputs
+from fleetform.engine.plan.plan import plan
+from fleetform.engine.plan.records import Plan
+from fleetform.engine.plan.windows.calendar import Almanac
+from fleetform.engine.world.changes import OwnerChanges
+from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
+from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.delivering import Deliveries, next_delivery
+from fleetform.loop.image import Extras, Image, commit_image, read_image
+from fleetform.loop.observing import observe
+from fleetform.loop.records import Destination
+from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.state import Enrolment
+from fleetform.ports.clock import Clock
+from fleetform.ports.delivery import Deliverer
+from fleetform.ports.observing import Observer
+from fleetform.ports.rendering import Renders
+from fleetform.ports.sources import Source
+from fleetform.ports.store import Event, Store
+
+_NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a control plane stands in. destination_of says where a plugin of a fleet is delivered."""
+
+    store: Store
+    clock: Clock
+    source: Source
+    open_fleet: OpenFleet
+    renders: Renders
+    deliverer: Callable[[Destination], Deliverer]
+    observer: Observer
+    destination_of: Callable[[Fleet, PluginDecision], Destination | None]
+    name: str = "the store"
+
+
+class PassReport(NamedTuple):
+    """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
+
+    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
+    events are what happened on clusters.
+    """
+
+    at: datetime
+    wrote: bool
+    next_look: datetime | None
+    plan: Plan | None = None
+    accepted: bool = False
+    refusal: Refusal | None = None
+    unavailable: Mapping[PluginKey, str] = {}
+    events: Sequence[Event] = ()
+
+
+class Control:
+    """Runs passes. Everything that it keeps between them only saves work: what counts is stored."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._deliveries = Deliveries(around.deliverer, around.store.blob)
+        self._almanac = Almanac()
+        self._image: Image | None = None
+        self._fleet: Fleet | None = None
+        self._decisions: Decisions | None = None
+        self._changes: OwnerChanges | None = None
+        self._plan: Plan | None = None
+        self._refusal: Refusal | None = None
+        self._events: list[Event] = []
+
+    @property
+    def image(self) -> Image:
+        if self._image is None:
+            self._image = read_image(self._around.store, self._around.name)
+        return self._image
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """The fleet as it was last decided; None before anything was accepted."""
+        return self._fleet
+
+    def forget(self) -> None:
+        """Begin again from what is stored: after a failure nobody knows what of it took place."""
+        self._image = self._fleet = None
+
+    def run_pass(self, look_at_source: bool = True) -> PassReport:
+        """look_at_source: whether files may be others than at the last pass."""
+        try:
+            return self._run_pass(look_at_source)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _run_pass(self, look_at_source: bool) -> PassReport:
+        now = self._around.clock.now()
+        version = self._around.store.version()
+        self._events = []
+        accepted = self._accept(now) if look_at_source else False
+        fleet = self._decide(now)
+        if fleet is None:
+            wrote = self._around.store.version() != version
+            return PassReport(now, wrote, None, accepted=accepted, refusal=self._refusal)
+        look_at = self._observe(fleet, now)
+        fleet = self._decide(now) or fleet
+        found, changes = self._make_plan(fleet, now)
+        unavailable = self._admit(fleet, found, changes, now)
+        removals = [step.key for step in found.removals if step.action == "delete"]
+        self._deliver(fleet, removals, now)
+        looks = [look_at, found.next_look, next_delivery(self.image), fleet.decisions.next_due]
+        later = [each for each in looks if each is not None and each > now]
+        wrote = self._around.store.version() != version
+        next_look = min(later, default=None)
+        return PassReport(now, wrote, next_look, found, accepted, self._refusal, unavailable, self._events)
+
+    # ---- The steps
+
+    def _accept(self, now: datetime) -> bool:
+        """Whether the files are others than before."""
+        reading = self._around.source.read()
+        if not reading.problems and reading.files == self.image.files:
+            self._refusal = None
+            return False
+        if self._refusal is not None and not reading.problems and self._refusal.digest == digest_of(reading.files):
+            return False
+        found = accept(reading, self.image, self._around.open_fleet, now)
+        if isinstance(found, Refusal):
+            self._refusal = found
+            return False
+        extras = Extras()
+        image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        self._commit(image, extras, now)
+        self._refusal, self._fleet = None, found.fleet
+        return True
+
+    def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
+        """Before other files take the place of these: what rollouts that run will still start is rendered from these.
+
+        A rollout finishes on what it started with (B8).
+        """
+        targets = [
+            (key, place.target)
+            for key, place in _places_in_open_rollouts(self.image)
+            if place.target.input_hash not in self.image.states
+        ]
+        before = self._decide(now) if targets else None
+        if before is None:
+            return image
+        rendering = render_targets(before, targets, self.image, self._around.renders, extras)
+        return replace(image, states={**image.states, **rendering.states})
+
+    def _decide(self, now: datetime) -> Fleet | None:
+        """The accepted fleet with everything that is known now; decided again only where something is another."""
+        if not self.image.files:
+            return None
+        known = self.image.known
+        fleet = self._fleet or self._around.open_fleet(self.image.files, now, known)
+        if self._decisions is not None and self._fleet is fleet and fleet.state is known and fleet.snapshot.at == now:
+            return fleet
+        snapshot = replace(
+            fleet.snapshot,
+            at=now,
+            states=known.plugins,
+            rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
+        )
+        self._decisions = decide(snapshot, self._decisions)
+        self._fleet = replace(fleet, snapshot=self._decisions.index.snapshot, state=known, partial=self._decisions)
+        return self._fleet
+
+    def _observe(self, fleet: Fleet, now: datetime) -> datetime | None:
+        extras = Extras()
+        clusters = fleet.snapshot.clusters
+        bases = {ref: os.path.dirname(cluster.origin.file) or "." for ref, cluster in clusters.items()}
+        seen = observe(self.image, clusters, self._around.observer, bases, now, extras)
+        self._commit(seen.image, extras, now)
+        return seen.look_at
+
+    def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
+        inputs = Inputs(fleet.decisions, fleet.transforms)
+        decided = partial(at_version, fleet.decisions)
+        stored = self.image.known.rollouts
+        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, decided)
+        # What was accepted was read whole: absence means gone.
+        self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
+        return self._plan, self._changes
+
+    def _admit(self, fleet: Fleet, found: Plan, changes: OwnerChanges, now: datetime) -> Mapping[PluginKey, str]:
+        extras = Extras()
+        targets = [
+            (step.key, step.progress.admitted)
+            for step in found.starts
+            if step.action != "delete" and step.progress.admitted is not None
+        ]
+        destinations = _Destinations(fleet, self._around.destination_of)
+        reachable = [(key, target) for key, target in targets if key in destinations]
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        for key, target in targets:
+            if key not in destinations and target.input_hash is not None:
+                rendering.failed[target.input_hash] = _NO_DESTINATION
+        image = admit(self.image, found, changes, rendering, now, extras)
+        self._commit(image, extras, now)
+        return rendering.unavailable
+
+    def _deliver(self, fleet: Fleet, removals: list[PluginKey], now: datetime) -> None:
+        extras = Extras()
+        destinations = _Destinations(fleet, self._around.destination_of)
+        image = self._deliveries.deliver(self.image, destinations, removals, now, extras)
+        self._commit(image, extras, now)
+
+    def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
+        if commit_image(self._around.store, self.image, image, extras, now):
+            self._image = image
+            self._events += extras.events
+
+
+def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
+    """Members of rollouts that run, which have not been started on them yet."""
+    for cluster, on_cluster in image.known.plugins.items():
+        for name, state in on_cluster.items():
+            place = state.enrolment
+            if place is not None and place.rollout in image.open_rollouts:
+                yield (cluster.organization, cluster.name, name), place
+
+
+class _Destinations(Mapping[PluginKey, Destination]):
+    """Where plugins are delivered, worked out for those that are asked about."""
+
+    def __init__(self, fleet: Fleet, of: Callable[[Fleet, PluginDecision], Destination | None]) -> None:
+        self._fleet, self._of = fleet, of
+
+    def __getitem__(self, key: PluginKey) -> Destination:
+        found = self._of(self._fleet, self._fleet.decisions.plugins[key])
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[PluginKey]:
+        return iter(self._fleet.decisions.plugins)
+
+    def __len__(self) -> int:
+        return len(self._fleet.decisions.plugins)

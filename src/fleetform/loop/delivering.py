@@ -1,0 +1,141 @@
+"""Delivering: what is admitted and not yet delivered goes to its destination; what nobody wants any more goes away.
+
+Delivery sees only what is admitted (B1), and its bytes come from the store: what is delivered is what was admitted,
+whatever the files say by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import DeliveryRecord, Destination, unpacked
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
+from fleetform.ports.delivery import Deliverer, Failure, Note, Parcel
+from fleetform.ports.store import Event
+
+_FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
+
+
+class Deliveries:
+    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination."""
+
+    def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
+        self._deliverer, self._blob = deliverer, blob
+
+    def deliver(
+        self,
+        image: Image,
+        destinations: Mapping[PluginKey, Destination],
+        removals: Sequence[PluginKey],
+        now: datetime,
+        extras: Extras,
+    ) -> Image:
+        """The image after everything that is due was delivered; what failed is tried again later."""
+        due = _due(image, destinations, now)
+        parcels: dict[Destination, list[Parcel]] = {}
+        gone: dict[Destination, list[PluginKey]] = {}
+        records = dict(image.deliveries)
+        for key, destination in due.items():
+            parcel = self._parcel(image, key)
+            if isinstance(parcel, Failure):
+                records[key] = _failed(records.get(key), destination, parcel, now)
+            else:
+                parcels.setdefault(destination, []).append(parcel)
+        for key in removals:
+            record = records.get(key)
+            if record is not None:
+                gone.setdefault(record.destination, []).append(key)
+        deleted = [key for key in removals if key not in records]
+        for destination in sorted({*parcels, *gone}, key=str):
+            sent, removed = parcels.get(destination, []), gone.get(destination, [])
+            failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
+            for parcel in sent:
+                failure = failures.get(parcel.key)
+                before = records.get(parcel.key)
+                if failure is not None:
+                    records[parcel.key] = _failed(before, destination, failure, now)
+                    continue
+                records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
+                if before is not None and before.destination != destination and before.input_hash:
+                    self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
+            for key in removed:
+                failure = failures.get(key)
+                if failure is not None:
+                    records[key] = _failed(records[key], destination, failure, now)
+                else:
+                    deleted.append(key)
+        for key in deleted:
+            extras.events.append(_deleted(key, image.plugin(key), now))
+            records.pop(key, None)
+        image = image.with_plugins(dict.fromkeys(deleted))
+        return replace(image, deliveries=records) if records != image.deliveries else image
+
+    def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
+        admitted = image.plugin(key).admitted
+        hash_ = (admitted.input_hash if admitted is not None else None) or ""
+        state = image.states.get(hash_)
+        blob = self._blob(state.files) if state is not None else None
+        if state is None or blob is None:
+            return Failure(f"the bytes of {hash_[:11]} are not stored", "retry the rollout", refused=True)
+        return Parcel(key, unpacked(blob), state.files, hash_, state.version)
+
+
+def next_delivery(image: Image) -> datetime | None:
+    """When something that failed is tried again."""
+    return min((each.retry_at for each in image.deliveries.values() if each.retry_at is not None), default=None)
+
+
+def _due(image: Image, destinations: Mapping[PluginKey, Destination], now: datetime) -> dict[PluginKey, Destination]:
+    """Plugins whose admitted state is not where it should be."""
+    found: dict[PluginKey, Destination] = {}
+    for cluster, on_cluster in image.known.plugins.items():
+        for name, state in on_cluster.items():
+            admitted = state.admitted
+            if admitted is None or admitted.input_hash is None or state.attempt is None:
+                continue
+            key = (cluster.organization, cluster.name, name)
+            record = image.deliveries.get(key)
+            destination = destinations.get(key) or (record.destination if record is not None else None)
+            if destination is None:
+                continue
+            arrived = record is not None and record.input_hash == admitted.input_hash
+            if arrived and record is not None and record.destination == destination:
+                continue
+            if record is not None and record.retry_at is not None and record.retry_at > now:
+                continue
+            found[key] = destination
+    return dict(sorted(found.items()))
+
+
+def _failed(before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime) -> DeliveryRecord:
+    before = before or DeliveryRecord(destination)
+    pause = min(_FIRST_RETRY * (1 << min(before.tries, 16)), _LONGEST_RETRY)
+    return structs.replace(
+        before, failure=failure.message, hint=failure.hint, tries=before.tries + 1, retry_at=now + pause
+    )
+
+
+def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:
+    """What a delivery brings, for those who read it where it arrives: a line for each plugin and why."""
+    lines = []
+    for parcel in parcels:
+        state = image.plugin(parcel.key)
+        place, before = state.enrolment, state.last_healthy
+        version = f"{before.version} → {parcel.version}" if before is not None else f"{parcel.version}"
+        why = f"{place.rollout}, stage {place.stage}" if place is not None and place.stage else "rollout"
+        back = " (rolled back)" if state.attempt is not None and state.attempt.back else ""
+        lines.append(f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}")
+    lines += [f"{key[1]}  {key[2]}  removed" for key in removals]
+    count = len(lines)
+    return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
+
+
+def _deleted(key: PluginKey, state: PluginState, now: datetime) -> Event:
+    version = state.admitted.version if state.admitted is not None else None
+    return Event(now, *key, event="Deleted", version=version)

@@ -1,0 +1,96 @@
+"""The driver: a pass when something happened or is due, and rest in between.
+
+File events and requests are hints that wake it; the source is looked at anyway once in an interval, since events get
+lost. A pass that failed for want of a disk, a network or a lock is tried again with growing pauses; nothing else is
+caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Event
+
+from fleetform.loop.control import Control, PassReport
+from fleetform.ports.clock import Clock
+from fleetform.ports.store import StoreError
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_MOST_PASSES = 10_000
+
+
+class Driver:
+    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with."""
+
+    def __init__(
+        self,
+        control: Control,
+        clock: Clock,
+        interval: timedelta,
+        told: Callable[[PassReport], None],
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        self._control, self._clock, self._interval = control, clock, interval
+        self._told, self._failed = told, failed
+        self._wake, self._stop = Event(), Event()
+        self._source_changed = Event()
+
+    def wake(self, source_changed: bool = False) -> None:
+        """Something happened: do not rest any longer."""
+        if source_changed:
+            self._source_changed.set()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Stop after the pass that runs."""
+        self._stop.set()
+        self._wake.set()
+
+    def run_once(self) -> PassReport:
+        """Passes until nothing more is stored at this time; the report of the last one that did something."""
+        last: PassReport | None = None
+        for _ in range(_MOST_PASSES):
+            report = self._control.run_pass(look_at_source=last is None)
+            self._told(report)
+            if not report.wrote:
+                return report if last is None else last._replace(next_look=report.next_look, wrote=True)
+            last = report if last is None else report._replace(accepted=last.accepted)
+        raise RuntimeError("it does not come to rest")
+
+    def run_ahead(self, until: datetime, turn_clock: Callable[[datetime], None]) -> PassReport:
+        """Jumps from one time at which something is due to the next, instead of waiting; for trials."""
+        while True:
+            report = self.run_once()
+            if report.next_look is None or report.next_look > until or self._stop.is_set():
+                return report
+            turn_clock(report.next_look)
+
+    def run(self) -> None:
+        pause = _FIRST_PAUSE
+        looked_at = None
+        while not self._stop.is_set():
+            self._wake.clear()
+            now = self._clock.now()
+            due = looked_at is None or now - looked_at >= self._interval or now < looked_at
+            look = due or self._source_changed.is_set()
+            self._source_changed.clear()
+            try:
+                report = self._control.run_pass(look)
+            except StoreError as error:
+                self._failed(error)
+                looked_at = None
+                self._wake.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            pause = _FIRST_PAUSE
+            looked_at = now if look else looked_at
+            self._told(report)
+            if not report.wrote:
+                self._wake.wait(self._rest(report))
+
+    def _rest(self, report: PassReport) -> float:
+        """How long nothing is due. The clock may jump: never longer than until the next look at the source."""
+        seconds = self._interval.total_seconds()
+        if report.next_look is not None:
+            seconds = min(seconds, (report.next_look - self._clock.now()).total_seconds())
+        return max(seconds, 0.0)

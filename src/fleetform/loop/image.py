@@ -1,0 +1,120 @@
+"""Everything stored, in memory. A step works on it and commits what differs; what is in memory is then what is stored.
+
+If a commit fails in whatever way, nobody knows whether it took place: the image is read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar
+
+import msgspec
+
+from fleetform.loop.records import (
+    DELIVERY,
+    FILE,
+    STATE,
+    AdmittedState,
+    DeliveryRecord,
+    delivery_ref,
+    file_ref,
+    key_of,
+    state_ref,
+)
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
+from fleetform.ports.state import KnownState
+from fleetform.ports.store import Commit, Delete, Event, Message, Put, Store, StoreReader
+from fleetform.store.known_state import read_known_state, writes_between
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_delivery = msgspec.json.Decoder(DeliveryRecord)
+_state = msgspec.json.Decoder(AdmittedState)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What is stored. Maps are never changed in place: a step makes another image."""
+
+    known: KnownState
+    files: Mapping[str, bytes]
+    deliveries: Mapping[PluginKey, DeliveryRecord]
+    states: Mapping[str, AdmittedState]
+
+    @cached_property
+    def open_rollouts(self) -> frozenset[str]:
+        """The names of those that run."""
+        every = (each for of_owner in self.known.rollouts.rollouts.values() for each in of_owner)
+        return frozenset(each.name for each in every if each.is_open)
+
+    def plugin(self, key: PluginKey) -> PluginState:
+        organization, cluster, name = key
+        return self.known.plugin(Ref("Cluster", organization, cluster), name)
+
+    def with_plugins(self, changed: Mapping[PluginKey, PluginState | None]) -> Image:
+        """With other states of some plugins; None: nothing is known of it any more."""
+        plugins = dict(self.known.plugins)
+        for (organization, cluster, name), state in changed.items():
+            ref = Ref("Cluster", organization, cluster)
+            here = dict(plugins.get(ref, {}))
+            if state is None or state == UNKNOWN:
+                here.pop(name, None)
+            else:
+                here[name] = state
+            plugins[ref] = here
+            if not here:
+                del plugins[ref]
+        return replace(self, known=replace(self.known, plugins=plugins)) if changed else self
+
+
+@dataclass
+class Extras:
+    """What a commit stores beside the image: what happened, what is to be told, and bytes."""
+
+    events: list[Event] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    blobs: list[tuple[str, bytes]] = field(default_factory=list)
+
+
+def read_image(store: StoreReader, name: str) -> Image:
+    return Image(
+        read_known_state(store, name),
+        {each.ref.name: each.body for each in store.list(FILE).records},
+        {key_of(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
+        {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
+    )
+
+
+def commit_image(store: Store, before: Image, after: Image, extras: Extras, now: datetime) -> bool:
+    """Stores what differs, in one step; whether anything does."""
+    writes: list[Put | Delete] = []
+    if after.known is not before.known:
+        writes += writes_between(before.known, after.known)
+    writes += [
+        *_writes(before.files, after.files, file_ref, lambda body: body),
+        *_writes(before.deliveries, after.deliveries, delivery_ref, msgspec.json.encode),
+        *_writes(before.states, after.states, state_ref, msgspec.json.encode),
+    ]
+    commit = Commit(writes, extras.events, messages=extras.messages, blobs=extras.blobs)
+    if commit.is_empty:
+        return False
+    store.commit(commit, now)
+    return True
+
+
+def _writes(
+    before: Mapping[_Key, _Value],
+    after: Mapping[_Key, _Value],
+    ref_of: Callable[[_Key], Ref],
+    body_of: Callable[[_Value], bytes],
+) -> Sequence[Put | Delete]:
+    if before is after:
+        return ()
+    changed = [(key, each) for key, each in after.items() if before.get(key) is not each and before.get(key) != each]
+    gone = [key for key in before if key not in after]
+    return [*(Put(ref_of(key), body_of(each)) for key, each in changed), *(Delete(ref_of(key)) for key in gone)]

@@ -1,0 +1,107 @@
+"""Observing: what was delivered is judged, and what was seen becomes what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import structs
+
+from fleetform.engine.plan.progress import observed
+from fleetform.loop.image import Extras, Image
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import Object, Ref
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
+from fleetform.ports.observing import Delivered, Observer, Verdict
+from fleetform.ports.store import Event
+
+
+class Seen(NamedTuple):
+    """The image after observations, and when looking again may tell something else."""
+
+    image: Image
+    look_at: datetime | None
+
+
+def observe(
+    image: Image,
+    clusters: Mapping[Ref, Object[ClusterSpec]],
+    observer: Observer,
+    base_of: Mapping[Ref, str],
+    now: datetime,
+    extras: Extras,
+) -> Seen:
+    """Judges what is in flight, and what is done in rollouts that are not: a failure during a soak counts."""
+    delivered = _to_be_judged(image, clusters, base_of)
+    verdicts = observer.observe(delivered, now) if delivered else {}
+    changed: dict[PluginKey, PluginState] = {}
+    looks: list[datetime] = []
+    for each in delivered:
+        verdict = verdicts.get(each.key, Verdict("Unknown"))
+        before = image.plugin(each.key)
+        after = observed(before, each.input_hash, verdict.health, now)
+        if after is not before:
+            changed[each.key] = after
+            extras.events.append(_event(each, after, verdict, now))
+        if verdict.look_at is not None and (after.in_flight or after is before):
+            looks.append(verdict.look_at)
+    image = _with_silence(image.with_plugins(changed), delivered, verdicts, now)
+    return Seen(image, min(looks, default=None))
+
+
+def _to_be_judged(
+    image: Image, clusters: Mapping[Ref, Object[ClusterSpec]], base_of: Mapping[Ref, str]
+) -> list[Delivered]:
+    open_rollouts = image.open_rollouts
+    found = []
+    for cluster_ref, on_cluster in image.known.plugins.items():
+        cluster = clusters.get(cluster_ref)
+        if cluster is None:
+            continue
+        for name, state in on_cluster.items():
+            attempt, place = state.attempt, state.enrolment
+            if attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside"):
+                continue
+            if attempt.phase == "Healthy" and (place is None or place.rollout not in open_rollouts):
+                continue
+            key = (cluster_ref.organization, cluster_ref.name, name)
+            record = image.deliveries.get(key)
+            if record is None or record.since is None or record.input_hash != attempt.input_hash:
+                continue
+            base = base_of.get(cluster_ref, ".")
+            found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base))
+    return found
+
+
+def _with_silence(
+    image: Image, delivered: list[Delivered], verdicts: Mapping[PluginKey, Verdict], now: datetime
+) -> Image:
+    """Which clusters did not answer, since when; those that answer again are forgotten."""
+    known = image.known.rollouts
+    silent = dict(known.silent_since)
+    for each in delivered:
+        cluster, verdict = Ref("Cluster", *each.key[:2]), verdicts.get(each.key)
+        if verdict is not None and not verdict.reachable:
+            silent.setdefault(cluster, now)
+        elif verdict is not None:
+            silent.pop(cluster, None)
+    if silent == known.silent_since:
+        return image
+    return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
+
+
+def _event(delivered: Delivered, state: PluginState, verdict: Verdict, now: datetime) -> Event:
+    attempt, admitted = state.attempt, state.admitted
+    assert attempt is not None
+    return Event(
+        now,
+        *delivered.key,
+        event=attempt.phase,
+        version=admitted.version if admitted is not None else None,
+        input_hash=delivered.input_hash,
+        rollout=attempt.rollout,
+        reason=verdict.message,
+    )

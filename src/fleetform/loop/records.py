@@ -1,0 +1,81 @@
+"""What is stored beside what is known of plugins and rollouts: accepted files, whole admitted states, deliveries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+
+FILE, STATE, DELIVERY = "File", "AdmittedState", "Delivery"
+
+
+class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where a plugin is delivered: a folder of this machine, or a branch of a repository. secret names its login."""
+
+    kind: Literal["directory", "git"]
+    path: str
+    branch: str = ""
+    folder: str = ""
+    sign: bool = False
+    secret: str = ""
+
+
+class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What was last brought to a destination, and since when it is there; or why it could not be, and when it is tried
+    again. input_hash is "" if nothing has arrived yet."""
+
+    destination: Destination
+    input_hash: str = ""
+    digest: str = ""
+    since: datetime | None = None
+    failure: str = ""
+    hint: str = ""
+    tries: int = 0
+    retry_at: datetime | None = None
+
+
+class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A whole state that was admitted, by the hash of all that it is made of: the digest of its files, a blob.
+
+    It is written once. A later render of the same that differs is reported and not applied (R2-38).
+    """
+
+    files: str
+    version: str | None = None
+    definition: str | None = None
+    render_key: str | None = None
+
+
+def file_ref(name: str) -> Ref:
+    return Ref(FILE, "", name)
+
+
+def state_ref(input_hash: str) -> Ref:
+    return Ref(STATE, "", input_hash)
+
+
+def delivery_ref(key: PluginKey) -> Ref:
+    return Ref(DELIVERY, key[0], f"{key[1]}/{key[2]}")
+
+
+def key_of(ref: Ref) -> PluginKey:
+    """The plugin that a delivery's record is about."""
+    cluster, _, plugin = ref.name.partition("/")
+    return ref.organization, cluster, plugin
+
+
+def packed(files: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """Files as one blob, and its digest."""
+    content = msgspec.msgpack.encode(sorted(files.items()))
+    return "sha256:" + hashlib.sha256(content).hexdigest(), content
+
+
+def unpacked(blob: bytes) -> dict[str, bytes]:
+    return dict(msgspec.msgpack.decode(blob, type=list[tuple[str, bytes]]))

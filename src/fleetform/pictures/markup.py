@@ -1,0 +1,47 @@
+"""Markup: elements as text. Whatever comes from outside is escaped here, once."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+# What XML has no way to write, and characters that change how the text around them is read.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+
+
+class Markup(str):
+    """Text that is markup already, and is put in as it is."""
+
+    __slots__ = ()
+
+
+def escaped(text: str) -> Markup:
+    """Text as content or in an attribute; what nobody can print becomes a visible mark."""
+    return Markup(_UNPRINTABLE.sub("\ufffd", text).translate(_ESCAPES))
+
+
+def element(name: str, *children: str, **attributes: object) -> Markup:
+    """An element. Underscores in attributes are dashes, but for the last one; None leaves an attribute out."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(_text(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inner = joined(*children)
+    return Markup(f"<{name}{written}>{inner}</{name}>" if inner or name not in _EMPTY else f"<{name}{written}/>")
+
+
+_EMPTY = frozenset({"rect", "path", "circle", "use", "meta", "line"})
+
+
+def joined(*children: str) -> Markup:
+    return Markup("".join(each if isinstance(each, Markup) else escaped(each) for each in children))
+
+
+def _text(value: object) -> str:
+    """Numbers with as many digits as a picture needs."""
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0")
+    return str(value)

@@ -1,0 +1,137 @@
+"""What is known from earlier passes, as records of a store: a record for each plugin, rollout, approval, stamp…
+
+Records are the parts of a state export, so that a database and an export say the same things in the same words. Only
+what differs is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fleetform.app.stored_state import known_state, plugin_document, state_document
+from fleetform.engine.world.stored import NOTHING_STORED
+from fleetform.model.objects import Ref
+from fleetform.model.state import PluginStates
+from fleetform.model.state_document import (
+    AdmittedObjectsDocument,
+    ApprovalDocument,
+    ClusterDocument,
+    PlacementDocument,
+    PluginDocument,
+    RejectionDocument,
+    RequestDocument,
+    RolloutDocument,
+    StampDocument,
+    StateDocument,
+    VersionDocument,
+)
+from fleetform.ports.state import KnownState
+from fleetform.ports.store import Delete, Put, StoreReader
+
+PLUGIN_STATE = "PluginState"
+
+
+class _Section(NamedTuple):
+    """A part of an export: the kind of its records, the field that holds them, and how one is told from another."""
+
+    kind: str
+    field: str
+    type: type[Any]
+    reference: Callable[[Any], tuple[str, str]]
+
+
+_SECTIONS = (
+    _Section("Stamp", "stamps", StampDocument, lambda each: (each.organization, f"{each.kind}/{each.name}")),
+    _Section(
+        PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")
+    ),
+    _Section(
+        "Version", "announced", VersionDocument, lambda each: (each.organization, f"{each.definition}/{each.version}")
+    ),
+    _Section(
+        "Rejection",
+        "rejected",
+        RejectionDocument,
+        lambda each: (each.organization, f"{each.kind}/{each.name}/{each.version}"),
+    ),
+    _Section("PlacementDecision", "placements", PlacementDocument, lambda each: (each.organization, each.name)),
+    _Section("Silence", "clusters", ClusterDocument, lambda each: (each.organization, each.name)),
+    _Section("Rollout", "rollouts", RolloutDocument, lambda each: (each.owner.organization, each.name)),
+    _Section(
+        "Approval",
+        "approvals",
+        ApprovalDocument,
+        lambda each: (each.organization, f"{each.rollout}/{each.stage}/{each.change_id}/{each.policy}/{each.user}"),
+    ),
+    _Section(
+        "AdmittedObjects",
+        "admitted_objects",
+        AdmittedObjectsDocument,
+        lambda each: (each.owner.organization, f"{each.owner.kind}/{each.owner.name}"),
+    ),
+    _Section(
+        "Request",
+        "requests",
+        RequestDocument,
+        lambda each: (each.owner.organization, f"{each.owner.kind}/{each.owner.name}"),
+    ),
+)
+KINDS = frozenset(section.kind for section in _SECTIONS)
+
+
+def read_known_state(store: StoreReader, name: str) -> KnownState:
+    """All that is stored; name is how messages call the store."""
+    sections: dict[str, Any] = {}
+    for section in _SECTIONS:
+        decoder = msgspec.json.Decoder(section.type)
+        sections[section.field] = [decoder.decode(record.body) for record in store.list(section.kind).records]
+    return known_state(StateDocument(**sections), name)
+
+
+def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
+    """What must be written so that a store which says one says the other."""
+    then, now = _documents_beside_plugins(before, after)
+    found: list[Put | Delete] = [Put(ref, body) for ref, body in now.items() if then.get(ref) != body]
+    found += [Delete(ref) for ref in then if ref not in now]
+    return [*found, *_plugin_writes(before.plugins, after.plugins)]
+
+
+def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:
+    """Records of clusters and plugins that are the same objects are not looked into."""
+    for cluster in sorted({*before, *after}):
+        then, now = before.get(cluster, {}), after.get(cluster, {})
+        if then is now:
+            continue
+        for plugin in sorted({*then, *now}):
+            was, is_ = then.get(plugin), now.get(plugin)
+            if was is is_ or was == is_:
+                continue
+            ref = Ref(PLUGIN_STATE, cluster.organization, f"{cluster.name}/{plugin}")
+            if is_ is None:
+                yield Delete(ref)
+            else:
+                yield Put(ref, msgspec.json.encode(plugin_document(cluster, plugin, is_)))
+
+
+def _documents_beside_plugins(before: KnownState, after: KnownState) -> tuple[Mapping[Ref, bytes], Mapping[Ref, bytes]]:
+    """Both sides by record, without what is the same object on both."""
+    then, now = replace(before, plugins={}), replace(after, plugins={})
+    for field in ("stamps", "versions", "rejected", "placements"):
+        if getattr(then, field) is getattr(now, field):
+            empty: Any = () if field == "rejected" else {}
+            then, now = replace(then, **{field: empty}), replace(now, **{field: empty})
+    if then.rollouts is now.rollouts:
+        then, now = replace(then, rollouts=NOTHING_STORED), replace(now, rollouts=NOTHING_STORED)
+    return _records(state_document(then)), _records(state_document(now))
+
+
+def _records(document: StateDocument) -> dict[Ref, bytes]:
+    found: dict[Ref, bytes] = {}
+    for section in _SECTIONS:
+        for each in getattr(document, section.field):
+            found[Ref(section.kind, *section.reference(each))] = msgspec.json.encode(each)
+    return found

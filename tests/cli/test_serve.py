@@ -1,0 +1,146 @@
+"""fleetform serve: a folder becomes a running fleet, and whatever goes wrong is said and survived."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fleetform.store.sqlite import SqliteStore
+from support.command import Runner
+from support.fleets import BASE
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {replicas: '${replicas}'}\n"
+POLICY = """
+apiVersion: fleetform.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: standard, namespace: acme}
+spec:
+  stages:
+  - {name: dev, clusterSelector: {matchLabels: {tier: dev}}, minSuccessTime: 1h}
+  - {name: gold, remainder: true}
+"""
+
+
+@pytest.fixture
+def fleet(run: Runner) -> Runner:
+    """A fleet of three clusters in two stages, its manifests beside it."""
+    preset = BASE["preset.yaml"].replace("spec:\n", "spec:\n  rolloutPolicy: standard\n", 1)
+    run.write(clusters=BASE["clusters.yaml"], definition=BASE["definition.yaml"], preset=preset, policy=POLICY)
+    (run.folder / "manifests").mkdir()
+    (run.folder / "manifests" / "web.yaml").write_text(CONFIG_MAP)
+    return run
+
+
+def delivered(folder: Path) -> dict[str, str]:
+    found = sorted((folder / "out").rglob("*.yaml"))
+    return {each.relative_to(folder / "out").parts[1]: each.read_text() for each in found}
+
+
+@pytest.mark.rule("S49")
+def test_once_does_what_is_due_and_ends(fleet: Runner) -> None:
+    first = fleet("serve", "--once", "--at", "2026-11-01T12:00:00Z")
+    assert first.code == 0
+    assert list(delivered(fleet.folder)) == ["eu-2"]
+    assert "Started    web 1.0.0 on eu-2" in first.err
+    later = fleet("serve", "--once", "--at", "2026-11-01T13:00:00Z")
+    assert later.code == 0
+    assert list(delivered(fleet.folder)) == ["eu-1", "eu-2", "us-1"]
+    assert "replicas: 2" in delivered(fleet.folder)["eu-1"]
+
+
+@pytest.mark.rule("S49")
+def test_once_with_invalid_files_changes_nothing_and_says_what_is_wrong(fleet: Runner) -> None:
+    fleet("serve", "--once")
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("clusterSelector", "clusterSelektor"))
+    result = fleet("serve", "--once")
+    assert result.code == 2
+    assert "the fleet stays as it was" in result.err
+    assert "preset.yaml:7: spec has no field clusterSelektor" in result.err
+    assert list(delivered(fleet.folder)) == ["eu-2"]
+
+
+@pytest.mark.rule("S49", "B22")
+def test_once_on_an_empty_folder_warns_and_deletes_nothing(fleet: Runner) -> None:
+    fleet("serve", "--once")
+    for file in fleet.folder.glob("*.yaml"):
+        file.unlink()
+    (fleet.folder / "manifests" / "web.yaml").unlink()
+    result = fleet("serve", "--once")
+    assert result.code == 0
+    assert "taken for a mistake" in result.err
+    assert list(delivered(fleet.folder)) == ["eu-2"]
+
+
+@pytest.mark.rule("S49")
+def test_a_database_that_another_one_holds_is_refused(fleet: Runner) -> None:
+    store = SqliteStore(str(fleet.folder / ".fleetform" / "fleet.db"))
+    result = fleet("serve", "--once")
+    store.close()
+    assert result.code == 4
+    assert "another Fleetform holds" in result.err
+
+
+def test_a_state_that_is_no_database_is_refused(fleet: Runner) -> None:
+    (fleet.folder / "fleet.db").write_bytes(b"hello" * 1000)
+    result = fleet("serve", "--once", "--state", "sqlite:fleet.db")
+    assert result.code == 2
+    assert "is not a database" in result.err
+
+
+def test_an_interval_that_cannot_be_read_is_a_usage_error(fleet: Runner) -> None:
+    result = fleet("serve", "--interval", "soon")
+    assert result.code == 2
+    assert "Write 30s, 5m or 14d" in result.err
+
+
+def test_a_trial_jumps_from_due_time_to_due_time(fleet: Runner) -> None:
+    result = fleet("serve", "--fast-forward", "2h", "--at", "2026-11-01T12:00:00Z")
+    assert result.code == 0
+    assert list(delivered(fleet.folder)) == ["eu-1", "eu-2", "us-1"]
+    lines = [line for line in result.err.split("\n") if "Started" in line]
+    assert [line.split()[1] for line in lines] == ["12:00:00", "13:00:00"]
+
+
+def test_a_running_one_follows_the_folder_and_ends_on_sigterm(fleet: Runner) -> None:
+    fleet.write(policy=POLICY.replace(", minSuccessTime: 1h", ""))
+    command = [sys.executable, "-c", "from fleetform.cli.main import main; main()", "serve", "--interval", "1s"]
+    process = subprocess.Popen(command, cwd=fleet.folder, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: "eu-2" in delivered(fleet.folder))
+        preset = (fleet.folder / "preset.yaml").read_text()
+        (fleet.folder / "preset.yaml").write_text(preset.replace("value: 2", "value: 9"))
+        _until(lambda: "9" in delivered(fleet.folder)["eu-2"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        assert process.stderr is not None
+        process.stderr.close()
+        process.wait()
+
+
+def test_killed_and_started_again_it_goes_on(fleet: Runner) -> None:
+    command = [sys.executable, "-c", "from fleetform.cli.main import main; main()", "serve", "--interval", "1s"]
+    process = subprocess.Popen(command, cwd=fleet.folder, stderr=subprocess.DEVNULL)
+    try:
+        _until(lambda: os.path.exists(fleet.folder / ".fleetform" / "fleet.db"))
+    finally:
+        process.kill()
+        process.wait()
+    assert fleet("serve", "--once").code == 0
+    assert list(delivered(fleet.folder)) == ["eu-2"]
+
+
+def _until(holds: object, seconds: float = 60.0) -> None:
+    assert callable(holds)
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends, "it took too long"
+        time.sleep(0.1)

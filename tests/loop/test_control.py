@@ -1,0 +1,247 @@
+"""The loop, from changed files to clusters that run them, in a world of its own."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+import pytest
+
+from fleetform.model.objects import Ref
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.rendering import RenderFailure
+from fleetform.ports.delivery import Failure
+from support.fleets import BASE, NOW
+from support.plane import Files, Plane
+
+STAGES = dedent(
+    """
+    apiVersion: fleetform.dev/v1alpha1
+    kind: RolloutPolicy
+    metadata: {name: standard, namespace: acme}
+    spec:
+      stages:
+      - {name: dev, clusterSelector: {matchLabels: {tier: dev}}, minSuccessTime: 1h}
+      - {name: gold, remainder: true, maxConcurrency: 1}
+      onFailure: Rollback
+    """
+)
+
+
+def plane(**files: str) -> Plane:
+    preset = BASE["preset.yaml"].replace("spec:\n", "spec:\n  rolloutPolicy: standard\n", 1)
+    return Plane(Files({**BASE, "preset.yaml": preset, "policy.yaml": STAGES, **files}))
+
+
+def upgraded(plane: Plane, version: str = "1.1.0") -> None:
+    """A new version of the definition in the files."""
+    text = plane.files.files["definition.yaml"]
+    plane.files.files[f"definition-{version}.yaml"] = text.replace("version: 1.0.0", f"version: {version}")
+
+
+def installed() -> Plane:
+    """A fleet on which 1.0.0 runs everywhere."""
+    found = plane()
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0", "us-1": "1.0.0"}
+    return found
+
+
+def test_a_first_pass_installs_and_the_next_writes_nothing() -> None:
+    found = installed()
+    report = found.control.run_pass()
+    assert not report.wrote
+    assert not report.accepted
+
+
+@pytest.mark.rule("R2-1")
+def test_a_new_version_goes_from_stage_to_stage() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    found.wait(minutes=59)
+    assert found.versions["eu-1"] == "1.0.0"
+    found.wait(minutes=2)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.1.0"}
+
+
+@pytest.mark.rule("R0-14")
+def test_an_edited_override_goes_the_same_way() -> None:
+    found = installed()
+    found.files.files["override.yaml"] = dedent(
+        """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginOverride
+        metadata: {name: more, namespace: acme}
+        spec: {overrides: [{path: replicas, value: 7}]}
+        """
+    )
+    found.settle()
+    texts = {key[1]: b"7" in next(iter(parcel.files.values())) for key, parcel in found.targets.there.items()}
+    assert texts == {"eu-1": False, "eu-2": True, "us-1": False}
+    found.wait(hours=2)
+    assert all(b"7" in next(iter(parcel.files.values())) for parcel in found.targets.there.values())
+
+
+@pytest.mark.rule("R2-14", "B10")
+def test_a_failure_rolls_back_and_the_version_stays_rejected_over_a_restart() -> None:
+    found = installed()
+    found.health.says["eu-2", "1.1.0"] = "Failed"
+    upgraded(found)
+    found.wait(hours=6)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0", "us-1": "1.0.0"}
+    found.restart()
+    found.health.says.clear()
+    found.wait(hours=6)
+    assert found.versions["eu-2"] == "1.0.0"
+    upgraded(found, "1.2.0")
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.rule("B2")
+def test_what_does_not_render_is_not_admitted_and_blocks_only_itself() -> None:
+    found = installed()
+    found.renders.failing["1.1.0"] = RenderFailure("template broken", "mend it")
+    upgraded(found)
+    found.wait(hours=3)
+    assert set(found.versions.values()) == {"1.0.0"}
+    state = found.control.image.plugin(("acme", "eu-2", "web-eu-2"))
+    assert state.render_failed is not None
+    assert state.admitted is not None
+    assert state.admitted.version == "1.0.0"
+
+
+def test_a_missing_tool_is_told_and_tried_again() -> None:
+    found = installed()
+    found.renders.failing["1.1.0"] = RenderFailure("helm is not installed", "install it", unavailable=True)
+    upgraded(found)
+    report = found.settle()
+    assert list(report.unavailable.values()) == ["helm is not installed"]
+    found.renders.failing.clear()
+    found.settle()
+    assert found.versions["eu-2"] == "1.1.0"
+
+
+@pytest.mark.rule("B22")
+@pytest.mark.parametrize("broken", ["empty", "invalid", "unreadable"])
+def test_files_that_are_not_whole_change_nothing(broken: str) -> None:
+    found = installed()
+    files = dict(found.files.files)
+    if broken == "empty":
+        found.files.files.clear()
+    elif broken == "invalid":
+        found.files.files["preset.yaml"] = "kind: PluginPreset\nmetadata: {name: web}\nspec: {clusterSelektor: {}}\n"
+    else:
+        found.files.files.pop("preset.yaml")
+        found.files.problems.append(Diagnostic("cannot-read", "cannot read preset.yaml", "check it"))
+    report = found.wait(hours=3)
+    assert report.refusal is not None
+    assert set(found.versions.values()) == {"1.0.0"}
+    found.restart()
+    report = found.settle()
+    assert report.refusal is not None
+    assert set(found.versions.values()) == {"1.0.0"}
+    found.files.files = files
+    found.files.problems.clear()
+    report = found.settle()
+    assert report.refusal is None
+
+
+def test_a_running_rollout_goes_on_while_the_files_are_broken() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    found.files.files["preset.yaml"] = "not: [valid"
+    found.restart()
+    found.wait(hours=2)
+    assert set(found.versions.values()) == {"1.1.0"}
+
+
+@pytest.mark.rule("B8", "R2-37")
+def test_a_rollout_finishes_on_what_it_started_with() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    found.wait(minutes=10)
+    upgraded(found, "1.2.0")
+    del found.files.files["definition-1.1.0.yaml"]
+    found.restart()
+    found.wait(minutes=55)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.2.0", "us-1": "1.1.0"}
+    found.wait(hours=3)
+    assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.rule("B22")
+def test_a_plugin_that_nobody_wants_any_more_goes_from_its_cluster() -> None:
+    found = installed()
+    found.files.files["preset.yaml"] = found.files.files["preset.yaml"].replace(
+        "clusterSelector: {}", "clusterSelector: {matchLabels: {region: eu}}"
+    )
+    found.wait(hours=1)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
+    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    assert next(each.event for each in found.store.events("acme", "us-1")) == "Deleted"
+
+
+def test_a_delivery_that_fails_is_tried_again_with_growing_pauses() -> None:
+    found = installed()
+    found.targets.broken["eu-2"] = Failure("disk full", "make room")
+    upgraded(found)
+    report = found.settle()
+    first = report.next_look
+    assert first is not None
+    assert (first - NOW).total_seconds() > 0
+    record = found.control.image.deliveries["acme", "eu-2", "web-eu-2"]
+    assert record.failure == "disk full"
+    found.wait(minutes=1)
+    assert found.control.image.deliveries["acme", "eu-2", "web-eu-2"].tries > 2
+    found.targets.broken.clear()
+    found.wait(minutes=5)
+    assert found.versions["eu-2"] == "1.1.0"
+
+
+@pytest.mark.rule("B25")
+def test_a_cluster_that_does_not_answer_is_set_aside_and_catches_up() -> None:
+    found = installed()
+    found.health.silent.add(("us-1", "1.1.0"))
+    upgraded(found)
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.1.0"}
+    state = found.control.image.plugin(("acme", "us-1", "web-us-1"))
+    assert state.attempt is not None
+    assert state.attempt.phase == "SetAside"
+    found.health.silent.clear()
+    found.wait(hours=1)
+    state = found.control.image.plugin(("acme", "us-1", "web-us-1"))
+    assert state.attempt is not None
+    assert state.attempt.phase == "Healthy"
+
+
+@pytest.mark.rule("B7")
+def test_the_store_stamps_objects_once() -> None:
+    found = installed()
+    before = dict(found.control.image.known.stamps)
+    found.clock.at = found.clock.at.replace(year=2027)
+    text = found.files.files["clusters.yaml"]
+    found.files.files["clusters.yaml"] = re.sub("tier: dev", "tier: dev, extra: x", text)
+    found.restart()
+    found.settle()
+    assert found.control.image.known.stamps == before
+
+
+def test_what_a_cluster_ran_is_told_with_the_reason() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=2)
+    events = found.store.events("acme", "eu-1")
+    assert [(each.event, each.version) for each in events] == [
+        ("Healthy", "1.1.0"),
+        ("Started", "1.1.0"),
+        ("Healthy", "1.0.0"),
+        ("Started", "1.0.0"),
+    ]
+    assert events[1].reason == "stage gold"
+    assert events[1].change_id.startswith("c1:")

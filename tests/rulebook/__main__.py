@@ -1,0 +1,45 @@
+"""`PYTHONPATH=tests python -m rulebook --seeds 5000`: many fleets; `--seed 17`: one again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+
+from rulebook.comparing import disagreements, shown, shrunk
+from rulebook.inventing import Invented, invented
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="rulebook", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, help="how many fleets")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first")
+    parser.add_argument("--seed", type=int, help="this one alone")
+    asked = parser.parse_args()
+    seeds = [asked.seed] if asked.seed is not None else range(asked.first, asked.first + asked.seeds)
+    excused: Counter[str] = Counter()
+    failed = []
+    for seed in seeds:
+        if disagreements(invented(seed), excused):
+            failed.append(seed)
+            print(report(seed), flush=True)
+    for reason, count in excused.most_common():
+        print(f"excused {count} times: {reason}", file=sys.stderr)
+    print(f"{len(seeds)} fleets, {len(failed)} disagree{': ' if failed else ''}{', '.join(map(str, failed[:50]))}")
+    return 1 if failed else 0
+
+
+def report(seed: int) -> str:
+    """A disagreement made small: the fleet, what the rules say, what Fleetform says."""
+    fleet = invented(seed)
+    kind = disagreements(fleet)[0].kind
+
+    def still(smaller: Invented) -> bool:
+        return any(each.kind == kind for each in disagreements(smaller))
+
+    fleet = shrunk(fleet, still)
+    return f"# seed {seed}\n{shown(fleet, disagreements(fleet))}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""Holds what Fleetform answers to what the rules say, and makes a disagreement small."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from fleetform.app.fleet import Fleet as Read
+from fleetform.app.questions import find_plugin
+from fleetform.app.scope import Scope
+from fleetform.load.state import load_state
+from fleetform.model.results.diagnostics import Diagnostic
+from rulebook import excuses
+from rulebook.inventing import NOW, Invented
+from rulebook.model import Fleet, Plugin
+from rulebook.telling import Answer, Gate
+from rulebook.trees import steps_of, text_of
+from support.answers import explain
+from support.fleets import fleet_of
+
+Tree = dict[str, Any]
+KEPT = ("apiVersion", "kind", "metadata", "name", "namespace", "organization")
+
+
+class Disagreement(NamedTuple):
+    kind: str
+    plugin: str
+    expected: Any
+    actual: Any
+
+
+def opened(fleet: Invented) -> Read:
+    """The fleet as Fleetform reads it."""
+    text = "\n---\n".join(json.dumps(each) for each in fleet.documents)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "state.json"
+        file.write_text(json.dumps(fleet.state), encoding="utf-8")
+        state = load_state(str(file))
+    return fleet_of(text, state=state)
+
+
+def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[Disagreement]:
+    """Where the rules say otherwise than Fleetform; excused counts what is known and not told."""
+    read = opened(fleet)
+    model = Fleet(fleet.documents, fleet.state, NOW)
+    wrong = [each for each in read.findings.errors if each.code != "wrong-index" or not fits_nowhere(model, each)]
+    errors = [f"{each.code}: {each.message}" for each in wrong]
+    if read.findings.errors and not errors:
+        return []
+    if errors:
+        found = [Disagreement("invalid", "", [], errors)]
+        return [each for each in found if not _is_excused(excuses.of_folders(errors), excused)]
+    found = []
+    for plugin in model.plugins:
+        expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
+        for path in [path for path, said in expected.get("winners", {}).items() if said is None]:
+            del expected["winners"][path], actual["winners"][path]
+        differing = [kind for kind in expected if expected[kind] != actual[kind]]
+        if differing and not _is_excused(excuses.of_plugins(model, plugin), excused):
+            found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
+    return found
+
+
+def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
+    if name is not None and excused is not None:
+        excused[name] += 1
+    return name is not None
+
+
+def fits_nowhere(model: Fleet, error: Diagnostic) -> bool:
+    """Whether an object's path leads nowhere on every plugin that it reaches: it is wrong where it stands (S18)."""
+    assert error.object is not None
+    name = error.object.name
+    for plugin in model.plugins:
+        for reading in model.readings(plugin)[:1]:
+            speaks = any(item.layer.object == name and item.skipped is None for item in reading.items)
+            fails = any(item.layer.object == name for item in reading.misfits)
+            if speaks and not fails and model.older_owner(plugin) is None:
+                return False
+    return True
+
+
+def explained(read: Read, plugin: Plugin) -> Tree:
+    """What `explain` answers; the one that lost its release to another owner is found as the command line finds it."""
+    cluster = plugin.cluster["metadata"]["name"]
+    return explain(read, find_plugin(read, Scope("acme", cluster), plugin.name, None))
+
+
+def told_by_rules(answer: Answer) -> Tree:
+    found: Tree = {
+        "version": answer.version,
+        "wanted": (answer.wanted, answer.forced),
+        "gates": sorted({_short(each) for each in answer.gates}),
+        "waiting": sorted({each.gate for each in answer.waiting}),
+        "configs": [[each.type[1], each.name, each.place] for each in answer.configs],
+    }
+    if answer.misfits:
+        # Whether what cannot be applied won or lost is nobody's question, nor what is shown of the rest.
+        return found
+    return found | {
+        "values": answer.values,
+        "winners": {
+            path: None if said.unsure else (
+                said.value, said.winner and [said.winner.name, said.winner.object],
+                [[each.name, each.object] for each in said.hidden],
+            )
+            for path, said in answer.options.items()
+        },
+        "overrides": [[each.name, each.rank, sorted(each.won), sorted(each.lost)] for each in answer.applied],
+    }  # fmt: skip
+
+
+def told(answer: Tree) -> Tree:
+    blocked = [Gate(each["gate"], each["option"] or "") for each in answer["blocked"]]
+    return {
+        "version": answer["target"]["version"],
+        "wanted": (answer["wanted"]["version"], answer["wanted"]["forced"]),
+        "gates": sorted({_short(each) for each in blocked}),
+        "waiting": sorted({each["gate"] for each in answer["waiting"]}),
+        "values": answer["values"],
+        "configs": [[each["resource"], each["name"], each["place"]] for each in answer["configs"]],
+        "winners": {
+            _normal(each["path"]): (each["value"], _who(each["winner"]), [_who(other) for other in each["hidden"]])
+            for each in answer["options"]
+            if each["type"] is not None
+        },
+        "overrides": [
+            [each["name"], each["rank"], sorted(map(_normal, each["won"])), sorted(map(_normal, each["lost"]))]
+            for each in answer["appliedOverrides"]
+        ],
+    }
+
+
+def _short(gate: Gate) -> str:
+    return f"{gate.gate} {_normal(gate.about)}" if gate.gate in ("required-option", "removed-option") else gate.gate
+
+
+def _normal(path: str) -> str:
+    return text_of(steps_of(path))
+
+
+def _who(said: Tree | None) -> list[str] | None:
+    return None if said is None else [said["layer"], said["object"]["name"]]
+
+
+# ---- Made small
+
+
+def shrunk(fleet: Invented, still: Callable[[Invented], bool]) -> Invented:
+    """The smallest fleet that can be had by leaving out one thing after another while it still disagrees."""
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in _smaller(fleet):
+            try:
+                holds = still(candidate)
+            except Exception:
+                # What is left out was needed to read it at all.
+                continue
+            if holds:
+                fleet, smaller = candidate, True
+                break
+    return fleet
+
+
+def _smaller(fleet: Invented) -> Iterator[Invented]:
+    for index in range(len(fleet.documents)):
+        yield Invented(fleet.documents[:index] + fleet.documents[index + 1 :], fleet.state)
+    for path in _places({"documents": fleet.documents, "state": fleet.state}):
+        tree: Tree = copy.deepcopy({"documents": fleet.documents, "state": fleet.state})
+        held: Any = tree
+        for step in path[:-1]:
+            held = held[step]
+        del held[path[-1]]
+        if '"value": {}, "strategy": "Merge"' not in json.dumps(tree):
+            yield Invented(tree["documents"], tree["state"])
+
+
+def _places(tree: Any) -> Iterator[tuple[Any, ...]]:
+    """Paths of all parts that could be left out, the bigger ones first."""
+    level: list[tuple[tuple[Any, ...], Any]] = [((), tree)]
+    while level:
+        below: list[tuple[tuple[Any, ...], Any]] = []
+        for path, each in level:
+            steps = list(each) if isinstance(each, dict) else range(len(each)) if isinstance(each, list) else []
+            for step in steps:
+                if step not in KEPT and (len(path) > 1 or path[:1] == ("state",)):
+                    yield (*path, step)
+                below.append(((*path, step), each[step]))
+        level = below
+
+
+def shown(fleet: Invented, found: list[Disagreement]) -> str:
+    """The fleet as YAML, and both answers."""
+    lines = [yaml.safe_dump_all(fleet.documents, sort_keys=False, default_flow_style=None, width=140)]
+    if any(each for key, each in fleet.state.items() if key not in ("kind", "version")):
+        lines.append("# --state\n# " + json.dumps(fleet.state))
+    for kind, plugin, expected, actual in found:
+        lines.append(f"# {kind} of {plugin}\n#   rules:     {expected}\n#   fleetform: {actual}")
+    return "\n".join(lines)

@@ -1,0 +1,162 @@
+"""What is told of a plugin: its values as they are shown, who gave each option, what each override did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from rulebook.choosing import Wanted, version_of
+from rulebook.config_refs import Ref
+from rulebook.folding import is_lost
+from rulebook.layering import Item, Layer
+from rulebook.options import option_for, options_of
+from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, steps_of, text_of, with_value
+
+Tree = dict[str, Any]
+MASKED = {"secret": True, "digest": "unknown"}
+
+
+class Gate(NamedTuple):
+    """What stands in the way, and the option, the variable, the version or the owner that it is about."""
+
+    gate: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is told of an option: its value, who gave it, and what that hid, from specific to generic.
+
+    unsure: something is merged into what is not known, and who gives the value is not known either.
+    """
+
+    value: Any
+    winner: Layer | None
+    hidden: tuple[Layer, ...]
+    unsure: bool = False
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An override that speaks of a plugin, and the paths that it won and lost."""
+
+    name: str
+    rank: int
+    won: frozenset[str]
+    lost: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A plugin as one revision makes it."""
+
+    revision: Tree
+    tree: Any
+    items: tuple[Item, ...]
+    gates: frozenset[Gate]
+    waiting: frozenset[Gate]
+    misfits: tuple[Item, ...] = ()
+    configs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the rules say of one plugin."""
+
+    version: str | None
+    wanted: str | None
+    forced: bool
+    gates: frozenset[Gate]
+    waiting: frozenset[Gate]
+    values: Any
+    options: dict[str, Said]
+    applied: tuple[Applied, ...]
+    misfits: bool = False
+    configs: tuple[Ref, ...] = ()
+    skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
+
+
+def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisions: list[Tree]) -> Answer:
+    if target is None:
+        return Answer(None, wanted.version, wanted.forced, gates, frozenset(), {}, {}, ())
+    secret = secret_options(revisions)
+    used = [each for each in target.items if each.skipped is None]
+    tree: Any = {}
+    undeclared = {each.steps for each in used if option_for(target.revision, each.steps) is None}
+    for steps in sorted({*options_of(target.revision), *undeclared}, key=len):
+        value = found_at(target.tree, steps)
+        if value is not ABSENT and not has_hole(value):
+            tree = with_value(tree, steps, value, "")
+    return Answer(
+        target.revision["spec"]["version"],
+        wanted.version,
+        wanted.forced,
+        gates,
+        target.waiting,
+        masked(tree, secret),
+        {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
+        applied_in(used),
+        bool(target.misfits),
+        target.configs,
+        frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
+    )
+
+
+def secret_options(revisions: list[Tree]) -> set[Steps]:
+    """Options that any version declares secret, under every name that migrations give them."""
+    found = set()
+    for each in revisions:
+        found |= {steps for steps, option in options_of(each).items() if option["type"] == "secret"}
+    for each in sorted(revisions, key=lambda held: version_of(held["spec"]["version"])):
+        for step in each["spec"].get("changes", {}).get("migrations", []):
+            if "rename" in step and steps_of(step["rename"]["from"]) in found:
+                found.add(steps_of(step["rename"]["to"]))
+    return found
+
+
+def masked(tree: Any, secret: set[Steps], steps: Steps = ()) -> Any:
+    if isinstance(tree, Secret) or (steps in secret and tree is not ABSENT and tree is not None):
+        return MASKED
+    if isinstance(tree, dict):
+        return {key: masked(each, secret, (*steps, key)) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [masked(each, secret, (*steps, index)) for index, each in enumerate(tree)]
+    return tree
+
+
+def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
+    """Who gave the whole option last, and all that was said of it before; a removal leaves the default (S20)."""
+    items = [each for each in target.items if each.skipped is None and option_for(target.revision, each.steps) == steps]
+    value = found_at(target.tree, steps)
+    shown = None if value is ABSENT or has_hole(value) else masked(value, secret, steps)
+    if has_hole(value) and any(each.strategy == "Merge" for each in items):
+        return Said(None, None, (), unsure=True)
+    # What is merged into nothing gives the value, as if it replaced it.
+    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or each.replaces)]
+    if not whole_:
+        return Said(shown, None, ())
+    last = whole_[-1]
+    before = list(reversed(items[:last]))
+    if items[last].strategy != "Remove":
+        return Said(shown, items[last].layer, tuple(each.layer for each in before))
+    default = [each.layer for each in before if each.layer.name == "default"]
+    hidden = [each.layer for each in before if each.layer.name != "default"]
+    return Said(shown, default[0] if default else None, tuple(hidden))
+
+
+def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
+    """Overrides in the order in which they apply, with what each won and lost (R0-18)."""
+    found: dict[str, Applied] = {}
+    for index, item in enumerate(items):
+        if item.layer.name != "override":
+            continue
+        before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
+        later = [each for each in items[index + 1 :] if each.layer != item.layer]
+        newer = [each for each in items if each.layer == item.layer and each.renames < item.renames]
+        path = frozenset({text_of(item.written)})
+        if is_lost(item, [*later, *newer]):
+            found[item.layer.object] = replace(before, lost=before.lost | path)
+        else:
+            found[item.layer.object] = replace(before, won=before.won | path)
+    return tuple(found.values())
