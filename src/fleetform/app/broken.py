@@ -13,11 +13,11 @@ from fleetform.app.scope import Scope
 from fleetform.engine.layers.owners import Owner
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.base import ClusterSelectors
+from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors
 from fleetform.model.objects import At, Origin, Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.syntax.selectors import ClusterMatcher, Matchers, SelectorError, any_matches, compile_clusters
+from fleetform.syntax.selectors import Matchers, SelectorError, any_matches, compile_clusters
 from fleetform.syntax.trees import as_list, as_map
 
 # They say when something may start, and nothing about what runs.
@@ -118,7 +118,8 @@ class Broken:
         if ref.kind in _ONLY_TIMING:
             return
         if ref.kind == "Cluster" and ref.name:
-            yield Reach(home, matchers=(ClusterMatcher(None, frozenset((ref.name,)), frozenset()),))
+            only = compile_clusters(ClusterSelector(cluster_names=[ref.name]))
+            yield Reach(home, matchers=only)
             yield Reach(home, owners=self._owners(home, lambda owner: bool(owner.placements)))
         elif ref.kind == "PluginDefinition" and ref.name:
             yield Reach(home, owners=self._owners(home, lambda owner: self._wants(owner, ref)))
