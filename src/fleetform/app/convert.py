@@ -14,7 +14,7 @@ from fleetform.app.converting.ocm_to_native import NativeConfigs, is_what_runs, 
 from fleetform.app.converting.releases import known_releases
 from fleetform.app.converting.validity import valid_files
 from fleetform.app.fleet import Fleet
-from fleetform.dialects.native.read import INJECTS
+from fleetform.dialects.injections import INJECTS
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.definition import PluginDefinitionSpec

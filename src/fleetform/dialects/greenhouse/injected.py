@@ -7,19 +7,11 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from fleetform.model.conventions import InjectedValues
+from fleetform.dialects.injections import INJECTIONS
 from fleetform.model.objects import Object
 from fleetform.syntax.trees import as_list, as_map
 
-INJECTED = InjectedValues(
-    at=("global", "greenhouse"),
-    organization="organizationName",
-    cluster="clusterName",
-    labels="metadata",
-    label_prefix="metadata.greenhouse.sap/",
-    owner="ownedBy",
-    owner_label="greenhouse.sap/owned-by",
-)
+INJECTED = INJECTIONS["greenhouse"]
 PREFIX = "global.greenhouse."
 # A setting of the Greenhouse server, which manifests do not hold: an Organization says it here, or a live export there.
 BASE_DOMAIN = "fleetform.dev/base-domain"

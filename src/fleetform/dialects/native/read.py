@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from msgspec import structs
 
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
+from fleetform.dialects.injections import INJECTIONS, INJECTS
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
@@ -17,8 +18,6 @@ from fleetform.model.shape import Misfit, did_you_mean, read_record
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 GROUP = API_VERSION.partition("/")[0]
-# On a preset or a Plugin: the system whose own values charts and expressions still get, as before it was converted.
-INJECTS = "fleetform.dev/injects"
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
 _SECTIONS = ("controlPlaneBindings", "bindings")
 # The fields with references, which people spell in several ways (R3-19).
@@ -65,10 +64,9 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     if spec is None or metadata is None or not name:
         return Reading(None, tuple(diagnostics))
     conventions = NATIVE
-    if (metadata.annotations or {}).get(INJECTS) == "greenhouse":
-        from fleetform.dialects.greenhouse.injected import INJECTED
-
-        conventions = structs.replace(NATIVE, injected=INJECTED)
+    injects = (metadata.annotations or {}).get(INJECTS)
+    if injects in INJECTIONS:
+        conventions = structs.replace(NATIVE, injected=INJECTIONS[injects])
     return Reading(Object(ref, metadata, spec, origin, moved=moved, conventions=conventions), tuple(diagnostics))
 
 
