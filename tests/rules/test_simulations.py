@@ -222,6 +222,10 @@ def test_what_is_stored_in_the_middle_can_be_planned_from() -> None:
     }
     # It is the same rollout, and goes on.
     assert [each.name for each in again.plan.world.changes[0].rollout.stages] == ["qa", "gold"]  # type: ignore[union-attr]
+    approved = simulate(newer, EVERYWHERE, Scenario(until=until, approvals={"gold": NOW}), older)
+    assert [each.user for each in approved.state.rollouts.approvals] == ["approver-1", "approver-2"]
+    known = fleet_of(fleet_files(newer=definition("1.1.0"), policy=rules), state=approved.state)
+    assert [each.gate for each in known.plan.owners[0].steps[0].reasons] == ["soak"]
     rest = simulate(again, EVERYWHERE, Scenario()).answer
     assert [each.cluster for each in rest.events if each.event == "Started"] == ["eu-1", "eu-2"]
     assert rest.stages[1].start == NOW + timedelta(minutes=70)

@@ -24,7 +24,7 @@ _MOST_FAILURES = 5
 
 
 def timeline(simulation: Simulation, paint: Painter, wide: bool = False) -> Iterator[str]:
-    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone)
+    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone, simulation.start)
     yield from _headline(simulation, clock, paint)
     if not simulation.stages:
         return

@@ -60,7 +60,7 @@ footer{{margin-top:16px;font-size:12.5px}}
 
 def rollout_page(simulation: Simulation) -> str:
     """The page of a simulation."""
-    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone)
+    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone, simulation.start)
     head = element(
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),
