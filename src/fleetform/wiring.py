@@ -12,13 +12,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.reader import load_input
-from fleetform.load.state import load_state
+from fleetform.load.state import StateFile, load_state
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.state import KnownState
     from fleetform.ports.store import StoreError
+    from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "open_renderers",
     "write_file",
 ]
+
+DATABASE = "sqlite:.fleetform/fleet.db"
 
 
 def open_fleet(
@@ -138,6 +142,42 @@ def open_plane(
         )
     )
     return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+
+
+def database_path(state: str | None) -> str:
+    """The file of a database that --state names, or the usual one."""
+    if state is not None and not state.startswith("sqlite:"):
+        raise StateError(f"{state} is a state export, no database", "give --state sqlite:PATH")
+    return (state or DATABASE).removeprefix("sqlite:")
+
+
+def open_store_reader(state: str | None) -> SqliteReader:
+    """A control plane's database, to be read; it may be in use."""
+    from fleetform.store.sqlite import SqliteReader
+
+    return SqliteReader(database_path(state))
+
+
+def export_state(state: str | None, file: str) -> None:
+    """Writes what a database says as a state export."""
+    from fleetform.store.sqlite_state import SqliteState
+
+    StateFile(file).write(SqliteState(database_path(state), _Clock(None)).read())
+
+
+def back_up_database(state: str | None, file: str) -> None:
+    from fleetform.store.backups import back_up
+
+    back_up(database_path(state), file)
+
+
+def restore_database(file: str, state: str | None, only_check: bool = False) -> None:
+    from fleetform.store.backups import check, restore
+
+    if only_check:
+        check(file)
+    else:
+        restore(file, database_path(state))
 
 
 class _Clock:

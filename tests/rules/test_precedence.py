@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -270,7 +271,7 @@ def test_every_event_is_decided_again_as_if_for_the_first_time(event: str) -> No
 
 def _with_same_objects(first: Fleet, then: Fleet) -> Snapshot:
     """The later snapshot, holding the earlier one's objects where nothing changed, as a store's cache would."""
-    fields = {}
+    fields: dict[str, Any] = {}
     for name in ("organizations", "clusters", "definitions", "presets", "plugins", "overrides", "others"):
         old, new = getattr(first.snapshot, name), getattr(then.snapshot, name)
         fields[name] = {key: old[key] if key in old and _same(old[key], each) else each for key, each in new.items()}

@@ -256,3 +256,30 @@ def test_a_definition_that_cannot_be_read_is_not_called_missing() -> None:
     assert [each.code for each in broken.findings.all] == ["unknown-field"]
     absent = fleet_with(definition="")
     assert "missing-definition" in [each.code for each in absent.findings.all]
+
+
+BESIDE = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Plugin
+metadata: {name: web-us-1, namespace: acme}
+spec: {presetRef: {name: web}, optionValues: [{name: replicas, value: 4}]}
+"""
+
+
+@pytest.mark.rule("S62")
+@pytest.mark.parametrize("name", ["web-us-9", "own"])
+def test_a_plugin_that_names_a_cluster_that_is_not_there_is_reported(name: str) -> None:
+    how = "presetRef: {name: web}" if name != "own" else "pluginDefinition: {name: web}"
+    text = BESIDE.replace("web-us-1", name).replace("presetRef: {name: web}", f"{how}, clusterName: us-9")
+    fleet = fleet_of({**BASE, "beside.yaml": text})
+    assert [(each.code, each.message) for each in fleet.findings.all] == [
+        ("unknown-name", "there is no cluster us-9 here")
+    ]
+
+
+def test_presets_leave_a_cluster_alone_that_is_being_deleted() -> None:
+    going = BASE["clusters.yaml"].replace("{name: us-1,", "{name: us-1, deletionTimestamp: '2026-01-01T00:00:00Z',")
+    by_hand = BESIDE.replace("web-us-1", "own").replace("presetRef", "clusterName: us-1, pluginDefinition")
+    fleet = fleet_of({**BASE, "clusters.yaml": going, "own.yaml": by_hand})
+    assert [each.name for each in fleet.decisions.plugins.values()] == ["web-eu-1", "web-eu-2", "own"]
+    assert [(each.code, each.severity) for each in fleet.findings.all] == [("no-effect", "info")]

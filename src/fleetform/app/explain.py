@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied, explained_option, skipped_item
@@ -32,8 +32,8 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
     locator, options, inputs, target = fleet.input.locator, plugin.options, fleet.inputs, plugin.target
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
     admitted = fleet.state.plugin(plugin.cluster.ref, plugin.name).admitted
-    fields = structs.asdict(admitted) if admitted is not None else {}
-    known = {name: value for name, value in fields.items() if value is not None}
+    told = {name: getattr(admitted, name, None) for name in AdmittedState.__struct_fields__}
+    known = {name: value for name, value in told.items() if value is not None}
 
     def variables_in(decision: OptionDecision) -> list[str]:
         """The variables that those items refer to which made an option what it is."""

@@ -10,12 +10,15 @@ from fleetform.engine.check import lint_objects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
 from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decisions import Decisions
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.ports.inputs import Locator
 
 _WITHOUT_EFFECT = ("dead-override", "shadowed-override", "nothing-selected")
+# What may be missing only because it cannot be read (S64).
+_WITHOUT_VALUE = ("unbound", "missing-required")
 
 
 class Findings:
@@ -50,15 +53,20 @@ class Findings:
         # and for objects that set unknown options.
         unsure = {each.object.organization if each.object else None for each in errors}
         odd = {each.object for each in self._checks if each.code == "undeclared-option"}
+        unread = self._decisions.index.snapshot.unreadable
+        homes = {ref.organization for ref in unread.refs}
+
+        def is_sure(each: Diagnostic) -> bool:
+            home = each.object.organization if each.object is not None else None
+            if each.code in _WITHOUT_VALUE:
+                return not unread.texts and not homes & {home, PLATFORM_NAMESPACE}
+            return not unsure & {home, PLATFORM_NAMESPACE, None} and each.object not in odd
+
+        named = (*_WITHOUT_EFFECT, *_WITHOUT_VALUE)
         effects = [
             each
             for each in self._effects
-            if _wrong_value_at(each) not in known
-            and (
-                each.code not in _WITHOUT_EFFECT
-                or each.object is None
-                or (each.object.organization not in unsure and None not in unsure and each.object not in odd)
-            )
+            if _wrong_value_at(each) not in known and (each.code not in named or each.object is None or is_sure(each))
         ]
         return self.in_order([*self._checks, *effects])
 
@@ -71,7 +79,9 @@ class Findings:
     def about(self, plugin: PluginDecision) -> tuple[Diagnostic, ...]:
         """What is wrong with the objects that decide one plugin; of others, errors only that may concern it."""
         refs = {each.ref for each in deciding_objects(plugin)}
-        read = [each for each in self._reading if each.object in refs]
+        # What stands in a text that cannot be read, nobody knows.
+        anything = [each for each in self._reading if each.object is None and each.severity == "error"]
+        read = [*anything, *(each for each in self._reading if each.object in refs)]
         return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin), [plugin])])
 
     def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -99,14 +109,7 @@ class Findings:
         """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""
         wanted = ((each.upgrade or each).target.revision for each in (plugins if self._catalog_files else ()))
         used = {each.object.origin for each in wanted if each is not None}
-        errors = [each.object for each in self._reading if each.severity == "error"]
-        unreadable = {ref.name for ref in errors if ref is not None and ref.kind == "PluginDefinition"}
-        owners = {object_.ref: owner for object_, owner in self._decisions.index.owners.items()} if unreadable else {}
         for each in found:
-            owner = owners.get(each.object) if each.code == "missing-definition" and each.object is not None else None
-            if owner is not None and owner.definition in unreadable:
-                # A definition that cannot be read is there: its errors are reported, and not that it is missing.
-                continue
             if not isinstance(each.at, At) or each.at.origin.file not in self._catalog_files:
                 yield each
             elif each.severity != "info" and each.at.origin in used:

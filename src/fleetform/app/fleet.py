@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -12,6 +12,7 @@ from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_c
 from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
+from fleetform.dialects.envelope import Reading
 from fleetform.engine.decide import at_version, decide, decide_some
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
@@ -25,9 +26,9 @@ from fleetform.engine.world.changes import OwnerChanges
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Origin
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
-from fleetform.ports.inputs import Input
+from fleetform.ports.inputs import Document, Input
 from fleetform.ports.state import KnownState
 
 
@@ -148,6 +149,7 @@ def read_fleet(
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
     snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)
+    snapshot = replace(snapshot, unreadable=_unreadable(input_.diagnostics, kept))
     fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs, skipped=skipped)
     if catalogs is not None and catalogs.looks:
         # Only what plugins have or want: a history has many definitions that nobody does. Catalogs of charts know the
@@ -157,6 +159,15 @@ def read_fleet(
         wanted = [each.object for each in revisions if (each.object.ref, each.version) not in found.found]
         catalogs.look(sorted(wanted, key=lambda each: (each.ref, each.spec.version)))
     return replace(fleet, snapshot=_with_digests(fleet))
+
+
+def _unreadable(of_texts: Sequence[Diagnostic], readings: Sequence[tuple[Document, Reading]]) -> Unreadable:
+    """What the documents hold that became no object."""
+    broken = [reading for _, reading in readings if reading.object is None]
+    errors = [each for reading in broken for each in reading.diagnostics if each.severity == "error"]
+    refs = frozenset(each.object for each in errors if each.object is not None)
+    texts = [*(each for each in of_texts if each.severity == "error"), *(each for each in errors if not each.object)]
+    return Unreadable(refs, bool(texts))
 
 
 def _with_digests(fleet: Fleet) -> Snapshot:

@@ -9,6 +9,7 @@ from typing import Any
 from semver import Version
 
 from fleetform.app.answering.references import reported
+from fleetform.app.broken import Broken
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.found import Found
@@ -23,11 +24,15 @@ from fleetform.app.scope import Scope
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import (
     Listed,
+    ListedAddon,
     ListedDefinition,
     ListedRevision,
     Listing,
 )
 from fleetform.model.kinds import KINDS
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.versions import parse_version
 
@@ -55,6 +60,33 @@ def findings(fleet: Fleet, scope: Scope) -> list[Finding]:
     """What is wrong with the objects of a scope."""
     found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
     return reported(found, fleet.input.locator)
+
+
+def reaching_listing(fleet: Fleet, errors: Iterable[Diagnostic], scope: Scope, plural: str) -> list[Diagnostic]:
+    """The errors for which a listing may lack something, or say it wrongly (S64)."""
+    broken = Broken(fleet, errors)
+    found = broken.of_kinds(scope, [kind.name for kind in KINDS.values() if kind.plural == plural])
+    if plural not in _WITHOUT_STATUS:
+        found += [each for each in broken.reaching(scope) if each not in found]
+    return found
+
+
+def untouched(fleet: Fleet, errors: Iterable[Diagnostic], found: Found[Any]) -> Found[Any]:
+    """What was found, without that which errors may concern."""
+    broken = Broken(fleet, errors)
+    return found.keeping(lambda each: not _is_touched(each, broken))
+
+
+def _is_touched(each: Listed | PluginDecision, broken: Broken) -> bool:
+    if isinstance(each, PluginDecision):
+        return bool(broken.touching(each))
+    organization, kind, name = each.metadata.namespace, each.kind, each.metadata.name
+    if isinstance(each, ListedAddon):
+        return any((ref.kind, ref.name) == ("Cluster", organization) for ref in broken.touched)
+    if isinstance(each, (ListedRevision, ListedDefinition)):
+        version = each.spec.version if isinstance(each, ListedRevision) else each.spec["version"]
+        kind, name = "PluginDefinition", name.removesuffix(f"-{version}")
+    return Ref(kind, organization, name) in broken.touched
 
 
 def kinds() -> list[str]:
@@ -86,6 +118,7 @@ def _order(item: Listed) -> tuple[str, str, str, tuple[Version, ...]]:
     return item.metadata.namespace, item.kind, name, (parse_version(version),) if version else ()
 
 
+_WITHOUT_STATUS = ("organizations", "policies", "rollouts", "windows")
 _FINDERS: dict[str, Callable[[Fleet, Scope], Found[Any]]] = {
     "plugins": find_plugins,
     "catalogs": partial(_find_all, list_catalogs),
@@ -98,6 +131,6 @@ _FINDERS: dict[str, Callable[[Fleet, Scope], Found[Any]]] = {
     "revisions": partial(_find_all, list_revisions),
     **{
         plural: partial(_find_all, listing_of(*(kind.name for kind in KINDS.values() if kind.plural == plural)))
-        for plural in ("organizations", "policies", "rollouts", "windows")
+        for plural in _WITHOUT_STATUS
     },
 }

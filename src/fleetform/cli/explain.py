@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from msgspec import UNSET
 
+from fleetform.app.broken import Broken
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
@@ -103,33 +104,34 @@ def command(
 
 def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet, PluginDecision]:
     """The plugin that is meant, in a fleet of which only its cluster is decided; errors that reach it exit with 2."""
-    if flags.strict or flags.verbose:
-        # Both are about all that there is to say.
-        fleet = flags.fleet()
-        return fleet, find_plugin(fleet, flags.scope(fleet), name, definition)
-    fleet = flags.read()
-    if any(each.severity == "error" for each in fleet.reading):
-        flags.refuse(fleet, fleet.findings.errors)
+    # Both flags are about all that there is to say.
+    whole = flags.strict or flags.verbose
+    fleet = flags.decided() if whole else flags.read()
     try:
         scope = flags.scope(fleet)
-        narrowed = deciding_for(fleet, scope, name, definition)
+        narrowed = fleet if whole else deciding_for(fleet, scope, name, definition)
         plugin = find_plugin(narrowed, scope, name, definition)
-        sound = all(each.severity != "error" for each in narrowed.findings.about(plugin))
     except (NotFoundError, AmbiguousError):
         # It may be missing for an error: that is then the answer.
-        flags.refuse(fleet, fleet.findings.errors)
+        if not flags.partial:
+            flags.refuse_unless_partial(fleet, fleet.findings.errors)
         flags.say_unread_catalogs(fleet)
         raise
-    if not sound:
-        flags.refuse(fleet, fleet.findings.errors)
-    flags.say_unread_catalogs(fleet)
+    errors = fleet.findings.errors if whole else [each for each in fleet.reading if each.severity == "error"]
+    touching = Broken(narrowed, errors).touching(plugin)
+    about = [each for each in narrowed.findings.about(plugin) if each.severity == "error"]
+    flags.refuse_unless_partial(fleet, narrowed.findings.in_order({**dict.fromkeys(touching), **dict.fromkeys(about)}))
+    flags.say_more(fleet)
     return narrowed, plugin
 
 
 def _explain_placement(flags: Flags, name: str) -> int:
     output = flags.only("table", "wide", "json", "yaml")
-    fleet = flags.fleet()
-    answer = explain_placement(fleet, flags.scope(fleet), name, flags.cluster)
+    fleet = flags.decided()
+    scope = flags.scope(fleet)
+    errors = Broken(fleet, fleet.findings.errors)
+    flags.refuse_unless_partial(fleet, errors.of_kinds(scope, ("Placement", "Cluster", "ManagedClusterSet")))
+    answer = explain_placement(fleet, scope, name, flags.cluster)
     if output in ("json", "yaml"):
         flags.print_data(answer)
         return 0

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
-from fleetform.app.get import find, findings, kinds
-from fleetform.app.scope import other_organizations_hint
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.get import find, findings, kinds, reaching_listing, untouched
+from fleetform.app.listing.found import Found
+from fleetform.app.scope import Scope, other_organizations_hint
 from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import table
 from fleetform.model.answers.listing import Listed, Listing
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
 _SINGULAR = {
@@ -49,9 +54,10 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         end = "" if hint.endswith("?") else "."
         raise click.UsageError(f"There is no kind {kind}. {hint[0].upper()}{hint[1:]}{end}")
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet = flags.fleet()
+    fleet = flags.decided()
     scope = flags.scope(fleet)
-    found = find(fleet, scope, plural, names)
+    found, left_out = _find(flags, fleet, scope, plural, names)
+    flags.say_more(fleet)
     if output == "yaml":
         flags.print_data(Listing(items=list(found.whole()), diagnostics=findings(fleet, scope)))
     elif output == "json":
@@ -64,7 +70,33 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
-    return 0
+    flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
+    return 2 if left_out else 0
+
+
+def _find(
+    flags: Flags, fleet: Fleet, scope: Scope, plural: str, names: tuple[str, ...]
+) -> tuple[Found[Any], Sequence[Diagnostic]]:
+    """What there is, and the errors for which a part of it is left out."""
+    errors = fleet.findings.errors
+    reaching = reaching_listing(fleet, errors, scope, plural) if errors else []
+    if reaching and flags.partial:
+        flags.say_left_out(fleet, reaching)
+    try:
+        found = find(fleet, scope, plural, names)
+    except NotFoundError:
+        # It may be missing for an error: that is then the answer.
+        if not flags.partial:
+            flags.refuse_unless_partial(fleet, reaching)
+        raise
+    if not reaching or flags.partial:
+        return found, []
+    kept = untouched(fleet, errors, found)
+    if not kept.objects:
+        flags.refuse_unless_partial(fleet, reaching)
+    if names and len(kept.objects) == len(found.objects):
+        return kept, []
+    return kept, reaching
 
 
 def _table(items: Iterable[Listed], everywhere: bool, wide: bool) -> list[str]:

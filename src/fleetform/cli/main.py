@@ -13,14 +13,17 @@ from typing import Any, NoReturn
 import click
 
 VERBS = {
+    "backup": "Copy a control plane's database.",
     "catalog": "Read catalogs, and feed their versions to update bots.",
     "completion": "Print a completion script for your shell.",
     "convert": "Write native files from manifests of other systems.",
     "diff": "What a change does, before it is made.",
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",
+    "history": "What a cluster ran at a time, and why.",
     "init": "Start a fleet in an empty folder.",
     "render": "The objects that a plugin becomes.",
+    "restore": "Put a backup in place of a database.",
     "serve": "Run the control plane on this machine.",
     "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
@@ -137,6 +140,11 @@ def _run() -> int:
             if isinstance(error, NotRenderedError):
                 return 4 if error.unavailable else 3
             return 1 if isinstance(error, NotFoundError) else 2
+        from fleetform.ports.store import StoreError, UnavailableError
+
+        if isinstance(error, StoreError):
+            _say(error.message, error.hint)
+            return 4 if isinstance(error, UnavailableError) else 2
         if os.environ.get("FLEETFORM_DEBUG"):
             raise
         problem = f"internal error: {type(error).__name__}: {error}"

@@ -17,7 +17,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
 from fleetform.cli.terminal import wants_color
-from fleetform.cli.text import patience
+from fleetform.cli.text import count, patience, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
@@ -27,6 +27,7 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import Fetching, in_repository, open_fleet, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
+_DESPITE = "; --partial answers without what is broken"
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -58,11 +59,17 @@ class Flags:
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
     confined: bool = False
+    partial: bool = False
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
         fleet = self.decided(sources)
         self.refuse(fleet, fleet.findings.errors)
+        self.say_more(fleet)
+        return fleet
+
+    def say_more(self, fleet: Fleet) -> None:
+        """What -v shows beside an answer, and what must be known in any case."""
         if self.verbose:
             from fleetform.cli.findings import print_findings, print_skipped
 
@@ -70,7 +77,6 @@ class Flags:
             print_findings(fleet, fleet.findings.of_objects, self.color, to_stderr=True)
         else:
             self.say_unread_catalogs(fleet)
-        return fleet
 
     def say_unread_catalogs(self, fleet: Fleet) -> None:
         """Without its catalogs a fleet may look as if definitions were missing."""
@@ -78,19 +84,39 @@ class Flags:
             if each.code in ("catalog-unread", "catalog-unavailable"):
                 self.say(f"{each.severity}: {each.message}")
 
-    def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+    def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic], hint: str = "") -> None:
         """End the command where there are errors, and say which."""
         if not errors:
             return
         if self.output in ("json", "yaml"):
             self.print_failure(reported(errors, fleet.input.locator))
         else:
-            from fleetform.cli.findings import print_findings
-
-            print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
-            count = len(errors)
-            click.echo(f"{count:,} error{'s' if count != 1 else ''}; nothing was decided", err=True)
+            self.show_errors(fleet, errors, "nothing was decided" + hint)
         raise click.exceptions.Exit(2)
+
+    def refuse_unless_partial(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+        """End the command where errors reach its question; with --partial say what is left out, and go on (S64)."""
+        if errors and self.partial:
+            self.say_left_out(fleet, errors)
+        else:
+            self.refuse(fleet, errors, _DESPITE)
+
+    def show_errors(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
+        from fleetform.cli.findings import print_findings
+
+        print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
+        click.echo(f"{count(len(errors), 'error')}; {therefore}", err=True)
+
+    def show_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
+        """Why a part of an answer is missing."""
+        if errors and self.output not in ("json", "yaml"):
+            self.show_errors(fleet, errors, therefore + _DESPITE)
+
+    def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
+        """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
+        click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
+        for each in reported(errors, fleet.input.locator):
+            click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
@@ -147,6 +173,7 @@ class Flags:
         """The flags that a next command needs to speak of the same fleet."""
         files = "".join(f" -f {each}" for each in self.filename)
         more = (("-n", self.organization), ("--at", self.at), ("--state", self.state))
+        files += " --partial" if self.partial else ""
         return files + "".join(f" {flag} {value}" for flag, value in more if value)
 
     def say(self, text: str) -> None:
@@ -175,6 +202,7 @@ def shared_flags(function: F) -> Any:
             color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
             confined=given.pop("confined"),
+            partial=given.pop("partial"),
         )
         _check_confined(flags)
         if given.pop("server") is not None:
@@ -252,6 +280,7 @@ _OPTIONS = (
     click.option("--server", metavar="URL", hidden=True, help="Ask a running control plane instead."),
     click.option("--as", "as_user", metavar="USER", hidden=True, help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),
+    click.option("--partial", is_flag=True, help="Answer despite broken objects, and say what is left out."),
     click.option("-q", "--quiet", is_flag=True, help="No prose on stderr."),
     click.option("-v", "--verbose", is_flag=True, help="Show warnings and notes, too."),
     click.option("--no-color", is_flag=True, help="No colours, even on a terminal."),

@@ -9,15 +9,20 @@ import click
 
 from fleetform.app.answering.options import sources_of_values
 from fleetform.app.answering.plugins import reported_gates
+from fleetform.app.broken import Broken
+from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.render import render_answer
 from fleetform.app.rendering.output_files import files_of
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unmatched_findings, unsteady_findings
+from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
 from fleetform.cli.write import write_files
 from fleetform.model.objects import Object
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
 from fleetform.wiring import OUTPUT_MARK, write_file
@@ -52,12 +57,13 @@ def command(
     output = flags.only("table", "wide", "json", "yaml", "name")
     if name is None and flags.cluster is None and not flags.selector and not flags.everywhere:
         raise click.UsageError("Name a plugin, or give -c CLUSTER, -l LABELS or -A.")
-    fleet = flags.fleet()
+    fleet = flags.decided()
+    if output_dir is not None:
+        # What is written must be right as a whole; what is shown, as far as it goes (S64).
+        flags.refuse(fleet, fleet.findings.errors)
     scope = flags.scope(fleet)
-    plugins = [each for each in scope.plugins(fleet) if name in (None, each.target.owner.ref.name)]
-    if name is not None and not plugins:
-        # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo reported as there.
-        plugins = [find_plugin(fleet, scope, name, None)]
+    plugins, left_out = _asked_for(flags, fleet, scope, name)
+    flags.say_more(fleet)
     with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
         rendered = render_plugins(
             fleet, plugins, flags.renderers(), output_dir is not None, transforming=not no_transform
@@ -75,9 +81,36 @@ def command(
     if output_dir is not None:
         _write_objects(flags, rendered, output_dir, dry_run, yes)
     _say_problems(flags, fleet, rendered)
+    flags.show_left_out(fleet, left_out, "what they reach was not rendered")
+    if left_out:
+        return 2
     if any(each.blocked and not each.unavailable for each in rendered):
         return 3
     return 4 if any(each.unavailable for each in rendered) else 0
+
+
+def _asked_for(
+    flags: Flags, fleet: Fleet, scope: Scope, name: str | None
+) -> tuple[list[PluginDecision], list[Diagnostic]]:
+    """The plugins that are meant, and the errors for which others of them are left out."""
+    broken = Broken(fleet, fleet.findings.errors)
+    # A preset means all of its plugins here; one plugin is found as everywhere else, and a typo reported as there.
+    plugins = [each for each in scope.plugins(fleet) if name in (None, each.target.owner.ref.name)]
+    try:
+        plugins = plugins or ([find_plugin(fleet, scope, name, None)] if name is not None else [])
+    except NotFoundError:
+        # It may be missing for an error: that is then the answer.
+        if not flags.partial:
+            flags.refuse_unless_partial(fleet, broken.reaching(scope))
+        raise
+    reaching = broken.touching_any(plugins) if name is not None else broken.reaching(scope)
+    if reaching and flags.partial:
+        flags.say_left_out(fleet, reaching)
+        return plugins, []
+    kept = [each for each in plugins if not reaching or not broken.touching(each)]
+    if not kept:
+        flags.refuse_unless_partial(fleet, reaching)
+    return kept, reaching
 
 
 def _write_objects(flags: Flags, rendered: Sequence[PluginRender], output_dir: str, dry_run: bool, yes: bool) -> None:

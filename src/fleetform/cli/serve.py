@@ -15,9 +15,8 @@ from fleetform.loop.accepting import Refusal
 from fleetform.loop.control import PassReport
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.times import parse_duration
-from fleetform.wiring import open_plane
+from fleetform.wiring import database_path, open_plane
 
-DATABASE = "sqlite:.fleetform/fleet.db"
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
 _COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
@@ -46,7 +45,7 @@ def command(flags: Flags, once: bool, interval: str, output_dir: str, health_dir
     process holds the database.
     """
     flags.only("table")
-    database = (flags.state or DATABASE).removeprefix("sqlite:")
+    database = database_path(flags.state)
     try:
         every = parse_duration(interval)
     except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
@@ -17,6 +17,25 @@ from fleetform.model.state import UNKNOWN, PluginState, PluginStates
 VersionKey = tuple[Ref, str]
 
 
+class Unreadable(NamedTuple):
+    """What the input holds and nobody could read: objects, and texts that may hold any object."""
+
+    refs: frozenset[Ref] = frozenset()
+    texts: bool = False
+
+    def holds(self, kind: str, name: str, *organizations: str) -> bool:
+        """Whether an object of one of some organizations is there, or one of its kind whose name nobody knows."""
+        homes = [(kind, each) for each in organizations]
+        return any(ref[:2] in homes and ref.name in ("", name) for ref in self.refs)
+
+    def may_hold(self, kind: str, name: str, *organizations: str) -> bool:
+        """Whether an object that seems to be missing may be there."""
+        return self.texts or self.holds(kind, name, *organizations)
+
+
+_ALL_READ = Unreadable()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """Objects by reference; definitions also by version, as several stand side by side.
@@ -24,7 +43,8 @@ class Snapshot:
     What earlier passes left behind, as far as it is known: states holds what is known of each plugin; rejected the
     versions that failed, by their owner; announced and ends the times at which a version came and goes; recorded the
     digest of the bytes it came with; retired the definitions that are no longer offered and may still run; selected the
-    clusters that placements had chosen, by name. found holds the digests of a version's bytes now.
+    clusters that placements had chosen, by name. found holds the digests of a version's bytes now. unreadable is what
+    else there is, so that nobody calls it missing (S64).
     """
 
     at: datetime
@@ -43,6 +63,7 @@ class Snapshot:
     selected: Mapping[Ref, frozenset[str]] = field(default_factory=dict)
     recorded: Mapping[VersionKey, str] = field(default_factory=dict)
     found: Mapping[VersionKey, str] = field(default_factory=dict)
+    unreadable: Unreadable = _ALL_READ
 
     def state(self, cluster: Ref, plugin: str) -> PluginState:
         """What is known of a plugin on a cluster."""

@@ -188,7 +188,8 @@ def test_a_cluster_wide_definition_is_meant_even_beside_one_of_the_organization(
     assert found.version == "0.9.0"
 
 
-def test_a_plugin_on_the_central_cluster_is_noted_and_left_alone() -> None:
+@pytest.mark.rule("S62")
+def test_a_plugin_without_a_cluster_is_reported_and_left_alone() -> None:
     plugin = """
     apiVersion: greenhouse.sap/v1alpha1
     kind: Plugin
@@ -197,9 +198,7 @@ def test_a_plugin_on_the_central_cluster_is_noted_and_left_alone() -> None:
     """
     found = fleet(plugin)
     assert found.findings.errors == ()
-    assert "foreign-note" in [
-        each.code for each in found.findings.all if each.object == Ref("Plugin", "acme", "central")
-    ]
+    assert "no-effect" in [each.code for each in found.findings.all if each.object == Ref("Plugin", "acme", "central")]
 
 
 CATALOG = """

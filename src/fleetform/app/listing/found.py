@@ -28,6 +28,9 @@ class Found(Generic[T]):
         """Those with one of some names."""
         return replace(self, objects=[each for each in self.objects if self.name(each) in names])
 
+    def keeping(self, wanted: Callable[[T], bool]) -> Found[T]:
+        return replace(self, objects=[each for each in self.objects if wanted(each)])
+
     def whole(self) -> Iterator[Listed]:
         """With everything that follows from them."""
         return map(self.make_whole, self.objects)

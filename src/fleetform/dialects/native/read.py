@@ -34,11 +34,17 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
         at = At(origin, (*origin.base, *(("kind",) if "kind" in tree else ())))
         hint = f"one of {', '.join(KINDS)}"
         return Reading(None, (Diagnostic("missing-field", "the object has no kind", hint, at=at),))
+    metadata_tree = as_map(tree.get("metadata"))
     if kind is None:
+        home = metadata_tree.get("namespace")
+        ref = Ref(
+            str(tree["kind"]), home if isinstance(home, str) else organization, str(metadata_tree.get("name", ""))
+        )
         message = f"there is no kind {tree['kind']} in {API_VERSION}"
         hint = did_you_mean(str(tree["kind"]), KINDS, f"there are {', '.join(KINDS)}")
-        return Reading(None, (Diagnostic("unknown-kind", message, hint, at=At(origin, (*origin.base, "kind"))),))
-    metadata_tree = as_map(tree.get("metadata"))
+        return Reading(
+            None, (Diagnostic("unknown-kind", message, hint, object=ref, at=At(origin, (*origin.base, "kind"))),)
+        )
     name = metadata_tree.get("name")
     if name is None and kind.name == "PluginOverride":
         name = tree.get("name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fleetform.engine.check.references import lint_definition_name
+from fleetform.engine.check.references import has_unreadable_version, lint_definition_name
 from fleetform.engine.check.report import Report
 from fleetform.engine.check.selectors import lint_selector
 from fleetform.engine.check.times import lint_time
@@ -47,8 +47,9 @@ def _lint_options(
         if not revisions:
             lint_definition_name(report, name, known, "spec", "pluginDefinitionNames", index)
             continue
+        silent = spec.allow_undeclared or has_unreadable_version(report, known, name)
         for each, steps in readable:
-            if not lint_rules(report, each, steps, revisions, binds) and not spec.allow_undeclared:
+            if not lint_rules(report, each, steps, revisions, binds) and not silent:
                 report_undeclared(report, each, name, option_names(revisions))
     every = list(known.definitions.all_of(organization)) if not spec.plugin_definition_names else []
     for each, steps in readable if every else ():

@@ -9,7 +9,12 @@ import msgspec
 from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
-from fleetform.engine.check.references import lint_cluster_name, lint_reference
+from fleetform.engine.check.references import (
+    definition_may_be_there,
+    has_unreadable_version,
+    lint_cluster_name,
+    lint_reference,
+)
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.rollouts import lint_rollout
 from fleetform.engine.check.selectors import lint_selector
@@ -107,8 +112,10 @@ def lint_plugin(object_: Object[PluginSpec], known: Index) -> list[Diagnostic]:
             lint_values_for_others(report, written, why, "add controlPlaneBindings: [] to the preset")
         return report.found
     if object_.conventions.cluster_optional and spec.cluster_name is None:
-        # In Greenhouse a Plugin without a cluster runs on the central one, which is not in the fleet.
-        report.note("foreign-note", "a Plugin without a cluster is not read here", "name a cluster", "spec")
+        message = (
+            f"the Plugin {object_.ref.name} names no cluster: it runs beside the control plane, and not in the fleet"
+        )
+        report.warn("no-effect", message, "name a cluster, if it is meant for one", "spec")
         return report.found
     for attribute, field in (("plugin_definition", "pluginDefinition"), ("cluster_name", "clusterName")):
         if not getattr(spec, attribute):
@@ -136,6 +143,8 @@ def _lint_instance(
             report.error("two-owners", message, "keep only optionValues and configs", "spec", written)
     preset = known.preset(organization, spec.preset_ref.name)
     if preset is None:
+        if known.snapshot.unreadable.may_hold("PluginPreset", spec.preset_ref.name, organization):
+            return
         presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
         kind = report.object.conventions.preset_kind
         hint = "add the preset, or drop presetRef" if kind == "preset" else f"add the {kind} to the input"
@@ -186,6 +195,8 @@ def _lint_definition(
 ) -> None:
     organization = report.object.ref.organization
     offers = known.definitions.offered_to(organization, definition)
+    if definition_may_be_there(report, known, definition):
+        return
     if not offers:
         hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
@@ -218,7 +229,8 @@ def _lint_against_definition(
         message = "variables have no effect on a Helm chart"
         report.warn("no-effect", message, "set its options, which may refer to variables", "spec", "substitute")
     for each, steps in readable:
-        if not lint_rules(report, each, steps, revisions, known.binds(report.object)):
+        declared = lint_rules(report, each, steps, revisions, known.binds(report.object))
+        if not declared and not has_unreadable_version(report, known, definition):
             names = option_names(revisions)
             report_undeclared(report, each, definition, names, error=not report.object.conventions.lenient)
 

@@ -88,6 +88,9 @@ def _lint_organization(report: Report, spec: OrganizationSpec, known: Index) -> 
 
 
 def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
+    if report.object.metadata.deletion_timestamp is not None:
+        message = f"{report.object.ref.name} is being deleted, so presets no longer select it"
+        report.note("no-effect", message, "", "metadata", "deletionTimestamp")
     lint_zone(report, spec.time_zone, "spec", "timeZone")
     for index, taint in enumerate(spec.taints or []):
         lint_time(report, taint.time_added, "spec", "taints", index, "timeAdded")

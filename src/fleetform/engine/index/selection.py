@@ -63,13 +63,15 @@ class Selection:
 
     def on(self, cluster: Cluster) -> Iterable[Selected]:
         """The owners that have a plugin on a cluster, the oldest first: of two claims the older one's counts (B23)."""
+        by_hand = self._by_hand.get(cluster.ref.name, ())
+        if is_going(cluster):
+            return [Selected(owner, ()) for owner in by_hand]
         numbers = self._selectors.reaching(cluster)
         by_labels = self._selected.get(numbers)
         if by_labels is None:
             by_labels = self._selected[numbers] = tuple(self._by_labels(numbers))
         if self._at_home and cluster.conventions.own_namespace:
             by_labels = tuple(each for each in by_labels if each.owner.may_select(cluster))
-        by_hand = self._by_hand.get(cluster.ref.name, ())
         if not by_hand and not self._placed:
             return by_labels
         found = [*by_labels, *(Selected(owner, ()) for owner in by_hand)]
@@ -120,6 +122,12 @@ class Selection:
         clusters = self._clusters.of(organization)
         if owner.by_hand:
             return [clusters[owner.cluster]] if owner.cluster in clusters else []
+        return [each for each in self._selected_by(owner) if not is_going(each)]
+
+    def _selected_by(self, owner: Owner) -> Iterable[Cluster]:
+        """The clusters that a preset selects, those among them that are being deleted."""
+        organization = owner.object.ref.organization
+        clusters = self._clusters.of(organization)
         if owner.placed_by_groups:
             chosen = [self._placements.members(organization, group.placement or "") for group in owner.groups]
             return frozenset[Cluster]().union(*chosen)
@@ -136,3 +144,8 @@ class Selection:
         if group.placement is not None:
             return self._placements.members(organization, group.placement)
         return self._clusters.matching(organization, group.matchers)
+
+
+def is_going(cluster: Cluster) -> bool:
+    """Whether a cluster is being deleted: presets leave it alone, and what runs there goes with it."""
+    return cluster.metadata.deletion_timestamp is not None

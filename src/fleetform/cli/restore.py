@@ -1,0 +1,35 @@
+"""fleetform restore"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.wiring import database_path, restore_database
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fleetform restore fleet-2026-11-18.db
+  fleetform restore fleet-2026-11-18.db --state sqlite:/var/lib/fleetform/fleet.db --yes
+"""
+)
+@click.argument("file")
+@click.option("--yes", is_flag=True, help="Do not ask before an existing database is replaced.")
+@click.option("--dry-run", is_flag=True, help="Check the backup, and change nothing.")
+@shared_flags
+def command(flags: Flags, file: str, yes: bool, dry_run: bool) -> int:
+    """Put a backup in place of a database that nobody holds. The backup is checked first.
+
+    What was there stays beside it, as `….before-restore`.
+    """
+    flags.only("table")
+    path = database_path(flags.state)
+    if os.path.exists(path) and not yes and not dry_run:
+        raise click.UsageError(f"{path} exists. Give --yes to replace it; it is kept as {path}.before-restore.")
+    restore_database(file, flags.state, dry_run)
+    flags.say(f"{file} is whole; {path} would be replaced" if dry_run else f"{path} is what {file} was")
+    return 0
