@@ -19,14 +19,18 @@ ROOT = Path(__file__).parents[2]
 # Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.
 STARTS = {
     "README.md": "examples/fleet",
+    "docs/how-to/approvals.md": "examples/fleet",
     "docs/how-to/find-out-why.md": "examples/fleet",
     "docs/how-to/fleeet.md": "examples/seed-3",
     "docs/how-to/move-a-namespace.md": "examples/seed-4",
     "docs/how-to/open-cluster-management.md": "examples/seed-1",
     "docs/how-to/pull-request-check.md": "examples/fleet",
     "docs/how-to/render.md": "examples/seed-3",
+    "docs/how-to/roll-out-in-stages.md": "examples/fleet",
     "docs/how-to/specialise.md": "examples/seed-3",
+    "docs/how-to/windows-and-freezes.md": "examples/fleet",
     "docs/reference/cli.md": "examples/fleet",
+    "examples/fleet/README.md": ".",
     "examples/seed-0/README.md": "examples/seed-0",
     "examples/seed-1/README.md": "examples/seed-1",
     "examples/seed-3/README.md": "examples/seed-3",
@@ -38,6 +42,7 @@ PAGES = (
     "docs/tutorial.md",
     "docs/how-to/*.md",
     "docs/reference/cli.md",
+    "examples/fleet/README.md",
     "examples/seed-*/README.md",
     "examples/seed-*/*/README.md",
 )
