@@ -18,6 +18,7 @@ from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
+from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import StateFile, load_state
 from fleetform.outside.boundary import EVERYWHERE, Boundary
@@ -39,9 +40,11 @@ __all__ = [
     "OUTPUT_MARK",
     "Fetching",
     "LocalFiles",
+    "Parses",
     "Plane",
     "in_repository",
     "open_fleet",
+    "open_parses",
     "open_plane",
     "open_renderers",
     "write_file",
@@ -60,19 +63,33 @@ def open_fleet(
     catalogs: Sequence[str] | None = None,
     plugin_folder: str | None = None,
     confined: bool = False,
+    parses: Parses | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
     catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
-    reads nothing outside of the repository.
+    reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
+    read, and of how many.
     """
     moment = parse_time(at) if at is not None else _now()
     boundary = Boundary.of_repository() if confined else EVERYWHERE
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
-    input_ = load_input(sources or ["."], boundary=boundary)
+    input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
     fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def open_parses(kept: bool = True) -> Parses:
+    """What the inputs of one command share of their parses; with those that earlier commands kept."""
+    return Parses(KeptParses(os.path.join(cache_folder(), "parses"), _key_file()) if kept else None)
+
+
+def _key_file() -> str:
+    """The key that kept parses are signed with: not in the cache, which people copy from machine to machine."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fleetform", "parses.key")
 
 
 class Plane(NamedTuple):
@@ -81,6 +98,7 @@ class Plane(NamedTuple):
     control: Control
     driver: Driver
     close: Callable[[], None]
+    turn_clock: Callable[[datetime], None]
 
 
 def open_plane(
@@ -141,7 +159,7 @@ def open_plane(
             database,
         )
     )
-    return Plane(control, Driver(control, clock, interval, told, failed), store.close)
+    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
 
 
 def database_path(state: str | None) -> str:
@@ -181,13 +199,16 @@ def restore_database(file: str, state: str | None, only_check: bool = False) -> 
 
 
 class _Clock:
-    """The time, or one at which it stands still."""
+    """The time, or one at which it stands still until it is turned."""
 
     def __init__(self, stopped: datetime | None) -> None:
         self._stopped = stopped
 
     def now(self) -> datetime:
         return self._stopped or _now()
+
+    def turn(self, to: datetime) -> None:
+        self._stopped = to
 
 
 def open_renderers(fetching: bool = False, plugin_folder: str | None = None, confined: bool = False) -> Renders:

@@ -97,7 +97,15 @@ def test_a_state_that_is_no_database_is_refused(fleet: Runner) -> None:
 def test_an_interval_that_cannot_be_read_is_a_usage_error(fleet: Runner) -> None:
     result = fleet("serve", "--interval", "soon")
     assert result.code == 2
-    assert "Write 30s or 5m" in result.err
+    assert "Write 30s, 5m or 14d" in result.err
+
+
+def test_a_trial_jumps_from_due_time_to_due_time(fleet: Runner) -> None:
+    result = fleet("serve", "--fast-forward", "2h", "--at", "2026-11-01T12:00:00Z")
+    assert result.code == 0
+    assert list(delivered(fleet.folder)) == ["eu-1", "eu-2", "us-1"]
+    lines = [line for line in result.err.split("\n") if "Started" in line]
+    assert [line.split()[1] for line in lines] == ["12:00:00", "13:00:00"]
 
 
 def test_a_running_one_follows_the_folder_and_ends_on_sigterm(fleet: Runner) -> None:

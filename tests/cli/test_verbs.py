@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetform.cli.text import patience
+from fleetform.cli.progress import progress
+from fleetform.cli.terminal import guarded
 from fleetform.syntax.yaml_in import read_one
 from support.command import Runner
 from support.fleets import BASE, documents, override
@@ -410,13 +411,16 @@ def test_what_takes_long_says_so_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     printed = ""
-    with patience("reading fleet", after=0):
+    with progress("reading", "files", patience=0) as said:
+        said.report(4100, 10000)
         for _ in range(1000):
             printed += capsys.readouterr().err
-            if printed:
+            if "4,100" in printed:
                 break
             time.sleep(0.01)
-    assert "reading fleet…" in printed
+    printed = guarded(printed + capsys.readouterr().err)
+    assert "\rreading 4,100 of 10,000 files…" in printed
+    assert printed.endswith(" \r")
 
 
 @pytest.mark.parametrize(("quiet", "after"), [(False, 60.0), (True, 0.0)])
@@ -424,7 +428,7 @@ def test_what_is_done_at_once_or_quiet_says_nothing(
     quiet: bool, after: float, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with patience("reading fleet", quiet, after):
+    with progress("reading fleet", quiet=quiet, patience=after):
         pass
     assert capsys.readouterr().err == ""
 

@@ -117,10 +117,10 @@ def wanted_version(asked: str | None, offered: list[str], support: Support) -> W
     ascending = sorted(offered, key=version_of)
     if asked is not None and is_exact(asked):
         pinned = [each for each in ascending if version_of(each) == version_of(asked)]
+        if support.has_ended(asked):
+            return _forced_above(asked, ascending, support)
         if not pinned:
             return Wanted(None, gate="version")
-        if support.has_ended(pinned[0]):
-            return _forced_above(pinned[0], ascending, support)
         return Wanted(None, gate="rejected") if support.is_rejected(pinned[0]) else Wanted(pinned[0])
     admitted = [
         each

@@ -16,6 +16,7 @@ from fleetform.app.fleet import Fleet as Read
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.load.state import load_state
+from fleetform.model.results.diagnostics import Diagnostic
 from rulebook import excuses
 from rulebook.inventing import NOW, Invented
 from rulebook.model import Fleet, Plugin
@@ -48,14 +49,19 @@ def opened(fleet: Invented) -> Read:
 def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[Disagreement]:
     """Where the rules say otherwise than Fleetform; excused counts what is known and not told."""
     read = opened(fleet)
-    errors = [f"{each.code}: {each.message}" for each in read.findings.errors]
+    model = Fleet(fleet.documents, fleet.state, NOW)
+    wrong = [each for each in read.findings.errors if each.code != "wrong-index" or not fits_nowhere(model, each)]
+    errors = [f"{each.code}: {each.message}" for each in wrong]
+    if read.findings.errors and not errors:
+        return []
     if errors:
         found = [Disagreement("invalid", "", [], errors)]
         return [each for each in found if not _is_excused(excuses.of_folders(errors), excused)]
-    model = Fleet(fleet.documents, fleet.state, NOW)
     found = []
     for plugin in model.plugins:
         expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
+        for path in [path for path, said in expected.get("winners", {}).items() if said is None]:
+            del expected["winners"][path], actual["winners"][path]
         differing = [kind for kind in expected if expected[kind] != actual[kind]]
         if differing and not _is_excused(excuses.of_plugins(model, plugin), excused):
             found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
@@ -66,6 +72,19 @@ def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
     if name is not None and excused is not None:
         excused[name] += 1
     return name is not None
+
+
+def fits_nowhere(model: Fleet, error: Diagnostic) -> bool:
+    """Whether an object's path leads nowhere on every plugin that it reaches: it is wrong where it stands (S18)."""
+    assert error.object is not None
+    name = error.object.name
+    for plugin in model.plugins:
+        for reading in model.readings(plugin)[:1]:
+            speaks = any(item.layer.object == name and item.skipped is None for item in reading.items)
+            fails = any(item.layer.object == name for item in reading.misfits)
+            if speaks and not fails and model.older_owner(plugin) is None:
+                return False
+    return True
 
 
 def explained(read: Read, plugin: Plugin) -> Tree:
@@ -80,15 +99,18 @@ def told_by_rules(answer: Answer) -> Tree:
         "wanted": (answer.wanted, answer.forced),
         "gates": sorted({_short(each) for each in answer.gates}),
         "waiting": sorted({each.gate for each in answer.waiting}),
-        "values": answer.values,
+        "configs": [[each.type[1], each.name, each.place] for each in answer.configs],
     }
     if answer.misfits:
-        # Whether what cannot be applied won or lost is nobody's question.
+        # Whether what cannot be applied won or lost is nobody's question, nor what is shown of the rest.
         return found
     return found | {
+        "values": answer.values,
         "winners": {
-            path: (said.value, said.winner and [said.winner.name, said.winner.object],
-                   [[each.name, each.object] for each in said.hidden])
+            path: None if said.unsure else (
+                said.value, said.winner and [said.winner.name, said.winner.object],
+                [[each.name, each.object] for each in said.hidden],
+            )
             for path, said in answer.options.items()
         },
         "overrides": [[each.name, each.rank, sorted(each.won), sorted(each.lost)] for each in answer.applied],
@@ -103,6 +125,7 @@ def told(answer: Tree) -> Tree:
         "gates": sorted({_short(each) for each in blocked}),
         "waiting": sorted({each["gate"] for each in answer["waiting"]}),
         "values": answer["values"],
+        "configs": [[each["resource"], each["name"], each["place"]] for each in answer["configs"]],
         "winners": {
             _normal(each["path"]): (each["value"], _who(each["winner"]), [_who(other) for other in each["hidden"]])
             for each in answer["options"]
@@ -156,7 +179,8 @@ def _smaller(fleet: Invented) -> Iterator[Invented]:
         for step in path[:-1]:
             held = held[step]
         del held[path[-1]]
-        yield Invented(tree["documents"], tree["state"])
+        if '"value": {}, "strategy": "Merge"' not in json.dumps(tree):
+            yield Invented(tree["documents"], tree["state"])
 
 
 def _places(tree: Any) -> Iterator[tuple[Any, ...]]:

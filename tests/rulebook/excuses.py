@@ -24,6 +24,8 @@ def of_folders(errors: Sequence[str]) -> str | None:
 def of_plugins(fleet: Fleet, plugin: Plugin) -> str | None:
     if _unreferenced(fleet, plugin):
         return "S57: a binding that nothing refers to any more blocks"
+    if fleet.wanted(plugin).forced:
+        return "S56: an end date does not force a range; what it forces is not called forced where gates hold it back"
     for resolved in fleet.readings(plugin):
         for reason, holds in PLUGINS.items():
             if holds(fleet, plugin, resolved):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rulebook.layering import Item
-from rulebook.options import option_for
+from rulebook.options import option_for, options_of
 from rulebook.trees import (
     ABSENT,
     Hole,
@@ -53,12 +53,11 @@ def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequenc
     """The layers with older names of renamed options first, and with merges into what is no map as what they are."""
     found = []
     for index, layer in enumerate(layers):
-        before = folded(revision, defaults, layers[:index])
-        here = []
+        here: list[Item] = []
         for item in sorted(layer, key=lambda each: -each.renames):
-            into = found_at(before, item.steps)
+            into = found_at(folded(revision, defaults, [*layers[:index], here]), item.steps)
             if item.strategy == "Merge" and item.skipped is None and not isinstance(into, dict | Hole):
-                item = replace(item, strategy="Replace")
+                item = replace(item, replaces=True)
             here.append(item)
         found.append(here)
     return found
@@ -66,6 +65,7 @@ def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequenc
 
 def _applied(tree: Any, item: Item, revision: Tree) -> Any:
     option = about(item.steps, revision)
+    tree = _with_container(tree, item.steps, revision)
     if item.strategy == "Merge":
         below = found_at(tree, item.steps)
         if below is not ABSENT:
@@ -77,12 +77,17 @@ def _applied(tree: Any, item: Item, revision: Tree) -> Any:
 
 
 def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[Item]:
-    """The items whose path leads into what is no map or list there, or past the end (S59)."""
+    """The items that cannot be applied: their path leads into what is no map or list there, or past the end (S59),
+    or no migration can convert them (S58)."""
     found = []
     for index, layer in enumerate(layers):
         before = folded(revision, defaults, layers[:index])
+        beside = [each.steps for each in layer if each.strategy != "Remove"]
         for item in layer:
-            if item.skipped is None and not _leads_somewhere(before, item.steps, [each.steps for each in layer]):
+            here = _with_container(before, item.steps, revision)
+            leads = item.strategy == "Remove" or _leads_somewhere(here, item.steps, beside)
+            merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole)
+            if item.skipped is None and (item.failed or not leads or not merges):
                 found.append(item)
     return found
 
@@ -90,14 +95,10 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
 def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
     for index, step in enumerate(steps):
         if tree is ABSENT:
-            return (
-                step in (0, *(str(step),))
-                if not isinstance(step, int) or step == 0
-                else _continues(steps, index, 0, beside)
-            )
+            return not isinstance(step, int) or _continues(steps, index, 0, beside)
         if isinstance(tree, Hole):
             return True
-        if isinstance(step, int):
+        if isinstance(step, int) and not isinstance(tree, dict):
             if not isinstance(tree, list):
                 return False
             if step > len(tree):
@@ -106,7 +107,7 @@ def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
         elif not isinstance(tree, dict):
             return False
         else:
-            tree = tree.get(step, ABSENT)
+            tree = tree.get(str(step), ABSENT)
     return True
 
 
@@ -115,6 +116,14 @@ def _continues(steps: Steps, index: int, end: int, beside: list[Steps]) -> bool:
     wanted = steps[index]
     assert isinstance(wanted, int)
     return all(any(is_within(each, (*steps[:index], place)) for each in beside) for place in range(end, wanted))
+
+
+def _with_container(tree: Any, steps: Steps, revision: Tree) -> Any:
+    """An option that is a map is one before anything is put into it, whatever its first key looks like."""
+    name = option_for(revision, steps)
+    if name is None or name == steps or found_at(tree, name) is not ABSENT:
+        return tree
+    return with_value(tree, name, {}, "") if options_of(revision)[name]["type"] == "map" else tree
 
 
 def _removed(tree: Any, defaults: Any, steps: Steps, option: str) -> Any:

@@ -46,6 +46,8 @@ class Inventor(Definitions):
             found += each
         if self.bound_share:
             found += self.objects()
+        if self.configs_share:
+            found += self.config_objects()
         if self.chance(0.2):
             found += [document("LifecyclePolicy", "default", {"support": self.some(1, 1, self.support)}, PLATFORM)]
         found += self.instances(owners)
@@ -119,12 +121,13 @@ class Inventor(Definitions):
         }
         if number and self.chance(0.6):
             plugin["releaseName"] = name
+        plugin |= self.config_refs()
         spec: Tree = {"clusterSelector": {} if self.chance(0.7) else self.selector(), "plugin": plugin}
         if self.chance(0.3):
             spec["groups"] = self.some(
                 1, 2, lambda each: {
                     "name": f"g{each}", "clusterSelector": self.selector(),
-                    "optionValues": self.values(definition, binds, 2),
+                    "optionValues": self.values(definition, binds, 2), **self.config_refs(),
                 }
             )  # fmt: skip
         if self.chance(0.25):
@@ -133,6 +136,8 @@ class Inventor(Definitions):
                     "clusterName": self.dice.choice(self.clusters), "overrides": self.values(definition, binds, 2),
                 }
             )  # fmt: skip
+        if self.configs_share and self.chance(0.3):
+            spec["configMode"] = self.dice.choice(["Merge", "Override", "OverrideByGVK"])
         if self.chance(0.2):
             version = self.dice.choice([each["spec"]["version"] for each in self.revisions[definition]])
             acknowledged: Tree = {"version": version}
@@ -159,8 +164,26 @@ class Inventor(Definitions):
                     "presetRef": {"name": plugin.owner["metadata"]["name"]},
                     "clusterName": plugin.cluster["metadata"]["name"],
                     "optionValues": self.values(plugin.definition, "controlPlaneBindings" in plugin.owner["spec"], 2),
+                    **self.config_refs(),
                 }
                 found.append(document("Plugin", plugin.name, spec))
+        return found
+
+    # ---- Configs
+
+    def config_refs(self) -> Tree:
+        if not self.chance(self.configs_share):
+            return {}
+        known = [(resource, name) for resource in ("reds", "blues") for name in ("one", "two", "three", "none")]
+        chosen = self.dice.sample(known[:-1] if self.chance(0.9) else known, self.dice.randint(1, 2))
+        return {"configs": [{"group": "example.com", "resource": each, "name": name} for each, name in chosen]}
+
+    def config_objects(self) -> list[Tree]:
+        found = []
+        for kind in ("Red", "Blue"):
+            for number, name in enumerate(("one", "two", "three")):
+                held = {"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name, "namespace": "acme"}}
+                found.append({**held, "spec": {"k": number, "j": {"q": number, name: 1}}})
         return found
 
     # ---- Variables

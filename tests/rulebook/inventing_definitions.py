@@ -32,6 +32,11 @@ def document(kind: str, name: str, spec: Any, namespace: str = "acme", **metadat
     }  # fmt: skip
 
 
+def migrations_of(revision: Tree) -> list[Tree]:
+    found: list[Tree] = revision["spec"].get("changes", {}).get("migrations", [])
+    return found
+
+
 class Definitions(Values):
     def definition(self, name: str) -> list[Tree]:
         """Its versions, each made from the one before."""
@@ -40,27 +45,40 @@ class Definitions(Values):
             texts.append("2.2.0-rc.1")
         namespace = PLATFORM if self.chance(0.1) else "acme"
         options = [self.option(each) for each in self.dice.sample(OPTIONS, self.dice.randint(2, 5))]
+        configs = self.supported_configs(options) if self.configs_share else []
+        mode = self.dice.choice(["", "", "Merge", "Override", "OverrideByGVK"]) if configs else ""
         found = []
         gone: list[Tree] = []
         for index, text in enumerate(texts):
             changes: Tree = {}
             if index:
                 options, gone, migrations = self.evolved(options, gone)
-                if migrations:
-                    changes["migrations"] = migrations
-                if version_of(text)[0] > version_of(texts[index - 1])[0]:
-                    changes["breaking"] = self.chance(0.3)
-                elif self.chance(0.1):
-                    changes["breaking"] = True
-                if self.chance(0.1):
-                    changes["irreversible"] = True
+                changes = self.changes(migrations, texts[index - 1], text)
             spec: Tree = {"version": text, "source": {"manifests": {"path": "./m"}}, "options": options}
             if changes:
                 spec["changes"] = changes
+            if configs:
+                spec["configs"] = configs
+            if mode and self.chance(0.8):
+                spec["configMode"] = mode
             outputs = self.outputs(text)
             if outputs:
                 spec["outputs"] = outputs
             found.append(document("PluginDefinition", name, spec, namespace))
+        retyped = [step["retype"]["name"] for each in found for step in migrations_of(each) if "retype" in step]
+        for each in configs:
+            if each.get("values", {}).get("to") in retyped:
+                each.pop("mergeFields", None)
+        return found
+
+    def changes(self, migrations: list[Tree], before: str, text: str) -> Tree:
+        found: Tree = {"migrations": migrations} if migrations else {}
+        if version_of(text)[0] > version_of(before)[0]:
+            found["breaking"] = self.chance(0.3)
+        elif self.chance(0.1):
+            found["breaking"] = True
+        if self.chance(0.1):
+            found["irreversible"] = True
         return found
 
     def option(self, name: str, kind: str | None = None) -> Tree:
@@ -116,7 +134,8 @@ class Definitions(Values):
             if self.chance(0.8):
                 expression = RETYPES[each["type"], kind]
                 migrations.append({"retype": {"name": each["name"], "expression": expression}})
-            options[options.index(each)] = self.option(each["name"], kind)
+            new = self.option(each["name"], kind)
+            options[options.index(each)] = {key: held for key, held in new.items() if key != "enum"}
 
     def redefault(self, each: Tree, options: list[Tree], _: list[Tree], __: list[str], ___: list[Tree]) -> None:
         if each["type"] != "secret" and "enum" not in each:
@@ -135,6 +154,23 @@ class Definitions(Values):
     def default(self, kind: str) -> Any:
         """Small enough for every maximum."""
         return self.dice.randint(0, 5) if kind == "int" else self.literal(kind)
+
+    def supported_configs(self, options: list[Tree]) -> list[Tree]:
+        """Types of configs that a definition takes, some with a default, some with values."""
+        found: list[Tree] = []
+        places: list[str | None] = [None, *(held["name"] for held in options if held["type"] in ("map", "any"))]
+        for resource in ("reds", "blues"):
+            each: Tree = {"group": "example.com", "resource": resource}
+            if self.chance(0.4):
+                each["default"] = {"name": self.dice.choice(["one", "two"])}
+            if places and self.chance(0.7):
+                # Which of two types goes before the other at one place is not for chance to say.
+                to = places.pop(self.dice.randrange(len(places)))
+                each["values"] = {"from": "/spec"} if to is None else {"to": to}
+                if self.chance(0.2) and to is not None:
+                    each["mergeFields"] = True
+            found.append(each)
+        return found
 
     def outputs(self, version: str) -> list[Tree]:
         values: list[Any] = [f"out-{version}", "at-$(CLUSTER_NAME)", 7, "$(X)", "$(Y)"]

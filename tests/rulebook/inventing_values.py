@@ -24,6 +24,7 @@ class Values:
         self.revisions: dict[str, list[Tree]] = {}
         # Variables are filled in for every owner, for some, or for none.
         self.bound_share = dice.choice([0, 0, 0.6, 1, 1])
+        self.configs_share = dice.choice([0, 0, 0.5])
         self.references = 0.35 if self.bound_share else 0.05
 
     def chance(self, share: float) -> bool:

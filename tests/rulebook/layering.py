@@ -28,7 +28,8 @@ class Layer(NamedTuple):
 class Item:
     """One value that one layer gives one path.
 
-    renames is how many migrations moved it; skipped says why it is not used.
+    renames is how many migrations moved it; replaces: it is merged into what is no map; failed: a migration could not
+    convert it; skipped says why it is not used.
     """
 
     layer: Layer
@@ -39,6 +40,8 @@ class Item:
     expression: str | None = None
     undeclared: bool = False
     renames: int = 0
+    replaces: bool = False
+    failed: bool = False
     skipped: str | None = None
 
 
@@ -52,21 +55,29 @@ def default_items(revision: Tree) -> list[Item]:
     ]
 
 
-def written_layers(owner: Tree, instance: Tree | None, cluster: Tree, overrides: list[Tree]) -> list[list[Item]]:
-    """What people wrote: preset, groups, blocks of the cluster, the Plugin beside it, overrides in order (B14)."""
+def written_layers(
+    owner: Tree, instance: Tree | None, cluster: Tree, overrides: list[Tree], configs: dict[tuple[int, str], list[Item]]
+) -> list[list[Item]]:
+    """What people wrote: preset, groups, blocks of the cluster, the Plugin beside it, overrides in order (B14).
+
+    Values of configs go right below those that their place writes itself, a group's below the group's (R1-14).
+    """
     name, spec = owner["metadata"]["name"], owner["spec"]
-    found = []
+    found = [configs.get((1, ""), []), configs.get((2, ""), [])]
     if owner["kind"] == "Plugin":
+        found.append(configs.get((3, ""), []))
         found.append(_values(Layer("instance", 0, name), spec.get("optionValues")))
     else:
         found.append(_values(Layer("preset", 0, name), spec["plugin"].get("optionValues")))
         for group in spec.get("groups", []):
             if selects(group["clusterSelector"], cluster):
+                found.append(configs.get((2, group["name"]), []))
                 found.append(_values(Layer("group", 0, name, group["name"]), group.get("optionValues")))
         for block in spec.get("clusterOptionOverrides", []):
             if block["clusterName"] == cluster["metadata"]["name"]:
                 found.append(_values(Layer("cluster", 0, name, block["clusterName"]), block["overrides"]))
     if instance is not None:
+        found.append(configs.get((3, ""), []))
         found.append(_values(Layer("instance", 0, instance["metadata"]["name"]), instance["spec"].get("optionValues")))
     for override in overrides:
         layer = Layer("override", rank_of(override), override["metadata"]["name"])
@@ -118,7 +129,8 @@ class Reader:
             version = self.revision["spec"]["version"]
             about = ".".join(map(str, item.steps))
             return replace(item, value=evaluated(item.expression, self.cluster, self.definition, version, about))
-        if not self.names.in_force or isinstance(item.value, Secret):
+        if not self.names.in_force or isinstance(item.value, Secret) or item.layer.name == "config":
+            # What a config says is text (R3-22).
             return item
         value = self.names.expanded(item.value)
         return replace(item, skipped="left-out") if value is OPTIONAL else replace(item, value=value)
@@ -126,6 +138,7 @@ class Reader:
     def _migrated(self, item: Item) -> Item:
         """Through every version up to this one; a path that this one declares keeps its name (R2-6, S26)."""
         keeps_name = option_for(self.revision, item.steps) is not None
+        original = item.value
         for each in self.revisions:
             if _above(each, self.revision):
                 break
@@ -139,6 +152,9 @@ class Reader:
                         return replace(item, skipped="removed")
                 elif "retype" in step and item.steps == steps_of(step["retype"]["name"]) and item.strategy != "Remove":
                     item = self._retyped(item, each, step["retype"]["expression"])
+        option = self.options.get(item.steps)
+        if option is not None and fits(option, original):
+            return replace(item, value=original, failed=False)
         return item
 
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
@@ -146,7 +162,8 @@ class Reader:
         option = options_of(revision).get(item.steps)
         if option is None or has_hole(item.value) or isinstance(item.value, Hole | Secret) or fits(option, item.value):
             return item
-        return replace(item, value=retyped(expression, item.value, option["name"]))
+        value = retyped(expression, item.value, option["name"])
+        return replace(item, value=value, failed=isinstance(value, Hole))
 
 
 def _above(one: Tree, other: Tree) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
+from rulebook.config_refs import Ref, mode_of, named, object_of, values_of
+from rulebook.config_refs import effective as effective_refs
 from rulebook.folding import effective, folded, misfits
 from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
@@ -175,9 +177,16 @@ class Fleet:
         """All values of a plugin as one revision takes them, and what is wrong with them."""
         names = self.names(plugin)
         reader = Reader(plugin.definition, self.revisions(plugin.definition), revision, plugin.cluster, names)
+        refs = self.configs(plugin, revision)
         layers = [
             [reader.read(item) for item in layer]
-            for layer in written_layers(plugin.owner, plugin.instance, plugin.cluster, self.overrides(plugin))
+            for layer in written_layers(
+                plugin.owner,
+                plugin.instance,
+                plugin.cluster,
+                self.overrides(plugin),
+                values_of(refs, revision, list(self.documents)),
+            )
         ]
         defaults = default_items(revision)
         tree = folded(revision, defaults, layers)
@@ -188,18 +197,31 @@ class Fleet:
                 reasons.add(Gate("required-option", option["name"]))
             elif value is not ABSENT and not has_hole(value) and not fits(option, value):
                 reasons.add(Gate("value-type", option["name"]))
+        for ref in refs:
+            if object_of(ref, list(self.documents)) is None:
+                reasons.add(Gate("config-missing", ref.name))
         for value in plugin.owner["spec"].get("substitute", {}).values():
             found = names.expanded(value)
             if found is not OPTIONAL:
                 reasons |= {Gate(*reason) for reason in holes_in(found)}
+        for name in names.behind(revision["spec"].get("outputs", [])):
+            found = names.meaning(name)
+            if isinstance(found, Hole):
+                # An output refers to it, be it read by others or not (S57).
+                reasons |= {Gate(*reason) for reason in found.reasons}
         return Resolved(
             revision,
             tree,
             (*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)),
             frozenset(each for each in reasons if each.gate not in TIMING),
             frozenset(each for each in reasons if each.gate in TIMING),
-            bool(misfits(revision, defaults, layers)),
+            tuple(misfits(revision, defaults, layers)),
+            tuple(refs),
         )
+
+    def configs(self, plugin: Plugin, revision: Tree) -> list[Ref]:
+        mode = mode_of(plugin.owner, revision)
+        return effective_refs(named(plugin.owner, plugin.instance, plugin.cluster, revision, mode), mode, revision)
 
     def answer(self, plugin: Plugin) -> Answer:
         wanted = self.wanted(plugin)

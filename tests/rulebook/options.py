@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rulebook.trees import Secret, Steps, is_within, steps_of
+from rulebook.trees import Hole, Secret, Steps, is_within, steps_of
 
 Tree = dict[str, Any]
 
@@ -21,10 +21,12 @@ def option_for(revision: Tree, steps: Steps) -> Steps | None:
 
 
 def fits(option: Tree, value: Any) -> bool:
-    """Type, regex, enum and bounds (R0-9)."""
+    """Type, regex, enum and bounds (R0-9); what is not known fits nothing yet."""
+    if isinstance(value, Hole):
+        return False
     kind = option["type"]
     if isinstance(value, Secret):
-        return kind in ("secret", "any") if value.plain is None else fits(option, value.plain)
+        return value.plain is None or fits(option, value.plain)
     types: dict[str, tuple[type, ...]] = {
         "string": (str,), "secret": (str,), "bool": (bool,), "int": (int,), "list": (list,), "map": (dict,),
         "any": (object,),

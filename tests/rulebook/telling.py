@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rulebook.choosing import Wanted
+from rulebook.choosing import Wanted, version_of
+from rulebook.config_refs import Ref
 from rulebook.folding import is_lost
 from rulebook.layering import Item, Layer
 from rulebook.options import option_for, options_of
-from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, text_of, with_value
+from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, steps_of, text_of, with_value
 
 Tree = dict[str, Any]
 MASKED = {"secret": True, "digest": "unknown"}
@@ -25,11 +26,15 @@ class Gate(NamedTuple):
 
 @dataclass(frozen=True)
 class Said:
-    """What is told of an option: its value, who gave it, and what that hid, from specific to generic."""
+    """What is told of an option: its value, who gave it, and what that hid, from specific to generic.
+
+    unsure: something is merged into what is not known, and who gives the value is not known either.
+    """
 
     value: Any
     winner: Layer | None
     hidden: tuple[Layer, ...]
+    unsure: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class Resolved:
     items: tuple[Item, ...]
     gates: frozenset[Gate]
     waiting: frozenset[Gate]
-    misfits: bool = False
+    misfits: tuple[Item, ...] = ()
+    configs: tuple[Ref, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,16 +73,18 @@ class Answer:
     options: dict[str, Said]
     applied: tuple[Applied, ...]
     misfits: bool = False
+    configs: tuple[Ref, ...] = ()
     skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
 
 
 def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisions: list[Tree]) -> Answer:
     if target is None:
         return Answer(None, wanted.version, wanted.forced, gates, frozenset(), {}, {}, ())
-    secret = secret_options(target, revisions)
+    secret = secret_options(revisions)
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
-    for steps in sorted({*options_of(target.revision), *(each.steps for each in used)}, key=len):
+    undeclared = {each.steps for each in used if option_for(target.revision, each.steps) is None}
+    for steps in sorted({*options_of(target.revision), *undeclared}, key=len):
         value = found_at(target.tree, steps)
         if value is not ABSENT and not has_hole(value):
             tree = with_value(tree, steps, value, "")
@@ -89,22 +97,22 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
         applied_in(used),
-        target.misfits,
+        bool(target.misfits),
+        target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
     )
 
 
-def secret_options(target: Resolved, revisions: list[Tree]) -> set[Steps]:
-    """Options that any version declares secret, under the names that the revision has for them."""
+def secret_options(revisions: list[Tree]) -> set[Steps]:
+    """Options that any version declares secret, under every name that migrations give them."""
     found = set()
     for each in revisions:
         found |= {steps for steps, option in options_of(each).items() if option["type"] == "secret"}
-    moved = {
-        option_for(target.revision, each.steps) or each.steps
-        for each in target.items
-        if each.written in found and each.skipped is None
-    }
-    return found | moved
+    for each in sorted(revisions, key=lambda held: version_of(held["spec"]["version"])):
+        for step in each["spec"].get("changes", {}).get("migrations", []):
+            if "rename" in step and steps_of(step["rename"]["from"]) in found:
+                found.add(steps_of(step["rename"]["to"]))
+    return found
 
 
 def masked(tree: Any, secret: set[Steps], steps: Steps = ()) -> Any:
@@ -122,8 +130,10 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
     items = [each for each in target.items if each.skipped is None and option_for(target.revision, each.steps) == steps]
     value = found_at(target.tree, steps)
     shown = None if value is ABSENT or has_hole(value) else masked(value, secret, steps)
+    if has_hole(value) and any(each.strategy == "Merge" for each in items):
+        return Said(None, None, (), unsure=True)
     # What is merged into nothing gives the value, as if it replaced it.
-    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or i == 0)]
+    whole_ = [i for i, each in enumerate(items) if each.steps == steps and (each.strategy != "Merge" or each.replaces)]
     if not whole_:
         return Said(shown, None, ())
     last = whole_[-1]

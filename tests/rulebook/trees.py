@@ -78,8 +78,10 @@ def found_at(tree: Any, steps: Steps) -> Any:
     for step in steps:
         if isinstance(tree, Hole):
             return tree
-        if isinstance(tree, list) and isinstance(step, int):
+        if isinstance(tree, list):
             tree = dict(enumerate(tree))
+        elif isinstance(tree, dict):
+            step = str(step)
         if not isinstance(tree, dict) or step not in tree:
             return ABSENT
         tree = tree[step]
@@ -98,9 +100,11 @@ def with_value(tree: Any, steps: Steps, value: Any, option: str) -> Any:
     if isinstance(step, int) and isinstance(tree, list) and step <= len(tree):
         inner = tree[step] if step < len(tree) else ABSENT
         return [*tree[:step], with_value(inner, rest, value, option), *tree[step + 1 :]]
-    if isinstance(step, str) and isinstance(tree, dict):
-        return {**tree, step: with_value(tree.get(step, ABSENT), rest, value, option)}
-    return Hole(frozenset({Reason("value-type", option)}))
+    if isinstance(tree, dict):
+        # In a map a number is a key.
+        key = str(step)
+        return {**tree, key: with_value(tree.get(key, ABSENT), rest, value, option)}
+    return Hole(holes_in(tree) | {Reason("value-type", option)})
 
 
 def without(tree: Any, steps: Steps) -> Any:
@@ -112,8 +116,8 @@ def without(tree: Any, steps: Steps) -> Any:
         assert isinstance(step, int)
         return [*tree[:step], *([without(tree[step], rest)] if rest else []), *tree[step + 1 :]]
     if rest:
-        return {**tree, step: without(tree[step], rest)}
-    return {key: each for key, each in tree.items() if key != step}
+        return {**tree, str(step): without(tree[str(step)], rest)}
+    return {key: each for key, each in tree.items() if key != str(step)}
 
 
 def merged(base: Any, value: Any) -> Any:

@@ -122,6 +122,10 @@ class Names:
                 return each
         return None
 
+    def behind(self, value: Any) -> set[str]:
+        """The names of bindings that a value refers to."""
+        return mentions_in(value) & {binding["name"] for binding, _ in self.bindings}
+
     def expanded(self, value: Any) -> Any:
         """A value with its mentions filled in; OPTIONAL where it is to be left out."""
         held: list[Any] = []

@@ -11,7 +11,8 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.field_causes import Asked, trace
 from fleetform.cli.derivation import limit_of, option_lines, title
 from fleetform.cli.options import Flags
-from fleetform.cli.text import Painter, patience, place_text, table, value_text
+from fleetform.cli.progress import progress
+from fleetform.cli.text import Painter, place_text, table, value_text
 from fleetform.engine.bindings.compile import substitutions
 from fleetform.model.answers.explanation import Explanation, FieldCause, FieldChange
 from fleetform.model.results.decisions import PluginDecision
@@ -42,7 +43,7 @@ def print_bindings(flags: Flags, answer: Explanation) -> None:
 def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: Asked) -> int:
     """A field of a rendered object, and the options behind it."""
     output = flags.only("table", "wide", "json", "yaml")
-    with patience(f"rendering {plugin.name} with other values", flags.quiet):
+    with progress(f"rendering {plugin.name} with other values", quiet=flags.quiet):
         found = trace(fleet, plugin, flags.renderers(), asked)
     answer = structs.replace(explain(fleet, plugin), manifest=found)
     if output in ("json", "yaml"):

@@ -11,8 +11,9 @@ from fleetform.app.scope import scope_over
 from fleetform.cli.changes import change_lines
 from fleetform.cli.markdown import markdown
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.progress import progress
 from fleetform.cli.sides import in_same_folder
-from fleetform.cli.text import Painter, patience
+from fleetform.cli.text import Painter
 from fleetform.model.answers.diff import Diff
 
 _FAILURES = ("delete", "blocked", "tie")
@@ -68,7 +69,7 @@ def command(
     organization = None if flags.everywhere else flags.organization
     scope = scope_over([before, after], organization, flags.cluster, flags.selector)
     renders = flags.renderers() if with_objects else None
-    with patience("rendering both sides", flags.quiet or not with_objects):
+    with progress("rendering both sides" if with_objects else "comparing both sides", quiet=flags.quiet):
         answer = diff(before, after, scope, renders)
     failed = [each for each in answer.diagnostics if each.code == "render-failed"]
     for text in dict.fromkeys(f"warning: {each.message}\n  {each.hint}" for each in failed):

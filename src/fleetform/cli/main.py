@@ -98,7 +98,7 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
-    gc.set_threshold(200_000, 50, 50)
+    gc.set_threshold(1_000_000, 50, 50)
     if hasattr(signal, "SIGPIPE"):
         # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

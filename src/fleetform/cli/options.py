@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, TypeVar
 
@@ -16,15 +16,16 @@ from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, N
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
+from fleetform.cli.progress import progress
 from fleetform.cli.terminal import wants_color
-from fleetform.cli.text import count, patience, place_text
+from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, in_repository, open_fleet, open_renderers
+from fleetform.wiring import Fetching, Parses, in_repository, open_fleet, open_parses, open_renderers
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DESPITE = "; --partial answers without what is broken"
@@ -60,6 +61,7 @@ class Flags:
     plugin_dir: str | None = None
     confined: bool = False
     partial: bool = False
+    parses: Parses = field(default_factory=Parses)
 
     def fleet(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why."""
@@ -122,7 +124,7 @@ class Flags:
         """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
-        with patience(f"{doing} {' '.join(names)}", self.quiet):
+        with progress(doing, "files", self.quiet) as said:
             return open_fleet(
                 names,
                 self.organization,
@@ -133,12 +135,14 @@ class Flags:
                 self.catalogs,
                 self.plugin_dir,
                 self.confined,
+                self.parses,
+                said.report,
             )
 
     def decided(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, with its plugins decided."""
         fleet = self.read(sources)
-        with patience(f"deciding {len(fleet.snapshot.clusters):,} clusters", self.quiet):
+        with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
             assert fleet.decisions is not None
         return fleet
 
@@ -203,6 +207,7 @@ def shared_flags(function: F) -> Any:
             plugin_dir=given.pop("plugin_dir"),
             confined=given.pop("confined"),
             partial=given.pop("partial"),
+            parses=open_parses(kept=not given.pop("no_cache")),
         )
         _check_confined(flags)
         if given.pop("server") is not None:
@@ -272,6 +277,7 @@ _OPTIONS = (
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
+    click.option("--no-cache", is_flag=True, help="Parse every file, also those that did not change."),
     click.option(
         "--confined",
         is_flag=True,

@@ -18,7 +18,8 @@ from fleetform.app.rendering.output_files import files_of
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unmatched_findings, unsteady_findings
 from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, patience, place_text, table, value_text
+from fleetform.cli.progress import progress
+from fleetform.cli.text import Painter, count, place_text, table, value_text
 from fleetform.cli.write import write_files
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
@@ -64,7 +65,7 @@ def command(
     scope = flags.scope(fleet)
     plugins, left_out = _asked_for(flags, fleet, scope, name)
     flags.say_more(fleet)
-    with patience(f"rendering {count(len(plugins), 'plugin')}", flags.quiet):
+    with progress(f"rendering {count(len(plugins), 'plugin')}", quiet=flags.quiet):
         rendered = render_plugins(
             fleet, plugins, flags.renderers(), output_dir is not None, transforming=not no_transform
         )

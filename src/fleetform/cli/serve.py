@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import click
 
@@ -14,7 +14,7 @@ from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
 from fleetform.loop.control import PassReport
 from fleetform.ports.store import Event, StoreError, UnavailableError
-from fleetform.syntax.times import parse_duration
+from fleetform.syntax.times import parse_duration, parse_time
 from fleetform.wiring import database_path, open_plane
 
 # Of one kind of event in a pass this many clusters are told by name.
@@ -27,17 +27,21 @@ _COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderF
 Examples:
   fleetform serve -f fleet/                           run it; changes in the folder are followed
   fleetform serve -f fleet/ --once                    everything that is due now, then exit
+  fleetform serve -f fleet/ --fast-forward 14d        a trial: two weeks in seconds, into ./out
   fleetform serve -f fleet/ --state sqlite:/var/lib/fleetform/fleet.db
 """
 )
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
+@click.option("--fast-forward", metavar="TIME", help="A trial: jump from due time to due time for so long, then exit.")
 @click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look at the source so often.")
 @click.option(
     "--output-dir", default="out", show_default=True, metavar="DIR", help="Where what names no delivery goes."
 )
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
-def command(flags: Flags, once: bool, interval: str, output_dir: str, health_dir: str | None) -> int:
+def command(
+    flags: Flags, once: bool, fast_forward: str | None, interval: str, output_dir: str, health_dir: str | None
+) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 
     The folder is read again when it changes. What was accepted, admitted and observed is kept in a database, so that it
@@ -46,10 +50,8 @@ def command(flags: Flags, once: bool, interval: str, output_dir: str, health_dir
     """
     flags.only("table")
     database = database_path(flags.state)
-    try:
-        every = parse_duration(interval)
-    except ValueError as error:
-        raise click.UsageError(f"--interval: {error}. Write 30s or 5m.") from error
+    every = _duration("--interval", interval)
+    ahead = _duration("--fast-forward", fast_forward) if fast_forward is not None else None
     teller = _Teller(flags)
     try:
         plane = open_plane(
@@ -68,6 +70,10 @@ def command(flags: Flags, once: bool, interval: str, output_dir: str, health_dir
         teller.failed(error)
         return _exit_code(error)
     try:
+        if ahead is not None:
+            start = parse_time(flags.at) if flags.at is not None else datetime.now(UTC).replace(microsecond=0)
+            plane.turn_clock(start)
+            return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
             return teller.outcome(plane.driver.run_once())
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
@@ -79,6 +85,13 @@ def command(flags: Flags, once: bool, interval: str, output_dir: str, health_dir
         return _exit_code(error)
     finally:
         plane.close()
+
+
+def _duration(flag: str, text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.UsageError(f"{flag}: {error}. Write 30s, 5m or 14d.") from error
 
 
 def _exit_code(error: StoreError) -> int:
@@ -127,7 +140,7 @@ class _Teller:
     def _line(self, at: datetime, text: str, color: str | None = None) -> None:
         if not self._flags.quiet:
             painted = self._paint(text, fg=color) if color is not None else text
-            click.echo(f"{at:%H:%M:%S}  {painted}", err=True)
+            click.echo(f"{at:%a %H:%M:%S}  {painted}", err=True)
 
 
 def _lines(events: Sequence[Event]) -> list[str]:

@@ -11,8 +11,9 @@ import click
 from fleetform.app.scope import scope_over
 from fleetform.app.simulate import simulate
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.progress import progress
 from fleetform.cli.sides import in_same_folder
-from fleetform.cli.text import Painter, patience
+from fleetform.cli.text import Painter
 from fleetform.cli.timeline import timeline
 from fleetform.engine.plan.scenario import Scenario, Spell
 from fleetform.load.state import StateFile
@@ -171,7 +172,7 @@ def command(
         retries=retries,
         until=until,
     )
-    with patience("simulating", flags.quiet):
+    with progress("simulating", quiet=flags.quiet):
         answer, state = simulate(after, scope, scenario, before, _assumptions(scenario))
     for path, text in ((svg, rollout_svg), (html, rollout_page)):
         if path is not None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import Timer
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from msgspec import UnsetType
 
-from fleetform.cli.terminal import moves_cursor, own
+from fleetform.cli.terminal import own
 from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.results.diagnostics import Place
 from fleetform.syntax.addresses import without_logins
@@ -67,25 +64,6 @@ def place_text(place: Place | UnsetType | None) -> str:
 def count(number: int, noun: str) -> str:
     """`1 error`, `1,200 clusters`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-@contextmanager
-def patience(text: str, quiet: bool = False, after: float = 1.0) -> Iterator[None]:
-    """Says on a terminal what is going on, where it takes longer than so many seconds; takes it back at the end."""
-    if quiet or not moves_cursor(sys.stderr):
-        yield
-        return
-    text = one_line(text, 70)
-    timer = Timer(after, lambda: click.echo(f"{text}…{own(chr(13))}", nl=False, err=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        if timer.is_alive():
-            timer.cancel()
-        else:
-            click.echo(own(f"\r{' ' * (len(text) + 1)}\r"), nl=False, err=True)
 
 
 class Painter:

@@ -12,8 +12,9 @@ from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings, print_skipped
 from fleetform.cli.markdown_text import inline
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.progress import progress
 from fleetform.cli.sides import in_same_folder
-from fleetform.cli.text import Painter, count, patience, place_text
+from fleetform.cli.text import Painter, count, place_text
 from fleetform.model.answers.validation import ValidateResult
 from fleetform.model.results.diagnostics import Diagnostic
 
@@ -49,7 +50,7 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         flags.refuse(before, [each for each in before.reading if each.code == "cannot-read"])
         more += against(fleet, before)
     if with_objects and not fleet.findings.errors:
-        with patience(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", flags.quiet):
+        with progress(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", quiet=flags.quiet):
             failed, unavailable = lint_renders(fleet, flags.renderers())
             more += failed
     result = validate(fleet, more)

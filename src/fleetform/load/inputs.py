@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.results.diagnostics import Diagnostic, Place
@@ -30,12 +30,17 @@ class InputFile(NamedTuple):
     content: bytes
 
 
-def read_inputs(names: Iterable[str], boundary: Boundary = EVERYWHERE) -> Iterator[InputFile | Diagnostic]:
-    """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic."""
+def read_inputs(
+    names: Iterable[str], boundary: Boundary = EVERYWHERE, report: Callable[[int, int], None] | None = None
+) -> Iterator[InputFile | Diagnostic]:
+    """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic.
+
+    report is told how many files of an input are read, and of how many.
+    """
     seen: set[str] = set()
     left = MAX_INPUT
     for name in names:
-        for found in _read_input(name, boundary):
+        for found in _read_input(name, boundary, report or _nobody):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -47,13 +52,22 @@ def read_inputs(names: Iterable[str], boundary: Boundary = EVERYWHERE) -> Iterat
                 yield found
 
 
-def _read_input(name: str, boundary: Boundary) -> Iterator[InputFile | Diagnostic]:
+def _nobody(_: int, __: int) -> None:
+    """Wants to know nothing."""
+
+
+def _read_input(name: str, boundary: Boundary, report: Callable[[int, int], None]) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
         yield _read_stdin()
     elif name.startswith("git:"):
-        yield from _read_git(name)
+        files = list(_read_git(name))
+        for number, file in enumerate(files):
+            report(number, len(files))
+            yield file
     elif os.path.isdir(name):
-        for found in _walk(os.path.normpath(name), "", frozenset(), {}, boundary):
+        paths = list(_walk(os.path.normpath(name), "", frozenset(), {}, boundary))
+        for number, found in enumerate(paths):
+            report(number, len(paths))
             yield found if isinstance(found, Diagnostic) else _read_file(found, boundary)
     elif os.path.isfile(name):
         yield _read_file(name, boundary)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.load.inputs import InputFile, read_inputs
 from fleetform.load.locator import FileLocator
 from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
+from fleetform.load.parses import ParsedDocument, Parses
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.outside.boundary import EVERYWHERE, Boundary
@@ -55,13 +56,27 @@ class DocumentCache:
         self._last, self._now = self._now, {}
 
 
-def load_input(names: Iterable[str], cache: DocumentCache | None = None, boundary: Boundary = EVERYWHERE) -> Input:
-    """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed."""
+def load_input(
+    names: Iterable[str],
+    cache: DocumentCache | None = None,
+    boundary: Boundary = EVERYWHERE,
+    parses: Parses | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> Input:
+    """Everything below the named inputs; with the cache of an earlier reading, only changed files are parsed.
+
+    parses has what other inputs and commands parsed. report is told how many files are read, and of how many.
+    """
     names = list(names)
-    return load_files(read_inputs(names, boundary), " ".join(names), cache)
+    return load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses)
 
 
-def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: DocumentCache | None = None) -> Input:
+def load_files(
+    read: Iterable[InputFile | Diagnostic],
+    name: str,
+    cache: DocumentCache | None = None,
+    parses: Parses | None = None,
+) -> Input:
     """Everything in files that were read, or why they could not be; name is how the input is called."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
@@ -72,18 +87,20 @@ def load_files(read: Iterable[InputFile | Diagnostic], name: str, cache: Documen
             diagnostics.append(found)
             continue
         files += 1
-        for each in cache.read(found, locator) if cache is not None else read_file(found, locator):
+        for each in cache.read(found, locator) if cache is not None else read_file(found, locator, parses):
             if isinstance(each, Document):
                 documents.append(each)
             else:
                 diagnostics.append(each)
     if cache is not None:
         cache.finish()
+    if parses is not None:
+        parses.save()
     return Input(documents, diagnostics, locator, files, name)
 
 
-def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Diagnostic]:
-    """The documents of one file, and what is wrong with it."""
+def read_file(source: InputFile, locator: FileLocator, parses: Parses | None = None) -> Iterator[Document | Diagnostic]:
+    """The documents of one file, and what is wrong with it; parses has what need not be parsed again."""
     try:
         # Editors on Windows save UTF-16, with a mark at the start.
         is_utf16 = source.content.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -94,35 +111,48 @@ def read_file(source: InputFile, locator: FileLocator) -> Iterator[Document | Di
         yield Diagnostic("bad-yaml", message, "save the file as UTF-8", at=Place(source.name, line))
         return
     locator.add(source.name, text)
-    if source.name.endswith(".json"):
-        for document in _read_json(source.name, text) if text.strip() else ():
-            if isinstance(document, Document):
-                yield from _objects_of(document)
-            elif is_no_manifest(without_comments(text)):
-                yield Document(None, Origin(source.name, 1, text.count("\n") + 1))
-            else:
-                yield document
+    known = parses.find(source.name, source.content) if parses is not None else None
+    if known is not None:
+        for each in known:
+            yield from _objects_of(Document(each.tree, Origin(source.name, each.first_line, each.last_line)))
         return
+    found = list(_read_json(source.name, text) if source.name.endswith(".json") else _read_yaml(source.name, text))
+    if parses is not None:
+        documents = [each for each in found if isinstance(each, Document) and each.tree is not None]
+        # What there is something to say about is parsed again, to say it again.
+        if len(documents) == len(found) and not any(each.remarks for each in documents):
+            lines = [ParsedDocument(each.tree, each.origin.first_line, each.origin.last_line) for each in documents]
+            parses.add(source.name, source.content, lines)
+    for document in found:
+        yield from _objects_of(document) if isinstance(document, Document) else (document,)
+
+
+def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
     for found in read_stream(text):
         if isinstance(found, YamlError):
             first, last = document_around(text, found.line, found.column)
             if is_no_manifest("\n".join(lines_of(text)[first - 1 : last])):
-                yield Document(None, Origin(source.name, first, last))
+                yield Document(None, Origin(name, first, last))
             else:
-                at = Place(source.name, found.line, found.column)
-                yield Diagnostic(found.code, found.message, found.hint, at=at)
+                yield Diagnostic(found.code, found.message, found.hint, at=Place(name, found.line, found.column))
         elif found.tree is not None:
-            places = [Place(source.name, remark.line, remark.column) for remark in found.remarks]
             remarks = tuple(
-                Diagnostic("odd-key", remark.message, remark.hint, "warning", at=at)
-                for remark, at in zip(found.remarks, places, strict=True)
+                Diagnostic("odd-key", each.message, each.hint, "warning", at=Place(name, each.line, each.column))
+                for each in found.remarks
             )
-            yield from _objects_of(
-                Document(found.tree, Origin(source.name, found.first_line, found.last_line), remarks)
-            )
+            yield Document(found.tree, Origin(name, found.first_line, found.last_line), remarks)
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
+    if not text.strip():
+        return
+    found = _parse_json(name, text)
+    if isinstance(found, Diagnostic) and is_no_manifest(without_comments(text)):
+        found = Document(None, Origin(name, 1, text.count("\n") + 1))
+    yield found
+
+
+def _parse_json(name: str, text: str) -> Document | Diagnostic:
     try:
         tree = json.loads(
             text, object_pairs_hook=_no_duplicates, parse_float=_number, parse_int=_number, parse_constant=_number
@@ -131,19 +161,20 @@ def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:
         if is_too_deep(tree):
             raise RecursionError
     except json.JSONDecodeError as error:
-        yield Diagnostic("bad-yaml", f"not valid JSON: {error.msg}", "", at=Place(name, error.lineno, error.colno))
+        return Diagnostic("bad-yaml", f"not valid JSON: {error.msg}", "", at=Place(name, error.lineno, error.colno))
     except UnicodeEncodeError:
-        yield Diagnostic("bad-yaml", "not valid JSON: half of a surrogate pair", "write the whole pair", at=Place(name))
+        return Diagnostic(
+            "bad-yaml", "not valid JSON: half of a surrogate pair", "write the whole pair", at=Place(name)
+        )
     except RecursionError:
-        yield Diagnostic("bad-yaml", "not valid JSON: nested too deep", "flatten the document", at=Place(name))
+        return Diagnostic("bad-yaml", "not valid JSON: nested too deep", "flatten the document", at=Place(name))
     except ValueError as error:
         hint = "keep one of them" if isinstance(error, _DuplicateKeyError) else ""
         # JSON is YAML, too: the YAML reader finds the line of what Python's JSON reader refuses without a place.
         at = next((each for each in read_stream(text) if isinstance(each, YamlError)), None)
         place = Place(name, at.line, at.column) if at is not None else Place(name)
-        yield Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=place)
-    else:
-        yield Document(tree, Origin(name, 1, text.count("\n") + 1))
+        return Diagnostic("bad-yaml", f"not valid JSON: {error}", hint, at=place)
+    return Document(tree, Origin(name, 1, text.count("\n") + 1))
 
 
 def _number(text: str) -> YamlValue:

@@ -8,7 +8,7 @@ caught.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event
 
 from fleetform.loop.control import Control, PassReport
@@ -56,6 +56,14 @@ class Driver:
                 return report if last is None else last._replace(next_look=report.next_look, wrote=True)
             last = report if last is None else report._replace(accepted=last.accepted)
         raise RuntimeError("it does not come to rest")
+
+    def run_ahead(self, until: datetime, turn_clock: Callable[[datetime], None]) -> PassReport:
+        """Jumps from one time at which something is due to the next, instead of waiting; for trials."""
+        while True:
+            report = self.run_once()
+            if report.next_look is None or report.next_look > until or self._stop.is_set():
+                return report
+            turn_clock(report.next_look)
 
     def run(self) -> None:
         pause = _FIRST_PAUSE

@@ -13,6 +13,7 @@ OUTPUT_MARK = ".fleetform-output"
 
 # Far above any manifest; an export of 10,000 clusters has a tenth of it.
 MAX_FILE = 256 * 1024 * 1024
+_PIECE = 1024 * 1024
 _KINDS = (
     (stat.S_ISDIR, "it is a folder"),
     (stat.S_ISFIFO, "it is a pipe, not a file"),
@@ -29,9 +30,17 @@ def read_file(path: str, limit: int = MAX_FILE) -> bytes:
     """
     _refuse_irregular(os.stat(path), path)
     # It may have been replaced in between: never wait for a writer, and look again.
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        _refuse_irregular(os.fstat(file.fileno()), path)
-        content = file.read(limit + 1)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(handle)
+        _refuse_irregular(status, path)
+        # Without a file object, whose buffer costs more than the many small files of a fleet: one byte more than there
+        # should be tells that all was read.
+        content = os.read(handle, min(status.st_size, limit) + 1)
+        while len(content) <= limit and (more := os.read(handle, min(limit + 1 - len(content), _PIECE))):
+            content += more
+    finally:
+        os.close(handle)
     if len(content) > limit:
         raise OSError(errno.EFBIG, too_large(limit), path)
     return content
@@ -49,6 +58,8 @@ def reason(error: OSError) -> str:
 
 
 def _refuse_irregular(status: os.stat_result, path: str) -> None:
+    if stat.S_ISREG(status.st_mode):
+        return
     for is_kind, why in _KINDS:
         if is_kind(status.st_mode):
             raise OSError(errno.EINVAL, why, path)
@@ -111,6 +122,30 @@ def write_private(path: str, content: bytes) -> None:
     """Write bytes that only this user may read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     _replace(path, content, 0o600)
+
+
+def is_private_folder(path: str) -> bool:
+    """Whether a folder is this user's, and nobody else may write to it."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and _is_private(status)
+
+
+def read_private(path: str, limit: int) -> bytes | None:
+    """The bytes of a regular file that is this user's, and that nobody else may write to; None for any other."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            is_ours = stat.S_ISREG(status.st_mode) and _is_private(status) and status.st_size <= limit
+            return file.read(limit) if is_ours else None
+    except OSError:
+        return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _replace(path: str, content: bytes, mode: int) -> None:

@@ -22,6 +22,8 @@ def source_folders(objects: Iterable[Object[object] | None], documents: Iterable
             folders.update(joined(object_, path) for path in _local_paths(object_.spec))
     reached: dict[str, list[str]] = {}
     for each in documents:
+        if not each.origin.file.endswith(_KUSTOMIZATIONS):
+            continue
         folder, name = os.path.split(each.origin.file)
         if name in _KUSTOMIZATIONS and isinstance(each.tree, dict):
             listed = [each.tree.get(field) for field in _REACHING]
@@ -76,7 +78,7 @@ def below(file: str, folders: frozenset[str]) -> bool:
     """Whether a file is one of some folders and files, or in one of them."""
     if file in folders:
         return True
-    folder = os.path.dirname(file)
+    folder = os.path.dirname(file) if folders else ""
     while folder:
         if folder in folders:
             return True
