@@ -233,3 +233,13 @@ def test_pages_are_found_and_begin_where_they_should() -> None:
     found = pages()
     assert {"README.md", "docs/tutorial.md", *STARTS} <= set(found)
     assert all((ROOT / start).is_dir() for start in STARTS.values())
+
+
+def test_the_picture_of_a_rollout_is_what_the_command_beside_it_draws(tmp_path: Path) -> None:
+    page, start = "docs/how-to/roll-out-in-stages.md", "examples/fleet"
+    reader = Reader(tmp_path, start)
+    commands = [each.text for each in steps_of(page) if isinstance(each, Command)]
+    for command in [each for each in commands if each.startswith("sed ") or "--svg" in each]:
+        assert reader.run(command) == []
+    drawn, kept = tmp_path / "work" / start / "rollout.svg", ROOT / "docs" / "how-to" / "rollout.svg"
+    assert drawn.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), f"draw it anew: {page}"
