@@ -10,7 +10,7 @@ export UV_COMPILE_BYTECODE := 1
 SEEDS ?= 5000
 FIRST ?= 1000
 
-.PHONY: help setup run test lint unit spec soak bench schemas lock clean
+.PHONY: help setup run test lint unit spec soak bench mutants schemas lock clean
 
 help: ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ soak: setup ## many random fleets against the model of the rules; SEEDS=20000 FI
 
 bench: setup ## measurements, as ratios
 	@$(BIN)/python -m bench
+
+mutants: setup ## small faults put in one at a time: does a test notice? N=300 SEED=2 SINCE=main
+	@$(BIN)/python -m tools.mutants -n $(or $(N),60) --seed $(or $(SEED),1) $(if $(SINCE),--since $(SINCE))
 
 schemas: setup ## write the JSON Schemas and the reference of kinds from the records
 	@$(BIN)/python -m tools.schemas

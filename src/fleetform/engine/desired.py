@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
@@ -16,6 +15,7 @@ from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.owners import Owner
+from fleetform.engine.options.as_written import as_written
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
@@ -94,19 +94,12 @@ class _Base(NamedTuple):
     kinds: set[type]
 
 
-class _Written(NamedTuple):
-    """What people wrote for an option, and the names in it."""
-
-    texts: list[list[Any]]
-    names: set[str]
-
-
 class Inputs:
     """What the plugins of one pass are made of."""
 
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
-        self._index, self._binders = decisions.index, decisions.binders
+        self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
         self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
@@ -254,34 +247,7 @@ class Inputs:
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        binder = self._binders.of(self._owner(plugin))
-        if binder is None or not self._may_read_cluster(plugin):
-            return None
-        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
-        if not of_cluster:
-            return None
-        program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
-        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
-        variables = [each for each in program.variables if _reads(each.template, of_cluster)]
-        mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        mentioned |= {name for written in options.values() if written is not None for name in written.names}
-        mentioned |= {name for each in program.steps if each.name in of_cluster for name in each.template.names}
-        return {
-            "options": {name: written.texts for name, written in options.items() if written is not None},
-            "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(of_cluster)},
-            # What is known of the names in them: another value there is another input.
-            "names": dict(_known_values(program, frame, mentioned - of_cluster)),
-        }
-
-    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> _Written | None:
-        """What is written for an option, where a value of the cluster is in it."""
-        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-        templates = [self._template(plugin, item) for item in items]
-        if not any(_reads(each, of_cluster) for each in templates):
-            return None
-        texts = [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
-        return _Written(texts, {name for each in templates if each is not None for name in each.names})
+        return as_written(self._binders, self._sharing, self._owner(plugin), plugin)
 
     def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
         binder = self._binders.of(self._owner(plugin))
@@ -374,24 +340,11 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None, identities: Mappin
     return _Fixed(parts, HashHead(parts), unknown)
 
 
-def _known_values(program: Program, frame: PluginVariables, names: set[str]) -> Iterator[tuple[str, Any]]:
-    bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
-    for name in sorted(names):
-        known = built_in(name) if name not in bound else None
-        value = bound.get(name, Unresolved("", "")) if known is None else known.make(frame)
-        if value.__class__ is not Unresolved:
-            yield name, value
-
-
 def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:
             yield each.name, value
-
-
-def _reads(template: Template | None, names: set[str]) -> bool:
-    return template is not None and not names.isdisjoint(template.names)
 
 
 def _tree(record: Any) -> Any:

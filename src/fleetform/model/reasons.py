@@ -8,6 +8,7 @@ DIAGNOSTICS: dict[str, str] = {
     "ambiguous": "A question fits several things.",
     "binding-cycle": "Bindings refer to each other in a cycle.",
     "bad-expression": "A CEL expression does not compile, or fails on a cluster.",
+    "bad-migration": "A migration would lose values.",
     "bad-name": "An object has no name, or one that Kubernetes would refuse.",
     "bad-patch": "A patch cannot be read, or names no target.",
     "bad-path": "An option name or path cannot be read.",

@@ -40,13 +40,17 @@ def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str 
         value = value.plain
         if value is None:
             return None
-    if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
+    if not has_type(option, value):
         got = "something else" if secret else describe(value)
         article = "an" if kind in ("int", "any") else "a"
         return f"{option.name} is {article} {kind} option and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
+
+
+def has_type(option: Option, value: YamlValue) -> bool:
+    return isinstance(value, _TYPES[option.type]) and not (option.type == "int" and isinstance(value, bool))
 
 
 def must_be_set(option: Option) -> bool:
