@@ -233,8 +233,8 @@ def test_what_is_stored_in_the_middle_can_be_planned_from() -> None:
 
 @pytest.mark.rule("R2-32")
 def test_the_latest_time_for_an_approval_is_told_with_what_a_later_one_costs() -> None:
-    files = {"windows": NIGHTS, "preset": preset(NAMED), "policy": staged(gold="approvals: {required: 1}")}
-    gold = play(**files).stages[1].approvals
+    rules = staged(gold="approvals: {required: 1}")
+    gold = play(windows=NIGHTS, preset=preset(NAMED), policy=rules).stages[1].approvals
     assert gold is not None
     # Gold could start at 22:10; approved after that, it ends that much later.
     assert gold.at == NOW.replace(hour=22, minute=10)
