@@ -185,3 +185,10 @@ def test_a_release_name_that_cannot_be_known_is_not_guessed_but_told() -> None:
     assert [each.message for each in lost if "releases" in each.message] == [
         "what its releases are called is not written: it is named after its chart, and there is no definition gone"
     ]
+
+
+def test_every_addon_that_loses_something_is_told() -> None:
+    two = ADDONS[1] + "---\n" + ADDONS[2].replace("name: agent}", "name: other}")
+    lost = convert(ocm.fleet(two)).losses
+    by_name = [each.object.name for each in lost if each.object is not None and "written by name" in each.message]
+    assert by_name == ["agent", "other"]
