@@ -36,8 +36,8 @@ from fleetform.ports.state import KnownState
 class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
 
-    reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
-    question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
+    reading is what is wrong with the documents. made are the decisions about it, if they are made already. partial are
+    decisions about some plugins, in place of all: for a question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
     skipped are documents that are no manifests (S10).
     """
 
@@ -49,17 +49,19 @@ class Fleet:
     catalog_definitions: CatalogDefinitions = field(default_factory=CatalogDefinitions)
     catalogs: CatalogReader | None = None
     partial: Decisions | None = None
+    made: Decisions | None = None
     transforms: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Origin, ...] = ()
 
     @cached_property
     def index(self) -> Index:
         """What can be known of it before anything is decided."""
-        return self.partial.index if self.partial is not None else Index(self.snapshot)
+        made = self.partial or self.made
+        return made.index if made is not None else Index(self.snapshot)
 
     @cached_property
     def decisions(self) -> Decisions:
-        return self.partial or decide(self.snapshot)
+        return self.partial or self.made or decide(self.snapshot)
 
     @cached_property
     def inputs(self) -> Inputs:

@@ -10,8 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.reading.snapshots import rejected_versions
-from fleetform.engine.decide import at_version, decide
+from fleetform.engine.decide import at_version
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
@@ -20,6 +19,7 @@ from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
 from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.deciding import decided
 from fleetform.loop.delivering import Deliveries, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import observe
@@ -171,14 +171,8 @@ class Control:
         fleet = self._fleet or self._around.open_fleet(self.image.files, now, known)
         if self._decisions is not None and self._fleet is fleet and fleet.state is known and fleet.snapshot.at == now:
             return fleet
-        snapshot = replace(
-            fleet.snapshot,
-            at=now,
-            states=known.plugins,
-            rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
-        )
-        self._decisions = decide(snapshot, self._decisions)
-        self._fleet = replace(fleet, snapshot=self._decisions.index.snapshot, state=known, partial=self._decisions)
+        self._fleet = decided(fleet, known, now, self._decisions)
+        self._decisions = self._fleet.decisions
         return self._fleet
 
     def _observe(self, fleet: Fleet, now: datetime) -> datetime | None:
@@ -191,9 +185,9 @@ class Control:
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
         inputs = Inputs(fleet.decisions, fleet.transforms)
-        decided = partial(at_version, fleet.decisions)
+        older = partial(at_version, fleet.decisions)
         stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, decided)
+        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
