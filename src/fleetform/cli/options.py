@@ -12,15 +12,7 @@ import click
 import msgspec
 
 from fleetform.app.answering.references import reported
-from fleetform.app.errors import (
-    AmbiguousError,
-    DeniedError,
-    NoAnswerError,
-    NotFoundError,
-    NotRenderedError,
-    StateChangedError,
-    StateError,
-)
+from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
@@ -231,7 +223,7 @@ def shared_flags(function: F) -> Any:
         except NoAnswerError as error:
             if flags.output in ("json", "yaml"):
                 choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-                code, message = _CODES[type(error)], error.message + choices
+                code, message = error.code, error.message + choices
                 flags.print_failure([Finding(code=code, severity="error", message=message, hint=error.hint)])
             raise
 
@@ -252,17 +244,6 @@ def _check_confined(flags: Flags) -> None:
         raise click.UsageError(
             f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name another folder."
         )
-
-
-_CODES: dict[type[Exception], str] = {
-    AmbiguousError: "ambiguous",
-    NotFoundError: "not-found",
-    NotRenderedError: "render-failed",
-    DeniedError: "denied",
-    StateChangedError: "cannot-read",
-    NoAnswerError: "refused",
-    StateError: "cannot-read",
-}
 
 
 def _selector(_: click.Context, __: click.Parameter, text: str | None) -> Requirements:

@@ -19,6 +19,7 @@ from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
 from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.deciding import decided
 from fleetform.loop.delivering import Deliveries, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
@@ -31,7 +32,7 @@ from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
 from fleetform.ports.sources import Source
-from fleetform.ports.store import Event, Store
+from fleetform.ports.store import Event, Store, UnavailableError
 
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
@@ -105,6 +106,29 @@ class Control:
         except BaseException:
             self.forget()
             raise
+
+    def ask(self, request: RolloutRequest) -> Reply:
+        """Carries out a request on what is stored; UnavailableError before anything was accepted."""
+        try:
+            return self._ask(request)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _ask(self, request: RolloutRequest) -> Reply:
+        before = answered_before(self._around.store, request)
+        if before is not None:
+            return before
+        now = self._around.clock.now()
+        fleet = self._decide(now)
+        if fleet is None:
+            raise UnavailableError("no files were accepted yet", "wait for the first pass")
+        reply, known = carry_out(fleet, request)
+        if not request.dry_run:
+            image = replace(self.image, known=known) if known is not None else self.image
+            remember = to_remember(self._around.store, request, reply, now)
+            self._commit(image, Extras(deeds=[deed_of(request, reply, now)], writes=remember), now)
+        return reply
 
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
