@@ -15,7 +15,7 @@ from rulebook.folding import effective, folded, misfits
 from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import age_of, rank_of, reaches, selects
-from rulebook.telling import Answer, Gate, Resolved, told
+from rulebook.telling import Answer, Gate, Report, Resolved, told
 from rulebook.trees import ABSENT, Hole, Reason, found_at, has_hole, holes_in, text_of
 from rulebook.variables import OPTIONAL, TIMING, Names, whole
 
@@ -247,6 +247,24 @@ class Fleet:
         revisions = [self.revision(plugin.definition, each) for each in versions]
         return [self.resolved(plugin, each) for each in revisions if each is not None]
 
+    def report(self, override: Tree) -> Report:
+        """The plugins that an override speaks of, and what it comes to (R0-23, S21)."""
+        name = override["metadata"]["name"]
+        said = {
+            plugin.name: applied
+            for plugin in self.plugins
+            for applied in self.answer(plugin).applied
+            if applied.name == name and self.older_owner(plugin) is None
+        }
+        findings = []
+        if self.has_expired(override):
+            findings.append("expired")
+        elif not said:
+            findings.append("dead")
+        elif not any(each.won for each in said.values()):
+            findings.append("shadowed")
+        return Report(rank_of(override), tuple(sorted(said)), tuple(findings))
+
     def upgrade_gates(
         self, plugin: Plugin, wanted: Wanted, running: str | None, runs: Tree | None, target: Resolved
     ) -> set[Gate]:
@@ -286,7 +304,7 @@ class Fleet:
         """Options that people set, that what runs knows, and that are gone without a migration (S3)."""
         found = set()
         for item in target.items:
-            if item.skipped in ("not-declared", "not-yet-known") and item.strategy != "Remove":
+            if item.skipped in ("not-declared", "not-yet-known") and item.strategy != "Remove" and not item.left_out:
                 known = option_for(runs, item.written) or option_for(runs, item.steps)
                 if known is not None:
                     found.add(Gate("removed-option", text_of(known)))

@@ -76,7 +76,7 @@ def reaching_listing(fleet: Fleet, errors: Iterable[Diagnostic], scope: Scope, p
     """The errors for which a listing may lack something, or say it wrongly (S64)."""
     broken = Broken(fleet, errors)
     found = broken.of_kinds(scope, [kind.name for kind in KINDS.values() if kind.plural == plural])
-    if plural not in _WITHOUT_STATUS:
+    if plural not in _ABOUT_NO_PLUGINS:
         found += [each for each in broken.reaching(scope) if each not in found]
     return found
 
@@ -129,6 +129,8 @@ def _order(item: Listed) -> tuple[str, str, str, tuple[Version, ...]]:
 
 
 _WITHOUT_STATUS = ("organizations",)
+# What is said of these follows from themselves and from clusters.
+_ABOUT_NO_PLUGINS = (*_WITHOUT_STATUS, "policies", "windows")
 _FINDERS: dict[str, Callable[[Fleet, Scope], Found[Any]]] = {
     "plugins": find_plugins,
     "catalogs": partial(_find_all, list_catalogs),
