@@ -170,13 +170,16 @@ def open_plane(
 def open_views(
     sources: Sequence[str], database: str, organization: str | None, at: str | None, plugin_folder: str | None
 ) -> tuple[Views, SqliteReader, Clock]:
-    """What the API of a control plane answers from: the database, read only, and nothing of the network."""
+    """What the API of a control plane answers from: the database, read only, and nothing of the network.
+
+    Views and history read by connections of their own: two threads cannot use one at a time.
+    """
     from fleetform.loop.viewing import Views
     from fleetform.store.sqlite import SqliteReader
 
     clock = _Clock(parse_time(at) if at is not None else None)
-    reader = SqliteReader(database)
-    return Views(reader, _opener(sources, organization, clock, "none", plugin_folder), clock, database), reader, clock
+    opener = _opener(sources, organization, clock, "none", plugin_folder)
+    return Views(SqliteReader(database), opener, clock, database), SqliteReader(database), clock
 
 
 def _opener(

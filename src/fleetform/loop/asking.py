@@ -33,14 +33,16 @@ _ANSWERED = "AnsweredRequest"
 
 
 class RolloutRequest(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What somebody asks of a rollout. expires is how long an emergency lasts; key tells a repetition."""
+    """What somebody asks of a rollout, in an organization or in whichever has it.
+
+    expires is how long an emergency lasts; key tells a repetition.
+    """
 
     verb: Verb
     name: str
     user: str
     groups: list[str] = []
     organization: str | None = None
-    all_organizations: bool = False
     reason: str = ""
     stage: str = ""
     change: str | None = None
@@ -77,7 +79,7 @@ class _Answered(Struct, frozen=True):
 
 def carry_out(fleet: Fleet, request: RolloutRequest) -> CarriedOut:
     try:
-        scope = scope_of(fleet, request.organization, request.all_organizations)
+        scope = scope_of(fleet, request.organization, everywhere=request.organization is None)
         person = Person(request.user, frozenset(request.groups), request.reason)
         asked = _VERBS[request.verb](Rollouts(fleet, scope, person), request)
     except NoAnswerError as error:

@@ -94,12 +94,12 @@ class Api:
         self._process.start()
         theirs.close()
         listening.socket.close()
-        FromApi(self._pipe, ask, between_passes, failed, ended)
+        self._relay = FromApi(self._pipe, ask, between_passes, failed, ended)
 
     def close(self) -> None:
-        """Ends the process, which sees that the pipe is closed."""
+        """Ends the process; one that does not end is killed."""
         forget_token(self._address, self._token)
-        self._pipe.close()
+        self._relay.end()
         self._process.join(_PATIENCE)
         if self._process.is_alive():
             self._process.kill()

@@ -14,10 +14,9 @@ class Query(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fi
 
 
 class ScopeQuery(Query, frozen=True, kw_only=True):
-    """Which part of the fleet: as -n, -A, -c and -l of the command line."""
+    """Which part of the fleet, as -n, -c and -l of the command line; without an organization, all of them."""
 
     organization: str | None = None
-    all_organizations: bool = False
     cluster: str | None = None
     selector: str = ""
 
@@ -57,10 +56,9 @@ class HistoryQuery(Query, frozen=True, kw_only=True):
 
 
 class RolloutQuery(Query, frozen=True, kw_only=True):
-    """In which organization, as -n and -A of the command line."""
+    """In which organization; without one, in all of them."""
 
     organization: str | None = None
-    all_organizations: bool = False
 
 
 class NoQuery(Query, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoReplyError
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
@@ -20,6 +21,8 @@ from fleetform.loop.asking import Reply, RolloutRequest
 from fleetform.ports.store import StoreError, UnavailableError
 
 _PATIENCE = 60.0
+# The loop says that it ends. Its pipe cannot just be closed, while a thread of it still reads.
+_END = b""
 _request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest])
 _reply = msgspec.msgpack.Decoder(tuple[int, Reply])
 _encode = msgspec.msgpack.encode
@@ -54,17 +57,21 @@ class ToLoop:
 
     def _receive(self) -> None:
         try:
-            while True:
-                number, reply = _reply.decode(self._pipe.recv_bytes())
+            while (message := self._pipe.recv_bytes()) != _END:
+                number, reply = _reply.decode(message)
                 waiting = self._waiting.get(number)
                 if waiting is not None:
                     waiting.set_result(reply)
         except (EOFError, OSError):
-            self._ended()
+            pass
+        self._ended()
 
 
 class FromApi:
-    """The loop's end. between_passes has something done by the loop, which ask then is."""
+    """The loop's end. between_passes has something done by the loop, which ask then is.
+
+    ended is called if the API is gone before it was told to end.
+    """
 
     def __init__(
         self,
@@ -76,7 +83,14 @@ class FromApi:
     ) -> None:
         self._pipe, self._ask, self._between_passes = pipe, ask, between_passes
         self._failed, self._ended = failed, ended
+        self._ending = False
         Thread(target=self._receive, daemon=True).start()
+
+    def end(self) -> None:
+        """Tells the API to end."""
+        self._ending = True
+        with suppress(OSError):
+            self._pipe.send_bytes(_END)
 
     def _receive(self) -> None:
         try:
@@ -84,7 +98,8 @@ class FromApi:
                 number, request = _request.decode(self._pipe.recv_bytes())
                 self._between_passes(partial(self._carry_out, number, request))
         except (EOFError, OSError):
-            self._ended()
+            if not self._ending:
+                self._ended()
 
     def _carry_out(self, number: int, request: RolloutRequest) -> None:
         try:
@@ -95,7 +110,6 @@ class FromApi:
             # A request that meets a bug must not end the loop: nothing of it was stored.
             self._failed(error)
             reply = Reply(problem=problem(500, "internal", "this is a bug in Fleetform", "its output says more"))
-        try:
+        with suppress(OSError):
+            # Who is gone is noticed by the one that receives.
             self._pipe.send_bytes(_encode((number, reply)))
-        except OSError:
-            self._ended()

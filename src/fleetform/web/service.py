@@ -7,6 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import NamedTuple
 
 from msgspec import structs
@@ -77,12 +78,16 @@ class Asker:
 
 
 class Service:
-    """Answers. ask hands a request to the loop and returns its reply."""
+    """Answers; several threads may ask at once. ask hands a request to the loop and returns its reply.
+
+    store is for history, and no one else's.
+    """
 
     def __init__(
         self, views: Views, store: StoreReader, clock: Clock, ask: Callable[[RolloutRequest], Reply], asker: Asker
     ) -> None:
         self._views, self._store, self._clock, self._ask, self._asker = views, store, clock, ask, asker
+        self._reading = Lock()
 
     def tag(self) -> str:
         """The view that an answer would be made from now."""
@@ -121,12 +126,13 @@ class Service:
             at = parse_time(query.at) if query.at is not None else self._clock.now()
         except ValueError as error:
             raise BadQueryError(f"at: {query.at} is not a time", "write 2026-12-31T22:00:00Z") from error
-        organization = query.organization or self._organization_with(query.cluster)
-        return Answered(history(self._store, organization, query.cluster, query.plugin, at))
+        with self._reading:
+            organization = query.organization or self._organization_with(query.cluster)
+            return Answered(history(self._store, organization, query.cluster, query.plugin, at))
 
     def rollout(self, name: str, query: RolloutQuery) -> Answered:
         view = self._views.current()
-        scope = scope_of(view.fleet, query.organization, query.all_organizations)
+        scope = scope_of(view.fleet, query.organization, query.organization is None)
         return Answered(Rollouts(view.fleet, scope, Person(self._asker.user)).status(name), view.tag)
 
     def version(self, _: NoQuery) -> Answered:
@@ -171,7 +177,7 @@ def _scope(fleet: Fleet, query: ScopeQuery) -> Scope:
         labels = parse_selector(query.selector)
     except SelectorError as error:
         raise BadQueryError(f"selector: {error.message}", "write a=b,c!=d") from error
-    return scope_of(fleet, query.organization, query.all_organizations, query.cluster, labels)
+    return scope_of(fleet, query.organization, query.organization is None, query.cluster, labels)
 
 
 def _words(text: str) -> tuple[str, ...]:
