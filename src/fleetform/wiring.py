@@ -24,6 +24,7 @@ from fleetform.load.state import StateFile, load_state
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
+from fleetform.ports.state import StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ __all__ = [
     "open_parses",
     "open_plane",
     "open_renderers",
+    "open_state",
     "write_file",
 ]
 
@@ -79,6 +81,15 @@ def open_fleet(
     fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def open_state(name: str) -> StateStore:
+    """Where `--state` keeps what is known."""
+    if not name.startswith("sqlite:"):
+        return StateFile(name)
+    from fleetform.store.sqlite_state import SqliteState
+
+    return SqliteState(database_path(name), _Clock(None))
 
 
 def open_parses(kept: bool = True) -> Parses:

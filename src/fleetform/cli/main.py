@@ -22,13 +22,16 @@ VERBS = {
     "get": "List objects with what follows from them.",
     "history": "What a cluster ran at a time, and why.",
     "init": "Start a fleet in an empty folder.",
+    "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
+    "rollout": "Approve, pause, abort or roll back a change on its way.",
     "restore": "Put a backup in place of a database.",
     "serve": "Run the control plane on this machine.",
     "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
+    "why": "Why a cluster is not updated, until when, and what to do.",
 }
 
 EPILOG = """\b
@@ -36,6 +39,7 @@ Examples:
   fleetform validate -f fleet/
   fleetform explain cert-manager -c eu-prod-1 replicas
   fleetform diff git:main
+  fleetform why eu-prod-3
   fleetform get overrides -o wide
 
 \b
@@ -132,14 +136,12 @@ def _run() -> int:
         _say(f"{name}{reason(error)}", "")
         return 2
     except Exception as error:
-        from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError
+        from fleetform.app.errors import AmbiguousError, NoAnswerError
 
         if isinstance(error, NoAnswerError):
             choices = error.choices if isinstance(error, AmbiguousError) else ()
             _say("\n  ".join([f"{error.message}:", *choices]) if choices else error.message, error.hint)
-            if isinstance(error, NotRenderedError):
-                return 4 if error.unavailable else 3
-            return 1 if isinstance(error, NotFoundError) else 2
+            return error.exit_code
         from fleetform.ports.store import StoreError, UnavailableError
 
         if isinstance(error, StoreError):
