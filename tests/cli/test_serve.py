@@ -145,12 +145,8 @@ def test_a_health_command_that_reads_nothing_ends_nothing_but_itself(fleet: Runn
     (probes / "probe").write_text("#!/bin/sh\nexec <&-\nexit 1\n")
     (probes / "probe").chmod(0o755)
     clusters = (fleet.folder / "clusters.yaml").read_text()
-    (fleet.folder / "clusters.yaml").write_text(
-        clusters.replace(
-            "name: eu-2, namespace: acme, labels: {region: eu, tier: dev}}",
-            "name: eu-2, namespace: acme, labels: {region: eu, tier: dev}}\nspec: {health: {command: probe}}",
-        )
-    )
+    spec = "tier: dev}}\nspec: {health: {command: probe}}"
+    (fleet.folder / "clusters.yaml").write_text(clusters.replace("tier: dev}}", spec))
     command = [sys.executable, "-c", "from fleetform.cli.main import main; main()", "serve", "--once"]
     for _ in range(3):
         done = subprocess.run([*command, "--health-dir", ".probes"], cwd=fleet.folder, capture_output=True, text=True)
@@ -159,12 +155,9 @@ def test_a_health_command_that_reads_nothing_ends_nothing_but_itself(fleet: Runn
 
 
 def test_an_output_that_nobody_reads_to_the_end_ends_quietly(fleet: Runner) -> None:
-    command = (
-        f"{sys.executable} -c 'from fleetform.cli.main import main; main()' explain web -c eu-2 -o json | head -c 1"
-    )
-    done = subprocess.run(
-        ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"], cwd=fleet.folder, capture_output=True, text=True
-    )
+    program = f"{sys.executable} -c 'from fleetform.cli.main import main; main()'"
+    script = f"{program} explain web -c eu-2 -o json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=fleet.folder, capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout[1:].strip() in ("0", "141")
 
