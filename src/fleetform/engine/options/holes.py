@@ -35,10 +35,11 @@ class Covered(Struct, frozen=True, eq=False, gc=False):
 
 
 _MARKS = frozenset({Unresolved, Failure, OnCluster})
+HOLES = frozenset({*_MARKS, Covered})
 
 
 def is_hole(value: object) -> bool:
-    return value.__class__ in _MARKS or value.__class__ is Covered
+    return value.__class__ in HOLES
 
 
 def marks_in(tree: Any) -> Iterator[Mark]:
