@@ -85,6 +85,7 @@ def reached_by(changes: Changes, index: Index, previous: Decisions) -> Reached:
             reached.add_owner(owner)
     _add_placed(reached, index, before)
     _add_states(reached, changes, index)
+    _add_forced(reached, changes, index, previous)
     if index.configs is not before.configs:
         reached.configs = ChangedConfigs(index, before)
         for cluster, owner in reached.configs.reached():
@@ -168,6 +169,18 @@ def _add_placed(reached: Reached, index: Index, before: Index) -> None:
             home = owner.object.ref.organization
             for cluster in index.placements.members(home, name) ^ before.placements.members(home, name):
                 reached.add_cluster(cluster)
+
+
+def _add_forced(reached: Reached, changes: Changes, index: Index, previous: Decisions) -> None:
+    """Plugins on the way to another version, where it may be another time from which one that breaks is forced."""
+    now, then = index.snapshot, previous.index.snapshot
+    if not changes.time_tells and index.definitions is previous.index.definitions and now.announced is then.announced:
+        return
+    for ref, here in previous.clusters.items():
+        moving = [each for each in here.candidates if each.running not in (None, each.wanted_version)]
+        cluster = now.clusters.get(ref)
+        if moving and cluster is not None:
+            reached.add(cluster, (each.target.owner for each in moving if each.target.owner in index.owners))
 
 
 def _add_states(reached: Reached, changes: Changes, index: Index) -> None:

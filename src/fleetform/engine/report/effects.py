@@ -16,6 +16,7 @@ from fleetform.model.results.decisions import (
     TieBreak,
     how_settled,
 )
+from fleetform.syntax.option_paths import normal_form
 
 
 class Applied(NamedTuple):
@@ -43,9 +44,19 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
-def applied_overrides(overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision]) -> list[Applied]:
-    """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included."""
+def applied_overrides(
+    overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision], skipped: Iterable[Skipped] = ()
+) -> list[Applied]:
+    """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included.
+
+    skipped is what has no effect on the plugin: what is left out there was said all the same.
+    """
     won, lost = _sides(options)
+    named = {normal_form(each.slot.steps) for each in options.values()}
+    for item in (each.item for each in skipped if each.reason == "left-out" and each.item.layer.rank):
+        form = normal_form(item.steps)
+        if any(form[: length + 1] in named for length in range(len(form))):
+            lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
     applied = []
     for override in overrides:
         winners, losers = won.get(override, {}), lost.get(override, {})
