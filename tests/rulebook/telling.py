@@ -96,7 +96,7 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         target.waiting,
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
-        applied_in(used),
+        applied_in([each for each in target.items if each.skipped in (None, "left-out")]),
         bool(target.misfits),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
@@ -152,10 +152,11 @@ def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
         if item.layer.name != "override":
             continue
         before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
-        later = [each for each in items[index + 1 :] if each.layer != item.layer]
-        newer = [each for each in items if each.layer == item.layer and each.renames < item.renames]
+        spoken = [each for each in items if each.skipped is None]
+        later = [each for each in items[index + 1 :] if each in spoken and each.layer != item.layer]
+        newer = [each for each in spoken if each.layer == item.layer and each.renames < item.renames]
         path = frozenset({text_of(item.written)})
-        if is_lost(item, [*later, *newer]):
+        if item.skipped is not None or is_lost(item, [*later, *newer]):
             found[item.layer.object] = replace(before, lost=before.lost | path)
         else:
             found[item.layer.object] = replace(before, won=before.won | path)

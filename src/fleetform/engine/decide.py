@@ -6,7 +6,7 @@ answer never depends on that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -233,7 +233,9 @@ class Deciding:
             lifecycle = lifecycle_in(self._snapshot, case.owner.object.ref.organization)
             forced = forced_at(lifecycle, step.breaking, revision, self._snapshot)
             self._openings |= {forced} if forced is not None else set()
-        removed = removed_option_gates(wanted.skipped, self._sharing.schema(running).option_of) if running else ()
+        removed: Iterable[Gate] = ()
+        if running is not None and not step.downgrade:
+            removed = removed_option_gates(wanted.skipped, self._sharing.schema(running).option_of)
         return (
             *wanted.gates,
             *removed,

@@ -91,10 +91,11 @@ def removed_option_gates(skipped: Iterable[Skipped], running: Callable[[Steps], 
     belongs to there.
     """
     gone: dict[str, Item] = {}
-    for each in skipped:
-        name = running(each.item.steps) if each.reason in ("not-declared", "not-yet-known") else None
+    for item, reason in skipped:
+        sets = item.strategy != "Remove" and reason in ("not-declared", "not-yet-known")
+        name = running(item.steps) if sets else None
         if name is not None:
-            gone.setdefault(name, each.item)
+            gone.setdefault(name, item)
     for name, item in sorted(gone.items()):
         yield Gate(
             "removed-option",
