@@ -543,7 +543,16 @@ class Replay:
         try:
             self._hear(said, inside)
         except Misfit:
-            self.faults.append(texts(inside))
+            # It is wrong where its path ends, until that is replaced.
+            length = next(each for each in range(len(inside)) if not self._leads_on(inside[: each + 1]))
+            self.faults.append(texts(inside[:length]))
+
+    def _leads_on(self, steps: Steps) -> bool:
+        try:
+            put(self._copy(steps), steps, None)
+        except Misfit:
+            return False
+        return True
 
     def _hear(self, said: Said, inside: Steps) -> None:
         if said.strategy == "Remove":
@@ -568,21 +577,24 @@ class Replay:
         tree = a_copy(self.result.value)
         for length in range(len(inside)):
             kind = self._types.get(texts(inside[:length]), "")
-            if kind in ("map", "list") and found_at(tree, inside[:length]) is ABSENT:
-                tree = put(tree, inside[:length], {} if kind == "map" else [])
+            if kind == "map" and found_at(tree, inside[:length]) is ABSENT:
+                tree = put(tree, inside[:length], {})
         return tree
 
     def _replace(self, said: Said, value: Any) -> None:
         self.result = OptionAnswer(a_copy(value), said.voice, self._voices(()))
         self._heard.append(Heard(said, (), value))
-        self.faults = []
+        self.faults = [each for each in self.faults if not each and said.strategy == "Merge"]
 
     def _claim(self, heard: Heard, changed: list[Form]) -> None:
         parts = self.result.parts
         for form in changed:
             for below in [each for each in parts if each[: len(form)] == form]:
                 del parts[below]
-            self.faults = [each for each in self.faults if each[: len(form)] != form]
+            merges = heard.said.strategy == "Merge" and isinstance(
+                found_at(heard.value, form[len(heard.inside) :]), dict
+            )
+            self.faults = [each for each in self.faults if each[: len(form)] != form or (merges and each == form)]
             parts[form] = PartAnswer(heard.said.voice, self._voices(form))
         if changed:
             self._heard.append(heard)

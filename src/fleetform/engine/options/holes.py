@@ -100,6 +100,27 @@ def merge_leaves(value: dict[str, Any], target: dict[str, Any], inside: Steps) -
             yield path, said, said
 
 
+def deep_leaves(value: Any, inside: Steps) -> Iterator[tuple[Steps, Any]]:
+    """All that a map says, down to what is no map; itself where it is none, or empty."""
+    if isinstance(value, dict) and value:
+        for key in sorted(value):
+            yield from deep_leaves(value[key], (*inside, key))
+    else:
+        yield inside, value
+
+
+def depth_of_misfit(tree: Any, steps: Steps) -> int:
+    """How far a path leads before it cannot go on: to what is no map and no list, or has no such index."""
+    for depth, step in enumerate(steps):
+        if isinstance(tree, dict):
+            tree = tree.get(str(step), ABSENT)
+        elif isinstance(tree, list) and isinstance(step, int) and step <= len(tree):
+            tree = tree[step] if step < len(tree) else ABSENT
+        elif tree is not ABSENT or (isinstance(step, int) and step):
+            return depth
+    return len(steps)
+
+
 def without_holes(tree: Any, which: Callable[[Mark], bool]) -> Any:
     """The tree without some of its holes: ABSENT where it is such a one itself."""
     if isinstance(tree, dict):

@@ -86,9 +86,10 @@ def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
 
 def winning_items(decision: OptionDecision) -> list[Item]:
     """The items that made the value: the winner, those of parts, a removal that stands, and what cleared the way."""
-    items = [item for part in decision.parts for item in (part.winner, part.cleared_by)]
-    items += (decision.winner, decision.removed_by, decision.cleared_by)
-    return [item for item in items if item is not None and not _is_covered(item, decision)]
+    won = [decision.winner, decision.removed_by, *(part.winner for part in decision.parts)]
+    cleared = [decision.cleared_by, *(part.cleared_by for part in decision.parts)]
+    found = [item for item in won if item is not None and not _is_covered(item, decision)]
+    return [*found, *(item for item in cleared if item is not None)]
 
 
 def _is_covered(item: Item, decision: OptionDecision) -> bool:
