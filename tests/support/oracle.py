@@ -121,6 +121,9 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
             paths.setdefault(text_of(steps), steps)
     context = (cluster, definition_name(owner)[0], version)
     types: dict[Form, str] = {form: option.type for form, option in declared.items()}
+    # A value does not become harmless by being older, or newer.
+    same = [each for each in snapshot.definitions.values() if each.ref == definition.ref]
+    secret = {form_of(option.name) for each in same for option in each.spec.options or [] if option.type == "secret"}
     roots = roots_of(paths)
     said_of: dict[Form, list[tuple[Said, Steps]]] = {root: [] for root in roots.values()}
     for said, steps in everything:
@@ -130,7 +133,9 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
     return PluginAnswer(
         version,
         {
-            name: answer(steps, roots[name], types, said_of[roots[name]], context, list(roots.values()))
+            name: answer(
+                steps, roots[name], types, said_of[roots[name]], context, list(roots.values()), texts(steps) in secret
+            )
             for name, steps in paths.items()
         },
     )
@@ -457,6 +462,7 @@ def answer(
     everything: list[tuple[Said, Steps]],
     context: tuple[Cluster, str, str],
     roots: list[Form],
+    secret: bool,
 ) -> OptionAnswer:
     """Everything said about the outermost option that this one lies in, said again one after the other onto a copy."""
     nested = roots.count(root) > 1
@@ -478,7 +484,7 @@ def answer(
     if holds_hole(result.value):
         result.value, result.stumbled = ABSENT, True
     result.stumbled = result.stumbled or bool(replay.faults)
-    if types.get(texts(steps)) == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
+    if secret and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
     return result
 
