@@ -109,9 +109,9 @@ class Reader:
 
     def read(self, item: Item) -> Item:
         """The item with its value filled in and migrated, at the path that the revision has for it."""
-        item = self._filled(item)
-        if item.skipped is None:
-            item = self._migrated(item)
+        filled = self._filled(item)
+        # What is left out is left out of the option that it is about.
+        item = self._migrated(filled if filled.skipped is None else item)
         if item.undeclared and item.skipped == "removed":
             # Who allows what is not declared has it passed on (B9).
             item = replace(item, skipped=None)
@@ -120,7 +120,7 @@ class Reader:
             if not item.undeclared:
                 later = [each for each in known if _above(each, self.revision)]
                 item = replace(item, skipped="not-yet-known" if later and len(later) == len(known) else "not-declared")
-        return item
+        return replace(item, skipped="left-out") if filled.skipped == "left-out" and item.skipped is None else item
 
     def _filled(self, item: Item) -> Item:
         if item.strategy == "Remove":

@@ -96,7 +96,7 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         target.waiting,
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
-        applied_in([each for each in target.items if each.skipped is None or _is_left_out(each, target.revision)]),
+        applied_in([each for each in target.items if each.skipped in (None, "left-out")]),
         bool(target.misfits),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
@@ -143,11 +143,6 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
     default = [each.layer for each in before if each.layer.name == "default"]
     hidden = [each.layer for each in before if each.layer.name != "default"]
     return Said(shown, default[0] if default else None, tuple(hidden))
-
-
-def _is_left_out(item: Item, revision: Tree) -> bool:
-    """Whether an item of a declared option refers to an optional variable without a value (S37)."""
-    return item.skipped == "left-out" and option_for(revision, item.steps) is not None
 
 
 def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:

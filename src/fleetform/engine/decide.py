@@ -134,6 +134,7 @@ class Deciding:
         self._index, self._snapshot = index, index.snapshot
         self._binders = binders or Binders(index)
         self._sharing = sharing or Sharing(index, self._binders)
+        self._binders.decided_by(self._target_of)
         # When gates open by themselves.
         self._openings: set[datetime] = set()
 
@@ -191,6 +192,14 @@ class Deciding:
     def _candidate(self, cluster: Cluster, selected: Selected, reach: Reach) -> PluginDecision:
         """What an owner's plugin gets on a cluster if nobody else claims its release."""
         return self._plugin(self._case(cluster, selected, reach))
+
+    def _target_of(self, owner: Owner, cluster: Cluster) -> Revision | None:
+        """The revision that an owner's plugin on a cluster gets."""
+        selected = next((each for each in self._index.owners_on(cluster) if each.owner is owner), None)
+        if selected is None:
+            return None
+        reach = self._index.reach(cluster.ref.organization).reach(cluster)
+        return self._candidate(cluster, selected, reach).target.revision
 
     def _case(self, cluster: Cluster, selected: Selected, reach: Reach) -> _Case:
         owner, name = selected.owner, selected.plugin_on(cluster)
