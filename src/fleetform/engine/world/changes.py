@@ -210,7 +210,7 @@ class OwnerChanges:
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
         base = admitted.objects if admitted is not None else {}
-        name = change_id(self._hashes, base, contents, last, candidates, self.states)
+        name = change_id(self._hashes, base, contents, rollouts, candidates, self.states)
         used = frozenset(each.name for each in earlier)
         author = self._authors.get(part.owner.ref)
         upgrades = spec.upgrades
@@ -310,14 +310,14 @@ class OwnerChanges:
                 if claim.candidate.name not in here.plugins:
                     by_owner.setdefault(claim.candidate.target.owner, []).append(claim.plugin)
         found: dict[Ref, tuple[_Part, list[PluginDecision]]] = {}
-        for owner in sorted(by_owner, key=lambda each: (each.ref.organization, each.ref.name, each.ref.kind)):
-            for plugin in by_owner[owner]:
+        for owner, plugins in by_owner.items():
+            for plugin in plugins:
                 part = _Part(owner, groups.of(plugin) if groups.has_any(owner) else None)
                 if part.ref in found:
                     found[part.ref][1].append(plugin)
                 else:
                     found[part.ref] = part, [plugin]
-        return found
+        return dict(sorted(found.items(), key=lambda pair: (pair[0].organization, pair[0].name, pair[0].kind)))
 
     def _organizations(self) -> list[str]:
         return sorted({ref.organization for ref in (*self._plugins, *self.snapshot.states)})
