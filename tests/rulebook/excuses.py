@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rulebook.config_refs import mode_of
 from rulebook.model import Fleet, Plugin
 from rulebook.options import option_for
 from rulebook.telling import Resolved
@@ -36,6 +37,11 @@ def _gone(fleet: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
     return runs is not None and any(option_for(runs, each.written) or option_for(runs, each.steps) for each in gone)
 
 
+def _merged_over_misfit(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
+    merges = [each.steps for each in resolved.items if each.strategy == "Merge" and each.skipped is None]
+    return any(is_within(each.steps, steps) for each in resolved.misfits for steps in merges)
+
+
 def _left_out(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
     return any(each.skipped == "left-out" and each.layer.name == "override" for each in resolved.items)
 
@@ -59,9 +65,19 @@ def _retyped_twice(fleet: Fleet, plugin: Plugin, _: Resolved) -> bool:
     return len(names) > len(set(names))
 
 
+def _in_group_and_preset(_: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
+    spec = plugin.owner["spec"]
+    if mode_of(plugin.owner, resolved.revision) != "Merge" or "plugin" not in spec:
+        return False
+    grouped = [each for group in spec.get("groups", []) for each in group.get("configs", [])]
+    return any(each in grouped for each in spec["plugin"].get("configs", []))
+
+
 PLUGINS: dict[str, Callable[[Fleet, Plugin, Resolved], bool]] = {
     "removed-option: names a path in place of the option, counts removals, forgets options that return": _gone,
     "an override whose value is left out is listed in one direction only": _left_out,
     "a Merge of a path that nobody declares counts as won where others set all of its keys": _undeclared,
+    "Merge mode: a config that a group and its preset name loses its group's place": _in_group_and_preset,
+    "a Merge over a path that does not fit takes its gate away": _merged_over_misfit,
     "a value that fits a version on the way is converted there all the same": _retyped_twice,
 }

@@ -95,7 +95,9 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
 def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
     for index, step in enumerate(steps):
         if tree is ABSENT:
-            return not isinstance(step, int) or _continues(steps, index, 0, beside)
+            if isinstance(step, int) and not _continues(steps, index, 0, beside):
+                return False
+            continue
         if isinstance(tree, Hole):
             return True
         if isinstance(step, int) and not isinstance(tree, dict):
@@ -119,11 +121,12 @@ def _continues(steps: Steps, index: int, end: int, beside: list[Steps]) -> bool:
 
 
 def _with_container(tree: Any, steps: Steps, revision: Tree) -> Any:
-    """An option that is a map is one before anything is put into it, whatever its first key looks like."""
+    """An option that is a map or a list is one before anything is put into it, whatever its first step looks like."""
     name = option_for(revision, steps)
     if name is None or name == steps or found_at(tree, name) is not ABSENT:
         return tree
-    return with_value(tree, name, {}, "") if options_of(revision)[name]["type"] == "map" else tree
+    kind = options_of(revision)[name]["type"]
+    return with_value(tree, name, {} if kind == "map" else [], "") if kind in ("map", "list") else tree
 
 
 def _removed(tree: Any, defaults: Any, steps: Steps, option: str) -> Any:

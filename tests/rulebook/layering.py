@@ -150,11 +150,12 @@ class Reader:
                         item = replace(item, steps=(*new, *item.steps[len(old) :]), renames=item.renames + 1)
                 elif "remove" in step and not keeps_name:
                     if is_within(item.steps, steps_of(step["remove"]["name"])):
-                        return replace(item, skipped="removed")
+                        return replace(item, value=original, skipped="removed")
                 elif "retype" in step and item.steps == steps_of(step["retype"]["name"]) and item.strategy != "Remove":
                     item = self._retyped(item, each, step["retype"]["expression"])
         option = self.options.get(item.steps)
-        if option is not None and fits(option, original):
+        if option_for(self.revision, item.steps) is None or (option is not None and fits(option, original)):
+            # What it declares says what is converted.
             return replace(item, value=original, failed=False)
         return item
 

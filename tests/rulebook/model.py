@@ -6,6 +6,7 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
@@ -200,10 +201,7 @@ class Fleet:
         for ref in refs:
             if object_of(ref, list(self.documents)) is None:
                 reasons.add(Gate("config-missing", ref.name))
-        for value in plugin.owner["spec"].get("substitute", {}).values():
-            found = names.expanded(value)
-            if found is not OPTIONAL:
-                reasons |= {Gate(*reason) for reason in holes_in(found)}
+        reasons |= self.substituted(plugin)
         for name in names.behind(revision["spec"].get("outputs", [])):
             found = names.meaning(name)
             if isinstance(found, Hole):
@@ -219,6 +217,11 @@ class Fleet:
             tuple(refs),
         )
 
+    def substituted(self, plugin: Plugin) -> set[Gate]:
+        """What keeps variables of `substitute` from having a value; an optional one is left out."""
+        found = [self.names(plugin).expanded(each) for each in plugin.owner["spec"].get("substitute", {}).values()]
+        return {Gate(*reason) for each in found if each is not OPTIONAL for reason in holes_in(each)}
+
     def configs(self, plugin: Plugin, revision: Tree) -> list[Ref]:
         mode = mode_of(plugin.owner, revision)
         return effective_refs(named(plugin.owner, plugin.instance, plugin.cluster, revision, mode), mode, revision)
@@ -232,7 +235,9 @@ class Fleet:
             gates.add(Gate(wanted.gate, ""))
         new = self.revision(plugin.definition, wanted.version)
         target = self.resolved(plugin, new) if new is not None else None
-        if target is not None:
+        if target is None:
+            gates |= {each for each in self.substituted(plugin) if each.gate not in TIMING}
+        else:
             gates |= target.gates | self.upgrade_gates(plugin, wanted, running, runs, target)
         if gates and runs is not None:
             target = self.resolved(plugin, runs)
@@ -287,11 +292,24 @@ class Fleet:
                 found.add(Gate("would-downgrade", ""))
         else:
             for each in passed:
-                if each.get("changes", {}).get("breaking") and not self.is_acknowledged(plugin, each["version"]):
+                consents = self.is_acknowledged(plugin, each["version"]) or self.is_forced(plugin, each["version"])
+                if each.get("changes", {}).get("breaking") and not consents:
                     found.add(Gate("breaking", each["version"]))
             if runs is not None:
                 found |= self.removed_options(target, runs)
         return found
+
+    def is_forced(self, plugin: Plugin, version: str) -> bool:
+        """From forceAfter on, not before the grace is over, both counted from the announcement (R2-11, S56)."""
+        revision = self.revision(plugin.definition, version)
+        assert revision is not None
+        announced = revision["metadata"].get("annotations", {}).get("fleetform.dev/announced", self.now)
+        for policy in self.of("LifecyclePolicy"):
+            if "forceAfter" in policy["spec"]:
+                days = max(int(policy["spec"].get(each, "0d").removesuffix("d")) for each in ("forceAfter", "grace"))
+                forced = datetime.fromisoformat(announced[:10]) + timedelta(days=days)
+                return forced.isoformat() <= self.now
+        return False
 
     def is_acknowledged(self, plugin: Plugin, version: str) -> bool:
         said = plugin.owner["spec"].get("upgrades", {}).get("acknowledged", [])

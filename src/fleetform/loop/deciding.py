@@ -19,6 +19,7 @@ def decided(fleet: Fleet, known: KnownState, now: datetime, previous: Decisions 
         at=now,
         states=known.plugins,
         rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
+        selected={**fleet.snapshot.selected, **{ref: frozenset(names) for ref, names in known.placements.items()}},
     )
     decisions = decide(snapshot, previous)
     return replace(fleet, snapshot=decisions.index.snapshot, state=known, made=decisions)
