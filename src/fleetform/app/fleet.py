@@ -37,7 +37,7 @@ from fleetform.ports.state import KnownState
 class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
 
-    reading is what is wrong with the documents. made are the decisions about it, if they are made already. partial are
+    reading is what is wrong with the documents. made are decisions about it, or about it as it was a moment ago. partial are
     decisions about some plugins, in place of all: for a question about them alone. transforms are what transform
     plugins are, by name: part of what plugins are made of. skipped are documents that are no manifests (S10).
     """
@@ -57,12 +57,13 @@ class Fleet:
     @cached_property
     def index(self) -> Index:
         """What can be known of it before anything is decided."""
-        made = self.partial or self.made
-        return made.index if made is not None else Index(self.snapshot)
+        return self.decisions.index if self.partial or self.made else Index(self.snapshot)
 
     @cached_property
     def decisions(self) -> Decisions:
-        return self.partial or self.made or decide(self.snapshot)
+        if self.made is not None and self.made.index.snapshot is self.snapshot:
+            return self.partial or self.made
+        return self.partial or decide(self.snapshot, self.made)
 
     @cached_property
     def inputs(self) -> Inputs:
