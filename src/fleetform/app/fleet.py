@@ -37,9 +37,9 @@ from fleetform.ports.state import KnownState
 class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
 
-    reading is what is wrong with the documents. made are decisions about it, or about it as it was a moment ago. partial are
-    decisions about some plugins, in place of all: for a question about them alone. transforms are what transform
-    plugins are, by name: part of what plugins are made of. skipped are documents that are no manifests (S10).
+    reading is what is wrong with the documents. made are decisions about it, or about it as it was a moment ago.
+    partial are decisions about some plugins, in place of all: for a question about them alone. transforms are what
+    transform plugins are, by name: part of what plugins are made of. skipped are documents that are no manifests (S10).
     """
 
     input: Input
