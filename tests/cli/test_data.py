@@ -36,8 +36,9 @@ def test_json_of_what_is_no_proper_text_or_number_is_what_the_standard_library_w
 
 @pytest.mark.parametrize("kind", kinds())
 def test_a_streamed_listing_is_the_encoding_of_its_record(example: Runner, kind: str) -> None:
-    printed = example("get", kind, "-n", "acme", "-o", "json").out
-    whole = get(open_fleet(["."], "acme"), Scope("acme"), kind)
+    at = "2026-11-16T12:00:00Z"
+    printed = example("get", kind, "-n", "acme", "-o", "json", "--at", at).out
+    whole = get(open_fleet(["."], "acme", at), Scope("acme"), kind)
     assert printed == json.dumps(msgspec.to_builtins(whole), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -85,5 +86,5 @@ def test_rows_say_what_whole_plugins_say(run: Runner) -> None:
         owner = f"{status['owner']['kind']}/{status['owner']['name']}"
         taken = [each["name"] for each in status["appliedOverrides"]]
         row = [item["metadata"]["name"], spec["clusterName"], "web", status["version"], str(len(taken))]
-        assert rows[item["metadata"]["name"]] == [*row, "-", release, owner, *taken]
+        assert rows[item["metadata"]["name"]] == [*row, "-", status["state"] or "-", release, owner, *taken]
     assert run("get", "plugins", "-o", "json").json["items"][1]["status"]["values"]["host"] == "own.example.com"

@@ -189,7 +189,7 @@ def test_every_kind_is_listed_as_a_table_and_as_data(example: Runner, kind: str)
 
 
 def test_kinds_that_are_not_in_the_input_are_empty_lists(run: Runner) -> None:
-    assert run("get", "rollouts", "-o", "json").json["items"] == []
+    assert run("get", "windows", "-o", "json").json["items"] == []
 
 
 def test_diff_of_two_folders_groups_clusters_and_sets_exit_codes(run: Runner, tmp_path: Path) -> None:

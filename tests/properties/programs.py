@@ -158,7 +158,7 @@ class Simple:
         if ref is None:
             return simply(binding.value, self.value)
         name, path = (as_text(simply(each, self.value)) for each in (ref.name, ref.field_path))
-        nothing = _nothing_in([name]) or _nothing_in([path])
+        nothing = _nothing_in([name, path])
         if nothing is not None:
             return nothing
         steps = path[1:].split("/")

@@ -20,9 +20,9 @@ from fleetform.model.results.diagnostics import Diagnostic
 from rulebook import excuses
 from rulebook.inventing import NOW, Invented
 from rulebook.model import Fleet, Plugin
-from rulebook.telling import Answer, Gate
+from rulebook.telling import Answer, Gate, Report
 from rulebook.trees import steps_of, text_of
-from support.answers import explain
+from support.answers import explain, get
 from support.fleets import fleet_of
 
 Tree = dict[str, Any]
@@ -65,6 +65,22 @@ def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[
         differing = [kind for kind in expected if expected[kind] != actual[kind]]
         if differing and not _is_excused(excuses.of_plugins(model, plugin), excused):
             found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
+    return found or _reports(read, model)
+
+
+def _reports(read: Read, model: Fleet) -> list[Disagreement]:
+    """Where overrides are reported otherwise; plugins are asked about first."""
+    if any(model.answer(plugin).misfits or excuses.of_plugins(model, plugin) for plugin in model.plugins):
+        return []
+    found = []
+    for item in get(read, Scope("acme"), "overrides")["items"]:
+        name, status = item["metadata"]["name"], item["status"]
+        override = next(each for each in model.of("PluginOverride") if each["metadata"]["name"] == name)
+        findings = tuple(each["finding"] for each in status["findings"] if each["finding"] != "tie")
+        actual = Report(status["rank"], tuple(sorted(each["name"] for each in status["plugins"])), findings)
+        expected = model.report(override)
+        if actual != expected:
+            found.append(Disagreement("report", name, expected, actual))
     return found
 
 
@@ -106,10 +122,11 @@ def told_by_rules(answer: Answer) -> Tree:
         return found
     return found | {
         "values": answer.values,
+        "skipped": sorted(answer.skipped),
         "winners": {
             path: None if said.unsure else (
                 said.value, said.winner and [said.winner.name, said.winner.object],
-                [[each.name, each.object] for each in said.hidden],
+                [[each.name, each.object] for each in said.hidden], said.migrated_from,
             )
             for path, said in answer.options.items()
         },
@@ -125,9 +142,17 @@ def told(answer: Tree) -> Tree:
         "gates": sorted({_short(each) for each in blocked}),
         "waiting": sorted({each["gate"] for each in answer["waiting"]}),
         "values": answer["values"],
+        "skipped": sorted(
+            {(_normal(each["path"]), each["object"]["name"], each["reason"]) for each in answer["skipped"]}
+        ),
         "configs": [[each["resource"], each["name"], each["place"]] for each in answer["configs"]],
         "winners": {
-            _normal(each["path"]): (each["value"], _who(each["winner"]), [_who(other) for other in each["hidden"]])
+            _normal(each["path"]): (
+                each["value"],
+                _who(each["winner"]),
+                [_who(other) for other in each["hidden"]],
+                _other_name(each),
+            )
             for each in answer["options"]
             if each["type"] is not None
         },
@@ -144,6 +169,12 @@ def _short(gate: Gate) -> str:
 
 def _normal(path: str) -> str:
     return text_of(steps_of(path))
+
+
+def _other_name(option: Tree) -> str | None:
+    """The name that the winner was written for, if it is another."""
+    name = option["migratedFrom"] and _normal(option["migratedFrom"])
+    return None if name == _normal(option["path"]) else name
 
 
 def _who(said: Tree | None) -> list[str] | None:

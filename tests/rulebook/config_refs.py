@@ -95,13 +95,17 @@ def values_of(refs: list[Ref], revision: Tree, objects: list[Tree]) -> dict[tupl
     """The items that configs become, by the place of each and its group (R1-14, S31)."""
     found: dict[tuple[int, str], list[Item]] = {}
     for supported in sorted(revision["spec"].get("configs", []), key=lambda each: (each["group"], each["resource"])):
-        held = [each for each in refs if each.type == (supported["group"], supported["resource"])]
+        there = [each for each in refs if object_of(each, objects) is not None]
+        held = [each for each in there if each.type == (supported["group"], supported["resource"])]
         how = supported.get("values")
         if how is None or how.get("use", "Last") == "None":
             continue
         pairs = [(each, _content(each, how.get("from", "/spec"), objects)) for each in held]
-        pairs = [(ref, content) for ref, content in pairs if content is not ABSENT]
         pairs.sort(key=lambda pair: (pair[0].place, pair[0].number))
+        if how.get("use") != "All" and not supported.get("mergeFields"):
+            # The last one counts, also where it has nothing to say.
+            pairs = pairs[-1:]
+        pairs = [(ref, content) for ref, content in pairs if content is not ABSENT]
         if not pairs:
             continue
         if supported.get("mergeFields"):
@@ -110,8 +114,8 @@ def values_of(refs: list[Ref], revision: Tree, objects: list[Tree]) -> dict[tupl
         elif how.get("use") == "All":
             listed = [_content(each, how.get("from", "/spec"), objects) for each in held]
             last = pairs[-1][0]
-            there = [each for each in listed if each is not ABSENT]
-            found.setdefault((last.place, last.group), []).extend(_items(last, how.get("to"), there, "Replace"))
+            all_ = [each for each in listed if each is not ABSENT]
+            found.setdefault((last.place, last.group), []).extend(_items(last, how.get("to"), all_, "Replace"))
         else:
             last, content = pairs[-1]
             found.setdefault((last.place, last.group), []).extend(_items(last, how.get("to"), content, "Replace"))

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rulebook.layering import Item
+from rulebook.config_refs import mode_of
 from rulebook.model import Fleet, Plugin
 from rulebook.options import option_for
 from rulebook.telling import Resolved
-from rulebook.trees import Hole, has_hole, is_within
+from rulebook.trees import is_within
 
 
 def of_folders(errors: Sequence[str]) -> str | None:
     """Why a folder is called invalid that is not."""
     if all(each.startswith("wrong-index: ") for each in errors):
-        return "S59: an index past the end, or a path into what is no map, on some clusters makes the folder invalid"
+        return "S59: a path that nobody declares and that does not fit on some clusters makes the folder invalid"
     return None
 
 
 def of_plugins(fleet: Fleet, plugin: Plugin) -> str | None:
-    if _unreferenced(fleet, plugin):
-        return "S57: a binding that nothing refers to any more blocks"
     if fleet.wanted(plugin).forced:
         return "S56: an end date does not force a range; what it forces is not called forced where gates hold it back"
     for resolved in fleet.readings(plugin):
@@ -33,67 +31,53 @@ def of_plugins(fleet: Fleet, plugin: Plugin) -> str | None:
     return None
 
 
-def _unreferenced(fleet: Fleet, plugin: Plugin) -> bool:
-    names, answer = fleet.names(plugin), fleet.answer(plugin)
-    told = {(each.gate, each.about) for each in answer.gates | answer.waiting}
-    for binding, _ in names.bindings:
-        meaning = names.meaning(binding["name"])
-        if isinstance(meaning, Hole) and not meaning.reasons <= told:
-            return True
-    return False
+def _gone(fleet: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
+    runs = fleet.revision(plugin.definition, fleet.known(plugin).get("admitted", {}).get("version"))
+    gone = [each for each in resolved.items if each.skipped in ("not-declared", "not-yet-known")]
+    return runs is not None and any(option_for(runs, each.written) or option_for(runs, each.steps) for each in gone)
 
 
-def _holes(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
-    used = [each for each in resolved.items if each.skipped is None]
-    if resolved.misfits:
-        return True
-    return any(
-        each is not other
-        and has_hole(each.value)
-        and (is_within(each.steps, other.steps) or is_within(other.steps, each.steps))
-        for each in used
-        for other in used
-    ) or any(has_hole(each.value) and each.steps != option_for(resolved.revision, each.steps) for each in used)
+def _merged_over_misfit(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
+    merges = [each.steps for each in resolved.items if each.strategy == "Merge" and each.skipped is None]
+    return any(is_within(each.steps, steps) for each in resolved.misfits for steps in merges)
+
+
+def _left_out(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
+    return any(each.skipped == "left-out" and each.layer.name == "override" for each in resolved.items)
 
 
 def _undeclared(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
     loose = [each for each in resolved.items if each.skipped is None and not option_for(resolved.revision, each.steps)]
-    return any(each is not other and is_within(each.steps, other.steps) for each in loose for other in loose)
-
-
-def _both_names(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
     return any(
-        each.layer == other.layer and each.renames != other.renames and is_within(each.steps, other.steps)
-        for each in resolved.items
-        for other in resolved.items
+        each.strategy == "Merge" and is_within(other.steps, each.steps) and each is not other
+        for each in loose
+        for other in loose
     )
 
 
-def _gone(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
-    return any(each.skipped in ("not-declared", "not-yet-known", "removed") for each in resolved.items)
-
-
-def _merged(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
-    def hides(one: Item, other: Item) -> bool:
-        return one.strategy == "Merge" and (is_within(other.steps, one.steps) or is_within(one.steps, other.steps))
-
-    items = resolved.items
-    return any(hides(later, each) for index, each in enumerate(items) for later in items[index + 1 :])
-
-
-def _retyped(fleet: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
-    return any(
-        "retype" in step
+def _retyped_twice(fleet: Fleet, plugin: Plugin, _: Resolved) -> bool:
+    names = [
+        step["retype"]["name"]
         for each in fleet.revisions(plugin.definition)
         for step in each["spec"].get("changes", {}).get("migrations", [])
-    )
+        if "retype" in step
+    ]
+    return len(names) > len(set(names))
+
+
+def _in_group_and_preset(_: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
+    spec = plugin.owner["spec"]
+    if mode_of(plugin.owner, resolved.revision) != "Merge" or "plugin" not in spec:
+        return False
+    grouped = [each for group in spec.get("groups", []) for each in group.get("configs", [])]
+    return any(each in grouped for each in spec["plugin"].get("configs", []))
 
 
 PLUGINS: dict[str, Callable[[Fleet, Plugin, Resolved], bool]] = {
-    "a value of which a part is not known, below or inside others": _holes,
-    "S55: paths that nobody declares do not follow ranks": _undeclared,
-    "an option's old and new name in one object": _both_names,
-    "removed-option: names a path in place of the option, counts removals": _gone,
-    "what a Remove or a clearing value does below a Merge": _merged,
-    "S58: retypes before renames, of expressions, one after another": _retyped,
+    "removed-option: names a path in place of the option, counts removals, forgets options that return": _gone,
+    "an override whose value is left out is listed in one direction only": _left_out,
+    "a Merge of a path that nobody declares counts as won where others set all of its keys": _undeclared,
+    "Merge mode: a config that a group and its preset name loses its group's place": _in_group_and_preset,
+    "a Merge over a path that does not fit takes its gate away": _merged_over_misfit,
+    "a value that fits a version on the way is converted there all the same": _retyped_twice,
 }

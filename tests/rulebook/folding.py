@@ -119,11 +119,12 @@ def _continues(steps: Steps, index: int, end: int, beside: list[Steps]) -> bool:
 
 
 def _with_container(tree: Any, steps: Steps, revision: Tree) -> Any:
-    """An option that is a map is one before anything is put into it, whatever its first key looks like."""
+    """An option that is a map or a list is one before anything is put into it, whatever its first step looks like."""
     name = option_for(revision, steps)
     if name is None or name == steps or found_at(tree, name) is not ABSENT:
         return tree
-    return with_value(tree, name, {}, "") if options_of(revision)[name]["type"] == "map" else tree
+    kind = options_of(revision)[name]["type"]
+    return with_value(tree, name, {} if kind == "map" else [], "") if kind in ("map", "list") else tree
 
 
 def _removed(tree: Any, defaults: Any, steps: Steps, option: str) -> Any:

@@ -48,8 +48,8 @@ class Inventor(Definitions):
             found += self.objects()
         if self.configs_share:
             found += self.config_objects()
-        if self.chance(0.2):
-            found += [document("LifecyclePolicy", "default", {"support": self.some(1, 1, self.support)}, PLATFORM)]
+        if self.chance(0.25):
+            found += [document("LifecyclePolicy", "default", self.policy(), PLATFORM)]
         found += self.instances(owners)
         self.without_idle_bindings(owners, found)
         return Invented(found, self.state(found))
@@ -195,6 +195,8 @@ class Inventor(Definitions):
         if definition == "d":
             control = [each for each in control if "pluginOutputRef" not in each]
         spec["controlPlaneBindings"] = control
+        if self.chance(0.2):
+            spec["substitute"] = {"HOST": self.dice.choice(["$(X)", "h-$(Y)", "$(W)", "$(Q)", "$(CLUSTER_NAME)"])}
         if self.chance(0.6):
             spec["bindings"] = self.downstream()
         return spec
@@ -300,6 +302,12 @@ class Inventor(Definitions):
         return item
 
     # ---- Policies, state
+
+    def policy(self) -> Tree:
+        found: Tree = {"support": self.some(0, 1, self.support)}
+        if self.chance(0.3):
+            found |= {"grace": self.dice.choice(["10d", "90d"]), "forceAfter": self.dice.choice(["30d", "400d"])}
+        return found
 
     def support(self, _: int) -> Tree:
         name = self.dice.choice(sorted(self.revisions))

@@ -64,7 +64,8 @@ class Definitions(Values):
             outputs = self.outputs(text)
             if outputs:
                 spec["outputs"] = outputs
-            found.append(document("PluginDefinition", name, spec, namespace))
+            stamp = {"annotations": {"fleetform.dev/announced": "2026-09-01"}} if self.chance(0.3) else {}
+            found.append(document("PluginDefinition", name, spec, namespace, **stamp))
         retyped = [step["retype"]["name"] for each in found for step in migrations_of(each) if "retype" in step]
         for each in configs:
             if each.get("values", {}).get("to") in retyped:

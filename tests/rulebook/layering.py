@@ -29,7 +29,7 @@ class Item:
     """One value that one layer gives one path.
 
     renames is how many migrations moved it; replaces: it is merged into what is no map; failed: a migration could not
-    convert it; skipped says why it is not used.
+    convert it; left_out: it refers to an optional variable that has no value; skipped says why it is not used.
     """
 
     layer: Layer
@@ -42,6 +42,7 @@ class Item:
     renames: int = 0
     replaces: bool = False
     failed: bool = False
+    left_out: bool = False
     skipped: str | None = None
 
 
@@ -109,9 +110,7 @@ class Reader:
 
     def read(self, item: Item) -> Item:
         """The item with its value filled in and migrated, at the path that the revision has for it."""
-        item = self._filled(item)
-        if item.skipped is None:
-            item = self._migrated(item)
+        item = self._migrated(self._filled(item))
         if item.undeclared and item.skipped == "removed":
             # Who allows what is not declared has it passed on (B9).
             item = replace(item, skipped=None)
@@ -119,7 +118,9 @@ class Reader:
             known = [each for each in self.revisions if option_for(each, item.written) is not None]
             if not item.undeclared:
                 later = [each for each in known if _above(each, self.revision)]
-                item = replace(item, skipped="not-yet-known" if later and len(later) == len(known) else "not-declared")
+                item = replace(item, skipped="not-yet-known" if later else "not-declared")
+        if item.skipped is None and item.left_out:
+            item = replace(item, skipped="left-out")
         return item
 
     def _filled(self, item: Item) -> Item:
@@ -133,7 +134,7 @@ class Reader:
             # What a config says is text (R3-22).
             return item
         value = self.names.expanded(item.value)
-        return replace(item, skipped="left-out") if value is OPTIONAL else replace(item, value=value)
+        return replace(item, value=None, left_out=True) if value is OPTIONAL else replace(item, value=value)
 
     def _migrated(self, item: Item) -> Item:
         """Through every version up to this one; a path that this one declares keeps its name (R2-6, S26)."""
@@ -149,18 +150,25 @@ class Reader:
                         item = replace(item, steps=(*new, *item.steps[len(old) :]), renames=item.renames + 1)
                 elif "remove" in step and not keeps_name:
                     if is_within(item.steps, steps_of(step["remove"]["name"])):
-                        return replace(item, skipped="removed")
+                        return replace(item, value=original, skipped="removed")
                 elif "retype" in step and item.steps == steps_of(step["retype"]["name"]) and item.strategy != "Remove":
                     item = self._retyped(item, each, step["retype"]["expression"])
         option = self.options.get(item.steps)
-        if option is not None and fits(option, original):
+        if option_for(self.revision, item.steps) is None or (option is not None and fits(option, original)):
+            # What it declares says what is converted.
             return replace(item, value=original, failed=False)
         return item
 
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
         """A value that fits is never converted; one that is not known is converted once it is (S58)."""
         option = options_of(revision).get(item.steps)
-        if option is None or has_hole(item.value) or isinstance(item.value, Hole | Secret) or fits(option, item.value):
+        if (
+            option is None
+            or item.left_out
+            or has_hole(item.value)
+            or isinstance(item.value, Hole | Secret)
+            or fits(option, item.value)
+        ):
             return item
         value = retyped(expression, item.value, option["name"])
         return replace(item, value=value, failed=isinstance(value, Hole))

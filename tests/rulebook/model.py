@@ -6,6 +6,7 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
@@ -15,7 +16,7 @@ from rulebook.folding import effective, folded, misfits
 from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import age_of, rank_of, reaches, selects
-from rulebook.telling import Answer, Gate, Resolved, told
+from rulebook.telling import Answer, Gate, Report, Resolved, told
 from rulebook.trees import ABSENT, Hole, Reason, found_at, has_hole, holes_in, text_of
 from rulebook.variables import OPTIONAL, TIMING, Names, whole
 
@@ -200,10 +201,7 @@ class Fleet:
         for ref in refs:
             if object_of(ref, list(self.documents)) is None:
                 reasons.add(Gate("config-missing", ref.name))
-        for value in plugin.owner["spec"].get("substitute", {}).values():
-            found = names.expanded(value)
-            if found is not OPTIONAL:
-                reasons |= {Gate(*reason) for reason in holes_in(found)}
+        reasons |= self.substituted(plugin)
         for name in names.behind(revision["spec"].get("outputs", [])):
             found = names.meaning(name)
             if isinstance(found, Hole):
@@ -219,6 +217,11 @@ class Fleet:
             tuple(refs),
         )
 
+    def substituted(self, plugin: Plugin) -> set[Gate]:
+        """What keeps variables of `substitute` from having a value; an optional one is left out."""
+        found = [self.names(plugin).expanded(each) for each in plugin.owner["spec"].get("substitute", {}).values()]
+        return {Gate(*reason) for each in found if each is not OPTIONAL for reason in holes_in(each)}
+
     def configs(self, plugin: Plugin, revision: Tree) -> list[Ref]:
         mode = mode_of(plugin.owner, revision)
         return effective_refs(named(plugin.owner, plugin.instance, plugin.cluster, revision, mode), mode, revision)
@@ -232,7 +235,9 @@ class Fleet:
             gates.add(Gate(wanted.gate, ""))
         new = self.revision(plugin.definition, wanted.version)
         target = self.resolved(plugin, new) if new is not None else None
-        if target is not None:
+        if target is None:
+            gates |= {each for each in self.substituted(plugin) if each.gate not in TIMING}
+        else:
             gates |= target.gates | self.upgrade_gates(plugin, wanted, running, runs, target)
         if gates and runs is not None:
             target = self.resolved(plugin, runs)
@@ -246,6 +251,24 @@ class Fleet:
         versions = [self.wanted(plugin).version, self.known(plugin).get("admitted", {}).get("version")]
         revisions = [self.revision(plugin.definition, each) for each in versions]
         return [self.resolved(plugin, each) for each in revisions if each is not None]
+
+    def report(self, override: Tree) -> Report:
+        """The plugins that an override speaks of, and what it comes to (R0-23, S21)."""
+        name = override["metadata"]["name"]
+        said = {
+            plugin.name: applied
+            for plugin in self.plugins
+            for applied in self.answer(plugin).applied
+            if applied.name == name and self.older_owner(plugin) is None
+        }
+        findings = []
+        if self.has_expired(override):
+            findings.append("expired")
+        elif not said:
+            findings.append("dead")
+        elif not any(each.won for each in said.values()):
+            findings.append("shadowed")
+        return Report(rank_of(override), tuple(sorted(said)), tuple(findings))
 
     def upgrade_gates(
         self, plugin: Plugin, wanted: Wanted, running: str | None, runs: Tree | None, target: Resolved
@@ -269,11 +292,24 @@ class Fleet:
                 found.add(Gate("would-downgrade", ""))
         else:
             for each in passed:
-                if each.get("changes", {}).get("breaking") and not self.is_acknowledged(plugin, each["version"]):
+                consents = self.is_acknowledged(plugin, each["version"]) or self.is_forced(plugin, each["version"])
+                if each.get("changes", {}).get("breaking") and not consents:
                     found.add(Gate("breaking", each["version"]))
             if runs is not None:
                 found |= self.removed_options(target, runs)
         return found
+
+    def is_forced(self, plugin: Plugin, version: str) -> bool:
+        """From forceAfter on, not before the grace is over, both counted from the announcement (R2-11, S56)."""
+        revision = self.revision(plugin.definition, version)
+        assert revision is not None
+        announced = revision["metadata"].get("annotations", {}).get("fleetform.dev/announced", self.now)
+        for policy in self.of("LifecyclePolicy"):
+            if "forceAfter" in policy["spec"]:
+                days = max(int(policy["spec"].get(each, "0d").removesuffix("d")) for each in ("forceAfter", "grace"))
+                forced = datetime.fromisoformat(announced[:10]) + timedelta(days=days)
+                return forced.isoformat() <= self.now
+        return False
 
     def is_acknowledged(self, plugin: Plugin, version: str) -> bool:
         said = plugin.owner["spec"].get("upgrades", {}).get("acknowledged", [])
@@ -286,7 +322,7 @@ class Fleet:
         """Options that people set, that what runs knows, and that are gone without a migration (S3)."""
         found = set()
         for item in target.items:
-            if item.skipped in ("not-declared", "not-yet-known") and item.strategy != "Remove":
+            if item.skipped in ("not-declared", "not-yet-known") and item.strategy != "Remove" and not item.left_out:
                 known = option_for(runs, item.written) or option_for(runs, item.steps)
                 if known is not None:
                     found.add(Gate("removed-option", text_of(known)))

@@ -34,6 +34,7 @@ class Said:
     value: Any
     winner: Layer | None
     hidden: tuple[Layer, ...]
+    migrated_from: str | None = None
     unsure: bool = False
 
 
@@ -45,6 +46,14 @@ class Applied:
     rank: int
     won: frozenset[str]
     lost: frozenset[str]
+
+
+class Report(NamedTuple):
+    """An override, the other way round."""
+
+    rank: int
+    plugins: tuple[str, ...]
+    findings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisi
         target.waiting,
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
-        applied_in(used),
+        applied_in(target.items),
         bool(target.misfits),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
@@ -139,23 +148,26 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
     last = whole_[-1]
     before = list(reversed(items[:last]))
     if items[last].strategy != "Remove":
-        return Said(shown, items[last].layer, tuple(each.layer for each in before))
+        winner = items[last]
+        migrated_from = text_of(winner.written) if winner.renames else None
+        return Said(shown, winner.layer, tuple(each.layer for each in before), migrated_from)
     default = [each.layer for each in before if each.layer.name == "default"]
     hidden = [each.layer for each in before if each.layer.name != "default"]
     return Said(shown, default[0] if default else None, tuple(hidden))
 
 
 def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
-    """Overrides in the order in which they apply, with what each won and lost (R0-18)."""
+    """Overrides in the order in which they apply, with what each won and lost (R0-18); what is left out is lost."""
     found: dict[str, Applied] = {}
     for index, item in enumerate(items):
-        if item.layer.name != "override":
+        if item.layer.name != "override" or item.skipped not in (None, "left-out"):
             continue
         before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
-        later = [each for each in items[index + 1 :] if each.layer != item.layer]
-        newer = [each for each in items if each.layer == item.layer and each.renames < item.renames]
+        used = [each for each in items[index + 1 :] if each.skipped is None]
+        later = [each for each in used if each.layer != item.layer]
+        newer = [each for each in used if each.layer == item.layer and each.renames < item.renames]
         path = frozenset({text_of(item.written)})
-        if is_lost(item, [*later, *newer]):
+        if item.skipped is not None or is_lost(item, [*later, *newer]):
             found[item.layer.object] = replace(before, lost=before.lost | path)
         else:
             found[item.layer.object] = replace(before, won=before.won | path)

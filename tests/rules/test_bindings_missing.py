@@ -89,7 +89,7 @@ def test_a_variable_that_stands_for_nothing_stops_its_plugin_too() -> None:
 @pytest.mark.rule("R3-26")
 def test_an_owner_that_stumbles_leaves_others_alone() -> None:
     other = documents(preset("[]", name="other"), definition_of("other"))
-    before, after = bound_fleet("[]", "[]", other=other), bound_fleet("[]", MISSING, other=other)
+    before, after = bound_fleet("[]", "[]", other=other), bound_fleet(HOST, MISSING, other=other)
     assert (hash_on(after), gates_on(after)) == (None, ["config-missing"])
     assert hash_on(after, owner="other") == hash_on(before, owner="other") is not None
     assert gates_on(after, owner="other") == []

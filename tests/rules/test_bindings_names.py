@@ -40,7 +40,8 @@ def test_the_order_of_bindings_never_matters() -> None:
 )
 def test_a_cycle_is_named_whole_and_only_those_in_it_are_blamed(bindings: list[str], message: str) -> None:
     pairs = [each.split(": ", 1) for each in bindings]
-    fleet = bound_fleet("[]", f"[{', '.join(f'{{name: {name}, value: {value}}}' for name, value in pairs)}]")
+    mentioned = f"[{{name: labels, value: [{', '.join(f'$({name})' for name, _ in pairs)}]}}]"
+    fleet = bound_fleet(mentioned, f"[{', '.join(f'{{name: {name}, value: {value}}}' for name, value in pairs)}]")
     assert told(fleet, "binding-cycle") == [message]
     missing = {name for name, each in bound_on(fleet).items() if each.unresolved is not None}
     assert missing == {name for name, _ in pairs} - {"FREE"}

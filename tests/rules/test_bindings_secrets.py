@@ -188,7 +188,8 @@ def test_a_changed_secret_is_a_change_whose_values_are_masked() -> None:
 )
 def test_a_secret_in_a_reference_is_refused_and_not_told(reference: str) -> None:
     bindings = f"[{FROM_SECRET[1:-1]}, {{name: R, {reference}}}]"
-    fleet = bound_fleet(HOST, bindings, s=secret("s", k=CANARY), c=config_map("c", k="v"))
+    values = HOST[:-1] + ", {name: args, value: [$(R)]}]"
+    fleet = bound_fleet(values, bindings, s=secret("s", k=CANARY), c=config_map("c", k="v"))
     missing = bound_on(fleet)["R"].unresolved
     assert missing is not None
     assert missing.message == "R cannot be resolved: its reference contains a secret"

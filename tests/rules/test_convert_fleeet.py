@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.app.convert import convert, losses
+from fleetform.app.convert import convert
 from fleetform.app.fleet import Fleet
 from support.bound import config_map
 from support.fleets import CLUSTERS, fleet_of
@@ -32,7 +32,7 @@ def module(reference: str = READS, namespace: str = "apps", kind: str = "Module"
 
 def told(fleet: Fleet) -> list[str]:
     assert fleet.findings.errors == ()
-    return [each.message for each in losses(fleet) if "out of reach" in each.message]
+    return [each.message for each in convert(fleet).losses if "out of reach" in each.message]
 
 
 @pytest.mark.rule("B31", "R3-30")
@@ -41,14 +41,14 @@ def told(fleet: Fleet) -> list[str]:
 def test_a_namespace_that_a_native_preset_cannot_look_into_is_told(reference: str, kind: str) -> None:
     fleet = module(reference, kind=kind)
     assert told(fleet) == ["objects in apps, where its bindings look first, are out of reach of native manifests"]
-    [loss] = [each for each in losses(fleet) if "out of reach" in each.message]
+    [loss] = [each for each in convert(fleet).losses if "out of reach" in each.message]
     assert (loss.code, loss.severity, loss.hint) == ("foreign-note", "info", "move those that it reads to default")
     assert loss.at is not None
     assert fleet.input.locator.place(loss.at).line == 6
     # It is so.
     plugins = fleet.decisions.plugins.values()
     assert [each.unresolved for each in plugins] == [()] * 3
-    texts = {each.path: each.text() for each in convert(fleet)}
+    texts = {each.path: each.text() for each in convert(fleet).files}
     again = fleet_of({**texts, "zones.yaml": config_map("zone", "apps", zone="eu"), "clusters.yaml": OF_DEFAULT})
     assert all(each.unresolved for each in again.decisions.plugins.values())
 
@@ -78,6 +78,6 @@ def test_that_nothing_travels_any_more_is_told_of_modules_on_any_cluster_or_none
     node = "    bindings: [{name: NODE, objectFieldRef: {kind: Node, name: first, fieldPath: /x}}]\n"
     for clusters in ({}, {"clusters.yaml": OF_DEFAULT}):
         fleet = fleet_of({"module.yaml": text + node, **clusters})
-        assert [each.message for each in losses(fleet) if "travel" in each.message] == [
+        assert [each.message for each in convert(fleet).losses if "travel" in each.message] == [
             "variables that are resolved on the cluster do not travel there in an Assemblage any more"
         ]

@@ -224,7 +224,7 @@ def test_cycles_that_share_a_cluster_are_all_told() -> None:
 
 def reader(name: str, definition: str, reads: str, release: str = "") -> str:
     """A plugin that reads an output of a definition."""
-    text = preset("[]", f"[{{name: X, pluginOutputRef: {{definition: {reads}, output: out}}}}]", "", name, definition)
+    text = preset(HOST, f"[{{name: X, pluginOutputRef: {{definition: {reads}, output: out}}}}]", "", name, definition)
     return text.replace("    optionValues", f"    releaseName: {release or name}\n    optionValues")
 
 

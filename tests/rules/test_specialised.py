@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.app.convert import convert, losses
+from fleetform.app.convert import convert
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.bindings.value_sources import OUTPUT
@@ -173,8 +173,8 @@ spec:
 """
     clusters = CLUSTERS.replace("namespace: acme", "namespace: default")
     fleet = fleet_of({"module.yaml": module, "clusters.yaml": clusters})
-    texts = {each.path: each.text() for each in convert(fleet)}
-    assert [each.message for each in losses(fleet) if "travel" in each.message] != []
+    texts = {each.path: each.text() for each in convert(fleet).files}
+    assert [each.message for each in convert(fleet).losses if "travel" in each.message] != []
     again = fleet_of(texts)
     assert again.findings.errors == ()
     assert again.decisions.plugins == {}

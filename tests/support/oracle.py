@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
+from copy import deepcopy as copy_of
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -65,7 +65,10 @@ class PartAnswer(NamedTuple):
 
 @dataclass
 class OptionAnswer:
-    """What becomes of one option. stumbled says that something that counts could not be applied."""
+    """What becomes of one option. stumbled says that something that counts could not be applied.
+
+    nested says that it lies inside another, or another inside it: then only its value is told.
+    """
 
     value: Any = ABSENT
     winner: Voice | None = None
@@ -73,6 +76,7 @@ class OptionAnswer:
     parts: dict[Form, PartAnswer] = field(default_factory=dict)
     removed_by: Voice | None = None
     stumbled: bool = False
+    nested: bool = False
 
 
 @dataclass
@@ -106,16 +110,39 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
         return PluginAnswer(None, {})
     version = str(parse_version(definition.spec.version))
     declared = {form_of(option.name): option for option in definition.spec.options or []}
-    entries: dict[str, list[tuple[Said, Steps]]] = {option.name: [] for option in declared.values()}
+    paths: dict[str, Steps] = {option.name: parse_path(option.name) for option in declared.values()}
+    everything: list[tuple[Said, Steps]] = []
     for said, passes_undeclared in everything_said(snapshot, owner, cluster, definition, blocks):
-        name, inside = option_spoken_of(said.voice.text, declared)
-        if name is not None:
-            entries[name].append((said, inside))
-        elif passes_undeclared:
-            entries.setdefault(text_of(parse_path(said.voice.text)), []).append((said, ()))
+        name, _ = option_spoken_of(said.voice.text, declared)
+        steps = parse_path(said.voice.text)
+        if name is not None or passes_undeclared:
+            everything.append((said, steps))
+        if name is None and passes_undeclared:
+            paths.setdefault(text_of(steps), steps)
     context = (cluster, definition_name(owner)[0], version)
-    types = {option.name: option.type for option in declared.values()}
-    return PluginAnswer(version, {name: answer(types.get(name), each, context) for name, each in entries.items()})
+    types: dict[Form, str] = {form: option.type for form, option in declared.items()}
+    roots = roots_of(paths)
+    said_of: dict[Form, list[tuple[Said, Steps]]] = {root: [] for root in roots.values()}
+    for said, steps in everything:
+        form = texts(steps)
+        root = next(form[:length] for length in range(1, len(form) + 1) if form[:length] in said_of)
+        said_of[root].append((said, steps[len(root) :]))
+    return PluginAnswer(
+        version,
+        {
+            name: answer(steps, roots[name], types, said_of[roots[name]], context, list(roots.values()))
+            for name, steps in paths.items()
+        },
+    )
+
+
+def roots_of(paths: dict[str, Steps]) -> dict[str, Form]:
+    """The outermost option that each lies in, which for most is itself."""
+    forms = {texts(steps) for steps in paths.values()}
+    return {
+        name: next(texts(steps)[:length] for length in range(1, len(steps) + 1) if texts(steps)[:length] in forms)
+        for name, steps in paths.items()
+    }
 
 
 # ---- Owners: which plugins there are
@@ -195,7 +222,7 @@ def everything_said(
 ) -> Iterator[tuple[Said, bool]]:
     """All that is said about a plugin, in order of application, and whether it counts where nobody declares it."""
     passes = owner.dialect == "greenhouse"
-    for option in definition.spec.options or []:
+    for option in sorted(definition.spec.options or [], key=lambda each: len(parse_path(each.name))):
         if option.default is not UNSET and option.default is not None:
             yield (
                 Said(Voice("default", definition.ref.name, option.name), OptionValue(option.name, option.default)),
@@ -360,6 +387,10 @@ def option_spoken_of(text: str, declared: dict[Form, Option]) -> tuple[str | Non
     return (declared[best].name, steps[len(best) :]) if best else (None, ())
 
 
+def a_copy(tree: Any) -> Any:
+    return tree if tree is ABSENT else copy_of(tree)
+
+
 def found_at(tree: Any, steps: Steps) -> Any:
     for step in steps:
         if isinstance(tree, dict):
@@ -375,6 +406,8 @@ def put(tree: Any, steps: Steps, value: Any) -> Any:
     """The tree, changed in place, with the value at the path; the next index of a list appends (S18)."""
     if not steps:
         return value
+    if tree is HOLE:
+        return HOLE
     step, rest = steps[0], steps[1:]
     if tree is ABSENT or tree is None:
         tree = [] if isinstance(step, int) else {}
@@ -397,7 +430,9 @@ def drop(tree: Any, steps: Steps) -> Any:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Deep for maps, everything else is replaced (S18)."""
+    """Deep for maps, everything else is replaced (S18); what is merged with something unknown is not known."""
+    if HOLE in (below, above) and all(each is HOLE or isinstance(each, dict) for each in (below, above)):
+        return HOLE
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     return {**below, **{key: merged(below.get(key, ABSENT), value) for key, value in above.items()}}
@@ -415,16 +450,35 @@ def leaves(below: Any, above: Any, form: Form) -> Iterator[Form]:
 # ---- One option
 
 
-def answer(type_: str | None, entries: list[tuple[Said, Steps]], context: tuple[Cluster, str, str]) -> OptionAnswer:
-    """Everything said about an option, said again one after the other onto a copy."""
-    replay = Replay(type_, lambda said: value_said(said, context))
-    for said, inside in entries:
-        try:
-            replay.hear(said, inside)
-        except ValueError:
-            replay.stumble(said, inside)
+def answer(
+    steps: Steps,
+    root: Form,
+    types: dict[Form, str],
+    everything: list[tuple[Said, Steps]],
+    context: tuple[Cluster, str, str],
+    roots: list[Form],
+) -> OptionAnswer:
+    """Everything said about the outermost option that this one lies in, said again one after the other onto a copy."""
+    nested = roots.count(root) > 1
+    within = types if nested else {root: types.get(root, "")}
+    replay = Replay(
+        {form[len(root) :]: type_ for form, type_ in within.items() if form[: len(root)] == root},
+        lambda said: value_said(said, context),
+    )
+    for said, path in everything:
+        replay.hear(said, path)
     result = replay.result
-    if type_ == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
+    result.nested = nested
+    if nested:
+        inside = steps[len(root) :]
+        result.value = next(
+            (HOLE for length in range(len(inside)) if found_at(result.value, inside[:length]) is HOLE),
+            found_at(result.value, inside),
+        )
+    if holds_hole(result.value):
+        result.value, result.stumbled = ABSENT, True
+    result.stumbled = result.stumbled or bool(replay.faults)
+    if types.get(texts(steps)) == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
     return result
 
@@ -432,10 +486,29 @@ def answer(type_: str | None, entries: list[tuple[Said, Steps]], context: tuple[
 def value_said(said: Said, context: tuple[Cluster, str, str]) -> Any:
     written = said.written
     if written.value is not UNSET and written.value is not None:
-        return deepcopy(written.value)
+        return a_copy(written.value)
     if written.value_from is not None:
         return Secret(written.value_from.secret)
-    return evaluate(written.expression or "", context_of(*context))
+    try:
+        return evaluate(written.expression or "", context_of(*context))
+    except ValueError:
+        return HOLE
+
+
+class Hole:
+    """What nobody knows."""
+
+    def __deepcopy__(self, memo: object) -> Hole:
+        return self
+
+
+HOLE = Hole()
+
+
+def holds_hole(tree: Any) -> bool:
+    if isinstance(tree, (dict, list)):
+        return any(map(holds_hole, tree.values() if isinstance(tree, dict) else tree))
+    return tree is HOLE
 
 
 class Heard(NamedTuple):
@@ -457,43 +530,59 @@ class Heard(NamedTuple):
 class Replay:
     """An option's answer while it is being made."""
 
-    def __init__(self, type_: str | None, value_of: Callable[[Said], Any]) -> None:
+    def __init__(self, types: dict[Form, str], value_of: Callable[[Said], Any]) -> None:
         self.result = OptionAnswer()
-        self._type = type_
+        self.faults: list[Form] = []
+        self._types = types
         self._value_of = value_of
         self._heard: list[Heard] = []
         self._default: Said | None = None
+        self._defaults: Any = ABSENT
 
     def hear(self, said: Said, inside: Steps) -> None:
-        if said.voice.layer == "default":
-            self._default = said
+        try:
+            self._hear(said, inside)
+        except Misfit:
+            self.faults.append(texts(inside))
+
+    def _hear(self, said: Said, inside: Steps) -> None:
         if said.strategy == "Remove":
             self._remove(said, inside)
             return
         value, below = self._value_of(said), found_at(self.result.value, inside)
+        if said.voice.layer == "default":
+            self._default = said if not inside else self._default
+            self._defaults = put(a_copy(self._defaults), inside, a_copy(value))
         merges = said.strategy == "Merge" and isinstance(value, dict) and isinstance(below, dict)
+        if said.strategy == "Merge" and HOLE in (below, value):
+            value = merged(below, value)
         if not inside and not merges:
             self._replace(said, value)
             return
         changed = list(leaves(below, value, texts(inside))) if merges else [texts(inside)]
-        self.result.value = put(self._copy(), inside, merged(below, value) if merges else deepcopy(value))
+        self.result.value = put(self._copy(inside), inside, merged(below, value) if merges else a_copy(value))
         self._claim(Heard(said, inside, value), changed)
 
-    def _copy(self) -> Any:
+    def _copy(self, inside: Steps) -> Any:
         """The value so far, to be changed; a number's meaning in one that is not there follows from the type."""
-        if self.result.value is ABSENT:
-            return {"map": {}, "list": []}.get(self._type or "", ABSENT)
-        return deepcopy(self.result.value)
+        tree = a_copy(self.result.value)
+        for length in range(len(inside)):
+            kind = self._types.get(texts(inside[:length]), "")
+            if kind in ("map", "list") and found_at(tree, inside[:length]) is ABSENT:
+                tree = put(tree, inside[:length], {} if kind == "map" else [])
+        return tree
 
     def _replace(self, said: Said, value: Any) -> None:
-        self.result = OptionAnswer(deepcopy(value) if value is not ABSENT else ABSENT, said.voice, self._voices(()))
+        self.result = OptionAnswer(a_copy(value), said.voice, self._voices(()))
         self._heard.append(Heard(said, (), value))
+        self.faults = []
 
     def _claim(self, heard: Heard, changed: list[Form]) -> None:
         parts = self.result.parts
         for form in changed:
             for below in [each for each in parts if each[: len(form)] == form]:
                 del parts[below]
+            self.faults = [each for each in self.faults if each[: len(form)] != form]
             parts[form] = PartAnswer(heard.said.voice, self._voices(form))
         if changed:
             self._heard.append(heard)
@@ -503,26 +592,20 @@ class Replay:
 
     def _remove(self, said: Said, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
-        default = self._default.written.value if self._default is not None else ABSENT
         heard = Heard(said, inside, ABSENT)
         if not inside:
             winner = self._default.voice if self._default is not None else None
             hidden = tuple(each for each in self._voices(()) if each != winner)
-            self.result = OptionAnswer(default, winner, hidden, removed_by=said.voice)
+            self.result = OptionAnswer(a_copy(self._defaults), winner, hidden, removed_by=said.voice)
             self._heard.append(heard)
+            self.faults = []
             return
-        remaining = found_at(default, inside)
+        remaining = found_at(self._defaults, inside)
         if remaining is not ABSENT:
-            self.result.value = put(self._copy(), inside, deepcopy(remaining))
+            self.result.value = put(self._copy(()), inside, a_copy(remaining))
         elif self.result.value is not ABSENT:
-            self.result.value = drop(self._copy(), inside)
+            self.result.value = drop(self._copy(()), inside)
         self._claim(heard, [texts(inside)])
-
-    def stumble(self, said: Said, inside: Steps) -> None:
-        """A whole value that cannot be told is none; a part that cannot be changed stays as it is."""
-        if not inside:
-            self._replace(said, ABSENT)
-        self.result.stumbled = True
 
 
 def texts(steps: Steps) -> Form:

@@ -152,12 +152,12 @@ class Folder:
     def finish(self) -> None:
         """Everything that starts becomes healthy, until nothing starts any more."""
         for _ in range(20):
-            started = self.go()
-            if not started:
+            self.go()
+            flying = [key for key, state in self.fleet.owner_changes.states.items() if state.in_flight]
+            if not flying:
                 return
-            for key, state in self.fleet.owner_changes.states.items():
-                if state.in_flight:
-                    self.observe("Healthy", key[1], plugin=key[2])
+            for key in flying:
+                self.observe("Healthy", key[1], plugin=key[2])
         raise AssertionError("it does not come to an end")
 
     def step(self, cluster: str, plugin: str | None = None) -> Step:

@@ -13,7 +13,7 @@ from fleetform.app.scope import Scope
 from fleetform.engine.layers.owners import Owner
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.base import ClusterSelectors
+from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors
 from fleetform.model.objects import At, Origin, Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -118,7 +118,7 @@ class Broken:
         if ref.kind in _ONLY_TIMING:
             return
         if ref.kind == "Cluster" and ref.name:
-            only = compile_clusters(msgspec.convert({"clusterNames": [ref.name]}, ClusterSelectors))
+            only = compile_clusters(ClusterSelector(cluster_names=[ref.name]))
             yield Reach(home, matchers=only)
             yield Reach(home, owners=self._owners(home, lambda owner: bool(owner.placements)))
         elif ref.kind == "PluginDefinition" and ref.name:

@@ -6,6 +6,8 @@ from __future__ import annotations
 class NoAnswerError(Exception):
     """Why a question has no answer, and what to do: exit 2, unless a subclass says otherwise."""
 
+    exit_code = 2
+
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
@@ -13,6 +15,8 @@ class NoAnswerError(Exception):
 
 class NotFoundError(NoAnswerError):
     """What was asked for is not there: exit 1."""
+
+    exit_code = 1
 
 
 class AmbiguousError(NoAnswerError):
@@ -27,9 +31,21 @@ class StateError(NoAnswerError):
     """A state cannot be read: exit 2."""
 
 
+class StateChangedError(StateError):
+    """Somebody else wrote the state meanwhile: exit 4, trying again may help."""
+
+    exit_code = 4
+
+
+class DeniedError(NoAnswerError):
+    """Somebody may not do this, or it must not be done now: exit 3."""
+
+    exit_code = 3
+
+
 class NotRenderedError(NoAnswerError):
     """A plugin has no objects to ask about: exit 3, or 4 if only a tool or a source is missing here."""
 
     def __init__(self, message: str, hint: str, unavailable: bool = False) -> None:
         super().__init__(message, hint)
-        self.unavailable = unavailable
+        self.unavailable, self.exit_code = unavailable, 4 if unavailable else 3

@@ -18,9 +18,12 @@ from fleetform.app.listing.list_objects import list_catalogs, list_clusters, lis
 from fleetform.app.listing.list_overrides import list_overrides
 from fleetform.app.listing.list_placements import list_placements
 from fleetform.app.listing.list_plugins import find_plugins
+from fleetform.app.listing.list_policies import list_policies, list_windows
 from fleetform.app.listing.list_presets import list_presets
 from fleetform.app.listing.list_revisions import list_revisions
+from fleetform.app.listing.list_rollouts import list_rollouts
 from fleetform.app.scope import Scope
+from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import (
     Listed,
@@ -37,14 +40,21 @@ from fleetform.model.shape import did_you_mean
 from fleetform.syntax.versions import parse_version
 
 
-def get(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> Listing:
-    """The objects of a kind with status, sorted; NotFoundError if a name is not among them."""
-    return Listing(items=list(find(fleet, scope, plural, names).whole()), diagnostics=findings(fleet, scope))
+def get(
+    fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = (), states: StateFilter = ALL_STATES
+) -> Listing:
+    """The objects of a kind with status, sorted; NotFoundError if a name is not among them. Plugins also by state."""
+    return Listing(items=list(find(fleet, scope, plural, names, states).whole()), diagnostics=findings(fleet, scope))
 
 
-def find(fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = ()) -> Found[Any]:
+def find(
+    fleet: Fleet, scope: Scope, plural: str, names: Iterable[str] = (), states: StateFilter = ALL_STATES
+) -> Found[Any]:
     """What get answers, each object made when it is asked for."""
-    found = _FINDERS[plural](fleet, scope)
+    if plural == "plugins":
+        found: Found[Any] = find_plugins(fleet, scope, states)
+    else:
+        found = _FINDERS[plural](fleet, scope)
     wanted = list(names)
     if not wanted:
         return found
@@ -66,7 +76,7 @@ def reaching_listing(fleet: Fleet, errors: Iterable[Diagnostic], scope: Scope, p
     """The errors for which a listing may lack something, or say it wrongly (S64)."""
     broken = Broken(fleet, errors)
     found = broken.of_kinds(scope, [kind.name for kind in KINDS.values() if kind.plural == plural])
-    if plural not in _WITHOUT_STATUS:
+    if plural not in _ABOUT_NO_PLUGINS:
         found += [each for each in broken.reaching(scope) if each not in found]
     return found
 
@@ -118,7 +128,9 @@ def _order(item: Listed) -> tuple[str, str, str, tuple[Version, ...]]:
     return item.metadata.namespace, item.kind, name, (parse_version(version),) if version else ()
 
 
-_WITHOUT_STATUS = ("organizations", "policies", "rollouts", "windows")
+_WITHOUT_STATUS = ("organizations",)
+# What is said of these follows from themselves and from clusters.
+_ABOUT_NO_PLUGINS = (*_WITHOUT_STATUS, "policies", "windows")
 _FINDERS: dict[str, Callable[[Fleet, Scope], Found[Any]]] = {
     "plugins": find_plugins,
     "catalogs": partial(_find_all, list_catalogs),
@@ -133,4 +145,7 @@ _FINDERS: dict[str, Callable[[Fleet, Scope], Found[Any]]] = {
         plural: partial(_find_all, listing_of(*(kind.name for kind in KINDS.values() if kind.plural == plural)))
         for plural in _WITHOUT_STATUS
     },
+    "policies": partial(_find_all, list_policies),
+    "rollouts": partial(_find_all, list_rollouts),
+    "windows": partial(_find_all, list_windows),
 }

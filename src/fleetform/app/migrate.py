@@ -125,7 +125,7 @@ class _Readings:
                 self._seen.add(plugin.shared)
                 for settled in plugin.shared.options:
                     for item, inside in (*settled.below, *settled.above):
-                        self._note(plugin, item, Outcome((*settled.slot.steps, *inside)))
+                        self._note(plugin, item, Outcome((*settled.start, *inside)))
                 for skipped in plugin.shared.skipped:
                     self._skip(plugin, skipped.item, skipped.reason)
             for decision in plugin.own:

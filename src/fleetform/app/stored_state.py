@@ -154,6 +154,7 @@ class _Reading:
             written.paused,
             written.rejected,
             written.contents,
+            written.note,
         )
 
     def stored(self, document: StateDocument) -> Stored:
@@ -379,6 +380,7 @@ def _rollout_document(rollout: Rollout) -> RolloutDocument:
         paused=rollout.paused,
         rejected=rollout.rejected,
         contents=rollout.contents,
+        note=rollout.note,
     )
 
 

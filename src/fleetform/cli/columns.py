@@ -14,8 +14,11 @@ from fleetform.model.answers.listing import (
     ListedDefinition,
     ListedOverride,
     ListedPlacement,
+    ListedPolicy,
     ListedPreset,
     ListedRevision,
+    ListedRollout,
+    ListedWindow,
     PluginRow,
 )
 from fleetform.model.answers.options import AppliedOverride
@@ -168,7 +171,16 @@ def _(item: ListedPreset) -> Cells:
     placement = item.spec.get("placement")
     selected = f"placement {placement['name']}" if placement else selector_text(item.spec.get("clusterSelector"))
     versions = ", ".join(f"{version}: {number:,}" for version, number in item.status.versions.items())
-    return {"CLUSTERS": selected, "VERSIONS": versions or "-"}
+    counts = item.status.plugins
+    return {
+        "UPDATED": f"{counts.updated:,}",
+        "READY": f"{counts.ready:,}",
+        "WAITING": f"{counts.waiting:,}",
+        "FAILED": f"{counts.failed:,}",
+        "UNREACHABLE": f"{counts.unreachable:,}",
+        "CLUSTERS": selected,
+        "VERSIONS": versions or "-",
+    }
 
 
 @cells.register
@@ -185,9 +197,61 @@ def _(item: PluginRow) -> Cells:
 @more_cells.register
 def _(item: PluginRow) -> Cells:
     return {
+        "STATE": item.state or "-",
         "RELEASE": f"{item.release_namespace}/{item.release_name}",
         "OWNER": f"{item.owner_kind}/{item.owner_name}",
         "TAKES": overrides_text(item.applied_overrides) or "-",
+    }
+
+
+@cells.register
+def _(item: ListedRollout) -> Cells:
+    status = item.status
+    updated, total = (sum(getattr(each.clusters, name) for each in status.stages) for name in ("updated", "total"))
+    return {
+        "PRESET": item.spec.preset,
+        "FROM": status.from_ or "-",
+        "TO": status.to or "-",
+        "PHASE": status.phase,
+        "UPDATED": f"{updated:,} of {total:,}",
+    }
+
+
+@more_cells.register
+def _(item: ListedRollout) -> Cells:
+    stages = [f"{each.name}: {each.phase}" for each in item.status.stages]
+    return {"CHANGE": item.spec.change_id, "STAGES": ", ".join(stages)}
+
+
+@cells.register
+def _(item: ListedWindow) -> Cells:
+    openings = item.status.openings
+    # Of several clocks the one that opens first.
+    first = min(openings, key=lambda each: (not each.open, each.opens_at or "9")) if openings else None
+    state = "-" if first is None else "open" if first.open else "closed"
+    return {
+        "TYPE": str(item.spec["type"]),
+        "NOW": f"{state} ({', '.join(item.status.findings)})" if item.status.findings else state,
+        "UNTIL": (first.until if first is not None and first.open else None) or "-",
+        "OPENS": (first.opens_at if first is not None else None) or "-",
+        "CLUSTERS": f"{item.status.clusters:,}",
+        "NAMED BY": ", ".join(item.status.named_by) or "-",
+    }
+
+
+@more_cells.register
+def _(item: ListedWindow) -> Cells:
+    clocks = [f"{each.zone}: {each.opens_at or '-'}" for each in item.status.openings]
+    return {"BY CLOCK": ", ".join(clocks) or "-"}
+
+
+@cells.register
+def _(item: ListedPolicy) -> Cells:
+    return {
+        "KIND": item.kind,
+        "PRESETS": f"{len(item.status.presets):,}",
+        "STAGES": ", ".join(f"{each.name}: {each.clusters:,}" for each in item.status.stages) or "-",
+        "UNSTAGED": f"{len(item.status.unstaged):,}",
     }
 
 

@@ -9,7 +9,7 @@ import re
 import click
 
 from fleetform.app.answering.references import reported
-from fleetform.app.convert import convert, left_out, losses
+from fleetform.app.convert import convert, left_out
 from fleetform.app.fleet import Fleet
 from fleetform.app.migrate import migrate, migration_result
 from fleetform.cli.findings import print_findings
@@ -63,8 +63,7 @@ def command(
         if output_dir is not None:
             raise click.UsageError("--migrate edits files where they are; drop --output-dir.")
         return _migrate(flags, fleet, check, dry_run)
-    converted = convert(fleet)
-    lost = losses(fleet)
+    converted, lost = convert(fleet)
     if not flags.quiet and lost:
         print_findings(fleet, lost, flags.color, to_stderr=True)
     changed = [each for each in converted if each.changed]

@@ -12,6 +12,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.get import find, findings, kinds, reaching_listing, untouched
 from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope, other_organizations_hint
+from fleetform.app.states import STATE_HELP, StateFilter
 from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
@@ -35,13 +36,15 @@ Examples:
   fleetform get plugins -l environment=prod     what each takes
   fleetform get overrides -o wide               what each reaches
   fleetform get presets -A
+  fleetform get plugins --state-is '!UpToDate'
   fleetform get plugin cert-manager-eu-prod-1 -o yaml
 """
 )
 @click.argument("kind")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--state-is", "states", multiple=True, metavar="STATE", help=STATE_HELP)
 @shared_flags
-def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
+def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, ...]) -> int:
     """List objects of a KIND with what follows from them.
 
     \b
@@ -53,10 +56,13 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
         hint = did_you_mean(plural, kinds(), f"there are {', '.join(kinds())}")
         end = "" if hint.endswith("?") else "."
         raise click.UsageError(f"There is no kind {kind}. {hint[0].upper()}{hint[1:]}{end}")
+    if states and plural != "plugins":
+        raise click.UsageError("--state-is is about plugins.")
+    wanted = StateFilter(states)
     output = flags.only("table", "wide", "json", "yaml", "name")
     fleet = flags.decided()
     scope = flags.scope(fleet)
-    found, left_out = _find(flags, fleet, scope, plural, names)
+    found, left_out = _find(flags, fleet, scope, plural, names, wanted)
     flags.say_more(fleet)
     if output == "yaml":
         flags.print_data(Listing(items=list(found.whole()), diagnostics=findings(fleet, scope)))
@@ -75,7 +81,7 @@ def command(flags: Flags, kind: str, names: tuple[str, ...]) -> int:
 
 
 def _find(
-    flags: Flags, fleet: Fleet, scope: Scope, plural: str, names: tuple[str, ...]
+    flags: Flags, fleet: Fleet, scope: Scope, plural: str, names: tuple[str, ...], states: StateFilter
 ) -> tuple[Found[Any], Sequence[Diagnostic]]:
     """What there is, and the errors for which a part of it is left out."""
     errors = fleet.findings.errors
@@ -83,7 +89,7 @@ def _find(
     if reaching and flags.partial:
         flags.say_left_out(fleet, reaching)
     try:
-        found = find(fleet, scope, plural, names)
+        found = find(fleet, scope, plural, names, states)
     except NotFoundError:
         # It may be missing for an error: that is then the answer.
         if not flags.partial:
@@ -100,12 +106,13 @@ def _find(
 
 
 def _table(items: Iterable[Listed], everywhere: bool, wide: bool) -> list[str]:
-    header: list[str] = []
+    header: dict[str, None] = {}
     rows = []
     for item in items:
         organization = {"ORGANIZATION": item.metadata.namespace} if everywhere else {}
         more = more_cells(item) if wide else {}
         row = {**organization, "NAME": item.metadata.name, **cells(item), **more}
-        header = header or list(row)
-        rows.append(tuple(row.values()))
-    return table(header, rows)
+        # Kinds that are listed together may have columns of their own.
+        header.update(dict.fromkeys(row))
+        rows.append(row)
+    return table(list(header), [tuple(row.get(column, "-") for column in header) for row in rows])

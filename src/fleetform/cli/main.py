@@ -22,13 +22,16 @@ VERBS = {
     "get": "List objects with what follows from them.",
     "history": "What a cluster ran at a time, and why.",
     "init": "Start a fleet in an empty folder.",
+    "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
+    "rollout": "Approve, pause, abort or roll back a change on its way.",
     "restore": "Put a backup in place of a database.",
     "serve": "Run the control plane on this machine.",
     "simulate": "Play a rollout before it is made.",
     "transform": "Adapt exported resources by plugins with priorities.",
     "validate": "Everything that is wrong with the input, at once.",
     "version": "Print the version.",
+    "why": "Why a cluster is not updated, until when, and what to do.",
 }
 
 EPILOG = """\b
@@ -36,6 +39,7 @@ Examples:
   fleetform validate -f fleet/
   fleetform explain cert-manager -c eu-prod-1 replicas
   fleetform diff git:main
+  fleetform why eu-prod-3
   fleetform get overrides -o wide
 
 \b
@@ -99,10 +103,12 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
     gc.set_threshold(1_000_000, 50, 50)
-    if hasattr(signal, "SIGPIPE"):
-        # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(run())
+    code = run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed()
+    sys.exit(code)
 
 
 def run() -> int:
@@ -125,6 +131,8 @@ def _run() -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        return _closed()
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         from fleetform.outside.files import reason
@@ -132,14 +140,12 @@ def _run() -> int:
         _say(f"{name}{reason(error)}", "")
         return 2
     except Exception as error:
-        from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError
+        from fleetform.app.errors import AmbiguousError, NoAnswerError
 
         if isinstance(error, NoAnswerError):
             choices = error.choices if isinstance(error, AmbiguousError) else ()
             _say("\n  ".join([f"{error.message}:", *choices]) if choices else error.message, error.hint)
-            if isinstance(error, NotRenderedError):
-                return 4 if error.unavailable else 3
-            return 1 if isinstance(error, NotFoundError) else 2
+            return error.exit_code
         from fleetform.ports.store import StoreError, UnavailableError
 
         if isinstance(error, StoreError):
@@ -151,6 +157,15 @@ def _run() -> int:
         _say(problem, "this is a bug; FLEETFORM_DEBUG=1 shows where it happened")
         return 70
     return result if isinstance(result, int) else 0
+
+
+def _closed() -> int:
+    """`fleetform … | head -1` closes the pipe: end quietly, as other commands do.
+
+    The signal itself is not left to end the process: programs that it runs close their pipes, too.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
 
 
 def _say(message: str, hint: str) -> None:

@@ -13,7 +13,15 @@ import msgspec
 
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
-from fleetform.app.errors import AmbiguousError, NoAnswerError, NotFoundError, NotRenderedError, StateError
+from fleetform.app.errors import (
+    AmbiguousError,
+    DeniedError,
+    NoAnswerError,
+    NotFoundError,
+    NotRenderedError,
+    StateChangedError,
+    StateError,
+)
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
@@ -35,7 +43,11 @@ _ANSWERS = {
     "get": "List",
     "diff": "Diff",
     "render": "Render",
+    **dict.fromkeys(("approve", "pause", "resume", "abort", "rollback", "retry", "start", "status"), "Rollout"),
+    "list": "RolloutList",
     "validate": "ValidateResult",
+    "why": "Why",
+    "plan": "Plan",
     "simulate": "Simulation",
 }
 OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
@@ -60,6 +72,7 @@ class Flags:
     color: bool
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
+    as_user: str | None = None
     confined: bool = False
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
@@ -211,6 +224,7 @@ def shared_flags(function: F) -> Any:
             verbose=given.pop("verbose"),
             color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
+            as_user=given.pop("as_user"),
             confined=given.pop("confined"),
             partial=given.pop("partial"),
             parses=open_parses(kept=not given.pop("no_cache")),
@@ -218,7 +232,6 @@ def shared_flags(function: F) -> Any:
         _check_confined(flags)
         if given.pop("server") is not None:
             raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
-        given.pop("as_user")
         try:
             return function(flags, **given)
         except NoAnswerError as error:
@@ -251,6 +264,9 @@ _CODES: dict[type[Exception], str] = {
     AmbiguousError: "ambiguous",
     NotFoundError: "not-found",
     NotRenderedError: "render-failed",
+    DeniedError: "denied",
+    StateChangedError: "cannot-read",
+    NoAnswerError: "refused",
     StateError: "cannot-read",
 }
 

@@ -6,13 +6,12 @@ answer never depends on that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
 from fleetform.engine.bindings.plugin_variables import PluginVariables
-from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.incremental.changes import Changes, adopted
 from fleetform.engine.incremental.reached import Reached, reached_by
@@ -23,10 +22,12 @@ from fleetform.engine.index.outputs import Binders
 from fleetform.engine.index.reach import Reach
 from fleetform.engine.index.selection import Selected
 from fleetform.engine.layers.overrides import Override
-from fleetform.engine.layers.owners import Group, Owner, block_items, instance_items
+from fleetform.engine.layers.owners import Group, Owner
+from fleetform.engine.options.fold import ValueOf, written_value
 from fleetform.engine.options.gates import gates_with_own
 from fleetform.engine.options.item_values import ItemValues
-from fleetform.engine.options.resolve import ValueOf, decide_option, decide_with_own, filled_outline, written_value
+from fleetform.engine.options.own import own_items, touched_by
+from fleetform.engine.options.resolve import decide_option, decide_with_own, filled_outline
 from fleetform.engine.options.shared import Sharing
 from fleetform.engine.versions.choose import Choice
 from fleetform.engine.versions.upgrade_gates import removed_option_gates, upgrade_gates
@@ -44,7 +45,6 @@ from fleetform.model.results.decisions import (
     Settled,
     Shared,
     Skipped,
-    Slot,
     gate_of,
 )
 from fleetform.model.snapshot import Snapshot
@@ -233,12 +233,7 @@ class Deciding:
     def _at_revision(self, case: _Case, revision: Revision | Gate) -> PluginDecision:
         """What a plugin gets of one revision."""
         owner, cluster, sharing = case.owner, case.cluster, self._sharing
-        # What this cluster alone says: the preset's block for it, then a Plugin beside the preset.
-        blocks = owner.blocks.get(cluster.ref.name) if owner.blocks else None
-        items = block_items(owner.object, blocks) if blocks else ()
         instance = self._index.instance(owner, case.name)
-        if instance is not None:
-            items += instance_items(instance)
         holder = instance if instance is not None and instance.spec.configs else None
         shared = sharing.shared(owner, revision, case.groups, case.overrides, holder)
         target = sharing.target(owner, revision)
@@ -246,78 +241,76 @@ class Deciding:
         skipped: tuple[Skipped, ...] = ()
         gates = shared.gates
         if isinstance(revision, Revision):
-            if holder is not None:
-                items = _with_configs(items, sharing.configs(owner, (revision, case.groups, holder))[1])
+            said = sharing.configs(owner, (revision, case.groups, holder))[1] if holder is not None else ()
+            items = own_items(owner, cluster.ref.name, instance, said)
             if items or shared.dynamic:
                 own, skipped = self._own(case, revision, shared, items)
                 gates = gates_with_own(shared.gates, own, sharing.schema(revision).hints)
         if case.frame is None:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
-        unresolved = _unresolved(case, shared, own)
+        offered = self._binders.mentioned_in_outputs(owner, revision) if isinstance(revision, Revision) else set()
+        unresolved, idle = _unresolved(case, shared, own, offered)
         gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
-        return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, unresolved=unresolved)
+        decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
+        return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided
 
     def _own(
         self, case: _Case, revision: Revision, shared: Shared, items: tuple[Item, ...]
     ) -> tuple[tuple[OptionDecision, ...], tuple[Skipped, ...]]:
         """The options that this cluster's own items, expressions or variables touch."""
         owner = case.owner
-        touched: dict[str, list[Entry]] = {each.slot.name: [] for each in shared.dynamic}
-        skipped = self._sharing.route(revision, items, touched, owner.passes_undeclared)
+        said = self._sharing.own(owner, revision, items)
         value_of: ValueOf = written_value
         item_values: ItemValues | None = None
         if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
             binder = self._binders.of(owner)
             value_of = item_values = ItemValues(binder, case.frame, case.cluster, owner.definition, revision.version)
-        reported = {each.item for each in shared.skipped}
+        skipped = said.skipped
+        if item_values is not None and owner.program is not None:
+            # What is the same on every cluster is reported there.
+            reported = {each.item for each in shared.skipped}
+            unsure = [each for each in shared.dynamic if each.outline is None]
+            varying = dict.fromkeys(item for each in unsure for item, _ in (*each.below, *each.above))
+            mine = (item for _, (item, _) in said.in_order)
+            left_out = [each for each in (*mine, *varying) if item_values.is_left_out(each)]
+            skipped = [*skipped, *(Skipped(item, "left-out") for item in left_out if item not in reported)]
         own = []
-        for name, entries in touched.items():
-            position = shared.positions.get(name)
-            outline = shared.options[position].outline if position is not None and not entries else None
-            if outline is not None:
-                own.append(filled_outline(outline, value_of))
-                continue
-            if item_values is not None and owner.program is not None:
-                settled = shared.options[position] if position is not None else None
-                # What is the same on every cluster is reported there.
-                varying = (*settled.below, *settled.above) if settled is not None and settled.decision is None else ()
-                left_out = [item for item, _ in (*entries, *varying) if item_values.is_left_out(item)]
-                skipped += [Skipped(item, "left-out") for item in left_out if item not in reported]
-                entries = item_values.spoken(entries)
-            if position is not None:
-                own.append(_decide_here(shared.options[position], entries, value_of, item_values))
-            elif entries:
-                own.append(decide_option(Slot(name, entries[0][0].steps, None), entries, value_of))
+        for settled, entries in touched_by(shared, said, self._sharing.schema(revision)):
+            if settled.outline is not None and not entries:
+                own.append(filled_outline(settled.outline, value_of))
+            elif settled.slot.option is not None or settled.below or settled.above or entries:
+                spoken = item_values.spoken(entries) if item_values is not None else entries
+                own.append(_decide_here(settled, spoken, value_of, item_values))
         return tuple(own), tuple(skipped)
 
 
 def _decide_here(
-    settled: Settled, own: list[Entry], value_of: ValueOf, item_values: ItemValues | None
+    settled: Settled, own: Sequence[Entry], value_of: ValueOf, item_values: ItemValues | None
 ) -> OptionDecision:
     """An option on a cluster that has items of its own for it, or where the shared ones differ from elsewhere."""
     if own and settled.decision is not None:
         return decide_with_own(settled, own, value_of)
-    entries = (*settled.below, *own, *settled.above)
-    return decide_option(settled.slot, item_values.spoken(entries) if item_values is not None else entries, value_of)
+    entries: Sequence[Entry] = (*settled.below, *own, *settled.above)
+    spoken = item_values.spoken(entries) if item_values is not None else entries
+    return decide_option(settled.slot, spoken, value_of, settled.family)
 
 
-def _with_configs(items: tuple[Item, ...], said: list[ConfigItem]) -> tuple[Item, ...]:
-    """A cluster's own items, with what its own configs say right below its own values."""
-    below = [each for each in items if each.layer.name != "instance"]
-    above = [each for each in items if each.layer.name == "instance"]
-    return (*below, *at_place(said, 3), *above)
-
-
-def _unresolved(case: _Case, shared: Shared, own: tuple[OptionDecision, ...]) -> tuple[Unresolved, ...]:
-    """The variables that cannot be resolved here, each once: those that are bound, and others that are referred to."""
+def _unresolved(
+    case: _Case, shared: Shared, own: tuple[OptionDecision, ...], offered: Collection[str]
+) -> tuple[tuple[Unresolved, ...], tuple[Unresolved, ...]]:
+    """The variables that cannot be resolved here, each once: those that count, and those that nothing refers to."""
     frame, program = case.frame, case.owner.program
     assert frame is not None
     assert program is not None
-    found: list[Unresolved] = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
-    found += [each for make in program.other_references if (each := make(frame)).__class__ is Unresolved and each.gate]
+    made = [make(frame) for make in program.substituted] + program.bound_to(offered, frame)
+    found: list[Unresolved] = [each for each in made if isinstance(each, Unresolved) and each.gate]
     if shared.unresolved:
         own_names = {each.slot.name for each in own}
-        unbound = [each for each in shared.unresolved if each.slot.name not in own_names]
-        found += [each.unresolved for each in unbound if each.unresolved is not None]
-    found += [each.unresolved for each in own if each.unresolved is not None]
-    return tuple({(each.gate, each.message): each for each in found}.values()) if found else ()
+        found += [one for each in shared.unresolved if each.slot.name not in own_names for one in each.unresolved]
+    found += [one for each in own for one in each.unresolved]
+    bound = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
+    if not found and not bound:
+        return (), ()
+    blocking = {(each.gate, each.message): each for each in found}
+    idle = {(each.gate, each.message): each for each in bound}
+    return tuple(blocking.values()), tuple(each for key, each in idle.items() if key not in blocking)

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.engine.bindings.builtin import built_in
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import PluginVariables
 from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
+from fleetform.engine.layers.injected import injected_values, with_injected
 from fleetform.engine.layers.owners import Owner
+from fleetform.engine.options.as_written import as_written
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
@@ -28,6 +29,7 @@ from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
+from fleetform.syntax.option_rules import is_secret_reference
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
@@ -58,6 +60,8 @@ def has_secret(value: Any) -> bool:
 def with_placeholders(value: Any) -> Any:
     """A value as it may be rendered, kept and shown: each secret by a text that tells where it comes from (S5)."""
     if isinstance(value, Secret):
+        if is_secret_reference(value.plain):
+            return value.plain
         return f"<secret {value.ref.name}/{value.ref.key}>" if value.ref is not None else "<secret>"
     if isinstance(value, dict):
         return {key: with_placeholders(each) for key, each in value.items()}
@@ -94,19 +98,12 @@ class _Base(NamedTuple):
     kinds: set[type]
 
 
-class _Written(NamedTuple):
-    """What people wrote for an option, and the names in it."""
-
-    texts: list[list[Any]]
-    names: set[str]
-
-
 class Inputs:
     """What the plugins of one pass are made of."""
 
     def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
         """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
-        self._index, self._binders = decisions.index, decisions.binders
+        self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
         self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
         self._fixed_parts: dict[tuple[Target, Configs], _Fixed] = {}
@@ -118,8 +115,16 @@ class Inputs:
     def values(self, plugin: PluginDecision) -> dict[str, Any]:
         """The values as the renderer gets them, secrets still inside; never print this, and never change it.
 
-        What plugins share is built once; a plugin's own options are laid over it.
+        What plugins share is built once; a plugin's own options are laid over it, and what its system adds over these.
         """
+        tree, injected = self._option_values(plugin), self.injected(plugin)
+        return with_injected(tree, injected) if injected else tree
+
+    def injected(self, plugin: PluginDecision) -> dict[str, Any]:
+        """The values that the system of a plugin's manifests adds by itself."""
+        return injected_values(plugin.target.owner, plugin.cluster)
+
+    def _option_values(self, plugin: PluginDecision) -> dict[str, Any]:
         base = self._base(plugin.shared)
         if base is None:
             return values_tree(plugin.options)
@@ -203,6 +208,8 @@ class Inputs:
         on_cluster = downstream["variables"] if downstream is not None else {}
         variables = self.substituted(plugin) if plugin.target.owner.spec.substitute else {}
         parts["substitute"] = {name: each for name, each in variables.items() if name not in on_cluster}
+        if injected := self.injected(plugin):
+            parts["injected"] = injected
         return parts
 
     def shared_parts(self, plugin: PluginDecision) -> dict[str, Any]:
@@ -258,34 +265,7 @@ class Inputs:
 
     def _downstream(self, plugin: PluginDecision) -> dict[str, Any] | None:
         """What is made of values of the cluster, as it is written: they change without anybody's edit (B16)."""
-        binder = self._binders.of(self._owner(plugin))
-        if binder is None or not self._may_read_cluster(plugin):
-            return None
-        of_cluster = self._binders.of_cluster(self._owner(plugin), plugin.cluster, plugin.name)
-        if not of_cluster:
-            return None
-        program, frame = binder.program, binder.variables(plugin.cluster, plugin.name)
-        options = {name: self._written(plugin, each, of_cluster) for name, each in plugin.options.items()}
-        variables = [each for each in program.variables if _reads(each.template, of_cluster)]
-        mentioned = {name for each in variables if each.template is not None for name in each.template.names}
-        mentioned |= {name for written in options.values() if written is not None for name in written.names}
-        mentioned |= {name for each in program.steps if each.name in of_cluster for name in each.template.names}
-        return {
-            "options": {name: written.texts for name, written in options.items() if written is not None},
-            "variables": {each.name: each.written for each in variables},
-            "bindings": {name: _tree(program.bindings[name].binding) for name in sorted(of_cluster)},
-            # What is known of the names in them: another value there is another input.
-            "names": dict(_known_values(program, frame, mentioned - of_cluster)),
-        }
-
-    def _written(self, plugin: PluginDecision, decision: OptionDecision, of_cluster: set[str]) -> _Written | None:
-        """What is written for an option, where a value of the cluster is in it."""
-        items = [item for item in (decision.winner, *(part.winner for part in decision.parts)) if item is not None]
-        templates = [self._template(plugin, item) for item in items]
-        if not any(_reads(each, of_cluster) for each in templates):
-            return None
-        texts = [[item.text, item.value if item.value is not ABSENT else item.expression] for item in items]
-        return _Written(texts, {name for each in templates if each is not None for name in each.names})
+        return as_written(self._binders, self._sharing, self._owner(plugin), plugin)
 
     def _template(self, plugin: PluginDecision, item: Item) -> Template | None:
         binder = self._binders.of(self._owner(plugin))
@@ -327,8 +307,13 @@ class Inputs:
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
-        options = [name for name, each in plugin.options.items() if has_secret(each.value)]
+        values = {name: each.value for name, each in plugin.options.items()}
+        options = [name for name, each in values.items() if has_secret(each) and not _refers_to_secret(each)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _refers_to_secret(value: Any) -> bool:
+    return isinstance(value, Secret) and is_secret_reference(value.plain)
 
 
 def _add_on(plugin: PluginDecision) -> AddOn | None:
@@ -378,24 +363,11 @@ def _fixed(plugin: PluginDecision, delivery: Delivery | None, identities: Mappin
     return _Fixed(parts, HashHead(parts), unknown)
 
 
-def _known_values(program: Program, frame: PluginVariables, names: set[str]) -> Iterator[tuple[str, Any]]:
-    bound = dict(zip((each.name for each in program.steps), frame.values, strict=True))
-    for name in sorted(names):
-        known = built_in(name) if name not in bound else None
-        value = bound.get(name, Unresolved("", "")) if known is None else known.make(frame)
-        if value.__class__ is not Unresolved:
-            yield name, value
-
-
 def _filled_in(program: Program, frame: PluginVariables) -> Iterator[tuple[str, Any]]:
     for each in program.variables:
         value = each.template.make(frame) if each.template is not None else each.written
         if value.__class__ is not Unresolved:
             yield each.name, value
-
-
-def _reads(template: Template | None, names: set[str]) -> bool:
-    return template is not None and not names.isdisjoint(template.names)
 
 
 def _tree(record: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fleetform.app.errors import StateError
+from fleetform.app.errors import StateChangedError, StateError
 from fleetform.app.stored_state import known_state, state_document
 from fleetform.model.answers.base import Json
 from fleetform.model.state_document import StateDocument
@@ -21,11 +21,16 @@ class StateFile:
         if name.startswith("sqlite:"):
             raise StateError("this release reads state exports only, no databases", _WANTED)
         self._name = name
+        self._read: bytes | None = None
 
     def read(self) -> KnownState:
-        return known_state(_document(self._name), self._name)
+        self._read = _bytes(self._name)
+        return known_state(_document(self._name, self._read), self._name)
 
     def write(self, known: KnownState) -> None:
+        """Replaces the file, unless it is another than the one that was read."""
+        if self._read is not None and _bytes(self._name) != self._read:
+            raise StateChangedError(f"{self._name} was changed by somebody else", "try again")
         text = msgspec.json.format(msgspec.json.encode(state_document(known)), indent=2)
         write_file(self._name, text.decode() + "\n")
 
@@ -34,11 +39,16 @@ def load_state(name: str | None) -> KnownState:
     return StateFile(name).read() if name is not None else KnownState()
 
 
-def _document(name: str) -> StateDocument:
+def _bytes(name: str) -> bytes:
     try:
-        tree: Json = msgspec.json.decode(read_file(name))
+        return read_file(name)
     except OSError as error:
         raise StateError(f"cannot read {name}: {reason(error)}", "check --state") from error
+
+
+def _document(name: str, content: bytes) -> StateDocument:
+    try:
+        tree: Json = msgspec.json.decode(content)
     except (ValueError, RecursionError) as error:
         raise StateError(f"{name} is not a state export: {error}", _WANTED) from error
     is_state = isinstance(tree, dict) and tree.get("kind") == "State"

@@ -170,6 +170,7 @@ class RolloutDocument(_Document, frozen=True, kw_only=True):
     paused: bool = False
     rejected: bool = False
     contents: str = ""
+    note: str = ""
 
 
 class ApprovalDocument(_Document, frozen=True, kw_only=True):

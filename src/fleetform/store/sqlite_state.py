@@ -13,6 +13,8 @@ from fleetform.store.sqlite import SqliteReader, SqliteStore
 class HeldStateError(StateError):
     """A control plane holds the database: exit 4."""
 
+    exit_code = 4
+
 
 class SqliteState:
     """The state in a database. Reading disturbs nobody; writing needs that nobody holds it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 
 from msgspec import UNSET
@@ -21,6 +22,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "map": (dict,),
     "any": (object,),
 }
+_VAULT = re.compile(r"\bvault\+[a-z0-9]+://")
 _WORDS = {
     "string": "text",
     "secret": "text",
@@ -40,13 +42,23 @@ def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str 
         value = value.plain
         if value is None:
             return None
-    if not isinstance(value, _TYPES[kind]) or (kind == "int" and isinstance(value, bool)):
+    if not has_type(option, value):
         got = "something else" if secret else describe(value)
         article = "an" if kind in ("int", "any") else "a"
         return f"{option.name} is {article} {kind} option and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
+
+
+def has_type(option: Option, value: YamlValue) -> bool:
+    types = (int, float) if option.type == "int" and option.takes_fractions else _TYPES[option.type]
+    return isinstance(value, types) and not (option.type == "int" and isinstance(value, bool))
+
+
+def is_secret_reference(value: object) -> bool:
+    """Whether a text only says where a secret is kept, such as `vault+kvv2:///path#key`."""
+    return isinstance(value, str) and _VAULT.search(value) is not None
 
 
 def must_be_set(option: Option) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -49,3 +50,31 @@ def duration_text(duration: timedelta) -> str:
 def time_text(time: datetime) -> str:
     """RFC 3339 in UTC."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def clock_text(time: datetime, now: datetime, zone: str = "UTC") -> str:
+    """A time as people there read it, and how far away it is: `Mon 22:00 Europe/Berlin (in 6 h 12 min)`."""
+    local = time.astimezone(ZoneInfo(zone))
+    near = abs(time - now) < timedelta(days=6)
+    return f"{local:%a %H:%M}" + ("" if near else f" {local:%d %b %Y}") + f" {zone} ({distance_text(time - now)})"
+
+
+def distance_text(distance: timedelta) -> str:
+    """`in 6 h 12 min`, `3 d 4 h ago`: the two largest units."""
+    if abs(distance) < timedelta(seconds=1):
+        return "now"
+    text = span_text(abs(distance))
+    return f"in {text}" if distance > timedelta(0) else f"{text} ago"
+
+
+def span_text(duration: timedelta) -> str:
+    """`6 h 12 min`, `3 d 4 h`, `40 s`: the two largest units that there are."""
+    seconds = int(duration.total_seconds())
+    parts = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        number, seconds = divmod(seconds, size)
+        if number:
+            parts.append(f"{number:,} {unit}")
+        if parts and (len(parts) == 2 or not number):
+            break
+    return " ".join(parts) or "0 s"

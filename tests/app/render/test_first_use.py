@@ -100,6 +100,7 @@ def test_a_secret_that_cannot_be_read_is_not_missing(fleet: Runner) -> None:
     change(fleet, "secret.yaml", "stringData: {password: canary-7f3a9c}", "data: {password: not-base-64!}")
     ref = "objectFieldRef: {kind: Secret, name: db, fieldPath: /data/password}"
     change(fleet, "web.yaml", "controlPlaneBindings: []", f"controlPlaneBindings: [{{name: A, {ref}, default: x}}]")
+    change(fleet, "web.yaml", "    - {name: host,", "    - {name: auth.token, value: $(A)}\n    - {name: host,")
     result = fleet("render", "web", "-c", "eu-1")
     assert result.code == 3
     assert "Secret db, key password: it is not base64 text" in result.err

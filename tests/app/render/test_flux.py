@@ -133,6 +133,7 @@ def test_an_assemblage_that_comes_out_can_go_in(fleeet: Runner) -> None:
         "  sync:\n",
         "  sync:\n    bindings:\n    - {name: NODE, objectFieldRef: {kind: Node, name: first, fieldPath: /data/ip}}\n",
     )
+    change(fleeet, "module.yaml", "{name: API},", "{name: API}, {NODE: $(NODE)},")
     [assemblage] = objects(fleeet, "podinfo", "-c", "one")
     (fleeet.folder / "module.yaml").unlink()
     (fleeet.folder / "assemblage.yaml").write_text(write_unfolded(assemblage), encoding="utf-8")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from fleetform.engine.options.holes import is_hole
 from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.results.decisions import ABSENT, Item, Secret, Steps
 from fleetform.syntax.option_paths import get_in
 
 
 def masked(value: Json) -> Json:
-    """A value as it may be shown: secrets by a mark, no value as null."""
-    if value is ABSENT:
+    """A value as it may be shown: secrets by a mark, no value and what is not known as null."""
+    if value is ABSENT or is_hole(value):
         return None
     if isinstance(value, Secret):
         return MASKED

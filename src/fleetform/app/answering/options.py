@@ -52,7 +52,7 @@ def _hidden(items: Iterable[Item], secret: bool, locator: Locator, path: Steps |
 def explained_option(decision: OptionDecision, locator: Locator, variables: Iterable[str] = ()) -> ExplainedOption:
     """An option's derivation; variables are those that its value refers to."""
     option, secret, winner = decision.slot.option, decision.slot.secret, decision.winner
-    problem = decision.unresolved.message if decision.unresolved is not None else decision.problem
+    problem = decision.unresolved[0].message if decision.unresolved else decision.problem
     won = None
     if winner is not None:
         won = WinningItem(**structs.asdict(provenance(winner, locator, secret)), tie=decision.tie)

@@ -24,7 +24,7 @@ from fleetform.model.answers.upgrades import (
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Item, PluginDecision, Revision
 from fleetform.ports.inputs import Locator
-from fleetform.syntax.option_paths import normal_form, parse_path
+from fleetform.syntax.option_paths import normal_form, parse_path, text_of
 
 
 def changelog(span: Span) -> list[ChangelogEntry]:
@@ -69,23 +69,25 @@ def affected_values(span: Span, wanted: PluginDecision, locator: Locator) -> lis
     """The values that people wrote and that the upgrade reads differently, and the defaults it changes under them."""
     found: list[AffectedValue] = []
 
-    def add(path: str, effect: Literal["migrated", "retyped", "removed", "default"], item: Item) -> None:
+    def add(effect: Literal["migrated", "retyped", "removed", "default"], item: Item) -> None:
         place = reference(item.layer.object.ref, item.at, locator)
-        found.append(AffectedValue(path=path, effect=effect, object=place))
+        found.append(AffectedValue(path=text_of(parse_path(item.text)), effect=effect, object=place))
 
     redefaulted = {new.name for _, new in span.redefaulted}
     retyped = {new.name for _, new in span.retyped}
     for name, decision in wanted.options.items():
         for item in dict.fromkeys((*winning_items(decision), *hidden_items(decision))):
             if item.migrated_from is not None:
-                add(item.migrated_from, "migrated", item)
+                add("migrated", item)
             elif item.layer.name != "default" and name in retyped:
-                add(item.text, "retyped", item)
+                add("retyped", item)
         winner = decision.winner
         if winner is not None and winner.layer.name == "default" and name in redefaulted:
-            add(name, "default", winner)
-    removed = {option.name for option in span.removed}
+            add("default", winner)
+    removed = {normal_form(parse_path(option.name)) for option in span.removed}
     for skipped in wanted.skipped:
-        if skipped.reason == "removed" or (skipped.reason == "not-declared" and skipped.item.text in removed):
-            add(skipped.item.text, "removed", skipped.item)
+        form = normal_form(skipped.item.steps)
+        gone = any(form[: length + 1] in removed for length in range(len(form)))
+        if skipped.reason == "removed" or (gone and skipped.reason in ("not-declared", "not-yet-known")):
+            add("removed", skipped.item)
     return found

@@ -13,15 +13,31 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.syntax.variables import as_native
 
 
-def native_from_fleeet(object_: Object[object], tree: JsonMap) -> JsonMap:
+def native_from_fleeet(fleet: Fleet, object_: Object[object], tree: JsonMap) -> JsonMap:
     """The tree with its texts as native files spell them: in Fleeet two dollars are one wherever they stand."""
     spec = tree["spec"]
     for field in ("controlPlaneBindings", "bindings", "substitute"):
         if field in spec:
             spec[field] = _respelt(spec[field])
+    for binding in spec.get("controlPlaneBindings", ()):
+        reference = binding.get("objectFieldRef", {})
+        if reference.get("namespace") == object_.namespace:
+            # Its own, which natively is the organization.
+            del reference["namespace"]
     if isinstance(object_.spec, PluginPresetSpec) and object_.spec.cluster_selector is None:
         tree["spec"] = {"clusterSelector": selector_of_nothing(), **spec}
+    elif isinstance(object_.spec, PluginPresetSpec):
+        elsewhere = _elsewhere(fleet, object_)
+        if elsewhere:
+            spec["clusterSelector"] = {**spec.get("clusterSelector", {}), "ignoreClusters": elsewhere}
     return tree
+
+
+def _elsewhere(fleet: Fleet, object_: Object[object]) -> list[str]:
+    """Clusters of other namespaces, which the selector of a module does not reach and a native one would."""
+    owner = fleet.index.owners.get(object_)
+    clusters = fleet.index.clusters.matching(object_.ref.organization, owner.matchers) if owner is not None else ()
+    return sorted(each.ref.name for each in clusters if owner is not None and not owner.may_select(each))
 
 
 def _respelt(tree: Json) -> Json:
@@ -47,6 +63,9 @@ def fleeet_losses(fleet: Fleet) -> Iterator[Diagnostic]:
             message = "variables that are resolved on the cluster do not travel there in an Assemblage any more"
             hint = "they are read from the cluster, and the plugin waits until they were"
             yield loss(object_, message, hint, "spec", "bindings")
+        if isinstance(spec, PluginPresetSpec) and _elsewhere(fleet, object_):
+            message = "clusters of other namespaces, which it does not reach, are written by name"
+            yield loss(object_, message, "add those that come later to ignoreClusters", "spec", "clusterSelector")
         # A module looks for objects in its own namespace first; a native preset knows its organization only.
         namespace = object_.metadata.namespace or "default"
         if namespace == organization or not isinstance(spec, PluginPresetSpec):

@@ -10,10 +10,14 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied
 from fleetform.app.answering.plugins import config_status, reported_gates
 from fleetform.app.answering.references import object_reference
+from fleetform.app.answering.waits import shown_state
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
+from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.desired import values_tree
+from fleetform.engine.layers.injected import with_injected
+from fleetform.engine.plan.records import Step
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.listing import (
     Condition,
@@ -29,16 +33,47 @@ from fleetform.model.answers.listing import (
     SecretValueSource,
 )
 from fleetform.model.answers.options import AppliedOverride
+from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
 
 
-def find_plugins(fleet: Fleet, scope: Scope) -> Found[PluginDecision]:
-    """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out."""
+def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
+    """Plugins in the native shape, whatever dialect they came from (S9), and those that another owner keeps out.
+
+    How they stand is planned if it is asked for, or if what runs is known: without that all wait.
+    """
+    states = PlannedStates(fleet) if fleet.state.plugins or not wanted.is_all else None
     plugins = [*scope.plugins(fleet), *scope.contenders(fleet)]
+    if states is not None:
+        plugins = [each for each in plugins if wanted.holds(states.of(each))]
     plugins.sort(key=lambda each: (each.organization, each.name, each.cluster.ref.name))
-    answers = _PluginAnswers(fleet)
+    answers = _PluginAnswers(fleet, states)
     return Found(plugins, lambda plugin: plugin.name, answers.whole, answers.row)
+
+
+class PlannedStates:
+    """How plugins stand to what is wanted. One that another owner keeps out has no place in a plan."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._steps = {each.key: each for each in fleet.plan.steps}
+        self._rollouts = {each.change.owner: each.rollout for each in fleet.plan.owners}
+
+    def of(self, plugin: PluginDecision) -> PluginPhase:
+        step = self._step(plugin)
+        return shown_state(step) if step is not None else "Blocked"
+
+    def rollout(self, plugin: PluginDecision) -> str | None:
+        rollout = self._rollouts.get(plugin.target.owner.ref)
+        return rollout.name if rollout is not None and rollout.is_open else None
+
+    def stage(self, plugin: PluginDecision) -> str | None:
+        step = self._step(plugin)
+        return step.stage or None if step is not None else None
+
+    def _step(self, plugin: PluginDecision) -> Step | None:
+        lost = any(each.gate == "conflict" for each in plugin.gates)
+        return self._steps.get(plugin.key) if not lost else None
 
 
 class _Options(NamedTuple):
@@ -52,10 +87,11 @@ class _Options(NamedTuple):
 class _PluginAnswers:
     """Answers about plugins. What is said of options is made once for all plugins that share them."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, states: PlannedStates | None) -> None:
         self._fleet = fleet
         self._options: dict[Shared, _Options] = {}
         self._applied: dict[Shared, list[AppliedOverride]] = {}
+        self._states = states
 
     def row(self, plugin: PluginDecision) -> PluginRow:
         target, shared = plugin.target, plugin.shared
@@ -77,6 +113,7 @@ class _PluginAnswers:
             owner_name=target.owner.ref.name,
             applied_overrides=overrides,
             blocked=sorted({gate.gate for gate in plugin.blocked_by}),
+            state=self._states.of(plugin) if self._states is not None else None,
         )
 
     def whole(self, plugin: PluginDecision) -> ListedPlugin:
@@ -97,10 +134,11 @@ class _PluginAnswers:
             reason="".join(word.capitalize() for word in held.gate.split("-")) if held else "Resolved",
             message=held.message if held else "every option has a valid value",
         )
+        states = self._states
         status = PluginStatus(
             version=plugin.version,
             input_hash=self._fleet.inputs.hash(plugin),
-            values=options.tree,
+            values=with_injected(options.tree, self._fleet.inputs.injected(plugin)),
             applied_overrides=options.applied,
             config_references=[config_status(each) for each in plugin.configs.effective],
             running=plugin.running,
@@ -109,6 +147,9 @@ class _PluginAnswers:
             waiting=reported_gates(plugin.waits, plugin, locator),
             conditions=[resolved],
             owner=object_reference(owner, locator),
+            state=states.of(plugin) if states is not None else None,
+            rollout=states.rollout(plugin) if states is not None else None,
+            stage=states.stage(plugin) if states is not None else None,
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)

@@ -113,9 +113,8 @@ class Program:
             Variable(name, path, value, self.compile(value, object_.at(*path)))
             for name, path, value in substitutions(object_)
         ]
-        # Entries of substitute that refer to more than bindings: what these lack, the bindings' values do not show.
-        templates = [each.template for each in self.variables if each.template is not None]
-        self.other_references = [each.make for each in templates if not self.bindings.keys() >= set(each.names)]
+        # What makes the values of those that refer to variables.
+        self.substituted = [each.template.make for each in self.variables if each.template is not None]
 
     @property
     def names(self) -> list[str]:
@@ -132,6 +131,10 @@ class Program:
     def compile(self, tree: object, at: At) -> Template | None:
         """What fills in a tree that this owner wrote; None if it refers to no variable."""
         return compile_template(tree, self._template_of(at), self.syntax, at)
+
+    def compile_value(self, tree: object, at: At) -> Template | None:
+        """The same for an option's value, in which what cannot be resolved stays where it stands."""
+        return compile_template(tree, self._template_of(at), self.syntax, at, with_holes=True)
 
     def outputs(self, outputs: Iterable[Output], definition: Object[object]) -> dict[str, ValueSource]:
         """What a definition offers to others, with the variables of this plugin."""
@@ -156,6 +159,10 @@ class Program:
                 continue
             found[each.name] = source._replace(steps=self._needed(source.names))
         return found
+
+    def bound_to(self, names: Iterable[str], variables: PluginVariables) -> list[object]:
+        """The values of those among some names that are bound."""
+        return [variables.values[self._slots[each]] for each in names if each in self._slots]
 
     def _needed(self, names: Iterable[str]) -> list[tuple[int, Make]]:
         """The steps that vary and that variables depend on, in order."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.plugin_variables import NO_CLUSTER, Cluster, Lookups, Make, PluginVariables
 from fleetform.engine.bindings.templates import Template
-from fleetform.model.results.bindings import Bound, Unresolved
+from fleetform.model.results.bindings import Bound, OnCluster, Unresolved
 from fleetform.model.results.decisions import Item
 
 _UNKNOWN = Template(lambda variables: None)
@@ -33,7 +33,7 @@ class Binder:
         found = self._templates.get(item, _UNKNOWN)
         if found is _UNKNOWN:
             by_owner = item.layer.name not in ("default", "config")
-            found = self._templates[item] = self.program.compile(item.value, item.at) if by_owner else None
+            found = self._templates[item] = self.program.compile_value(item.value, item.at) if by_owner else None
         return found
 
     def variables(
@@ -46,6 +46,14 @@ class Binder:
         for index, make in self.program.varying if steps is None else steps:
             values[index] = make(variables)
         return variables
+
+    def as_written(self, variables: PluginVariables, names: Collection[str]) -> PluginVariables:
+        """The variables of a plugin, with some of them by their names instead of their values."""
+        values: list[Any] = [
+            OnCluster(((step.name,),)) if step.name in names else value
+            for step, value in zip(self.program.steps, variables.values, strict=True)
+        ]
+        return PluginVariables(self._lookups, self._organization, variables.cluster, variables.plugin, values)
 
     def bound(self, cluster: Cluster, plugin: str) -> Iterator[Bound]:
         """Every binding on a cluster, in the order in which they are written."""

@@ -13,7 +13,8 @@ from fleetform.engine.bindings.conversions import without_marks
 from fleetform.engine.bindings.plugin_variables import Make, PluginVariables, constant
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
-from fleetform.model.results.bindings import Unresolved
+from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.results.bindings import OnCluster, Unresolved
 from fleetform.model.results.decisions import Secret
 from fleetform.syntax.variables import ExpandError, as_text, split_references
 
@@ -48,15 +49,18 @@ TemplateOf = Callable[[str], Template]
 
 
 def compile_template(
-    tree: object, template_of: TemplateOf, syntax: VariableSyntax, at: At | None = None
+    tree: object, template_of: TemplateOf, syntax: VariableSyntax, at: At | None = None, with_holes: bool = False
 ) -> Template | None:
-    """A tree as a template; None if it refers to no variable and escapes nothing. at is where it is written."""
+    """A tree as a template; None if it refers to no variable and escapes nothing. at is where it is written.
+
+    with_holes: what cannot be resolved stays where it stands in a map or a list; else it takes the place of the whole.
+    """
     if isinstance(tree, str):
         return _compile_text(tree, template_of, syntax, at) if "$" in tree else None
     if not isinstance(tree, (dict, list)):
         return None
     pairs = list(tree.items() if isinstance(tree, dict) else enumerate(tree))
-    compiled = [(key, each, compile_template(each, template_of, syntax, at)) for key, each in pairs]
+    compiled = [(key, each, compile_template(each, template_of, syntax, at, with_holes)) for key, each in pairs]
     inside = [each for _, _, each in compiled if each is not None]
     if not inside:
         return None
@@ -67,11 +71,13 @@ def compile_template(
 
     def make_map(variables: PluginVariables) -> object:
         filled = {key: make(variables) for key, make in parts}
-        return _unresolved_in(filled.values()) or (filled if _fits(filled) else _too_large(at))
+        unresolved = None if with_holes else _unresolved_in(filled.values())
+        return unresolved or (filled if _fits(filled) else _too_large(at))
 
     def make_list(variables: PluginVariables) -> object:
         filled = [make(variables) for make in makes]
-        return _unresolved_in(filled) or (filled if _fits(filled) else _too_large(at))
+        unresolved = None if with_holes else _unresolved_in(filled)
+        return unresolved or (filled if _fits(filled) else _too_large(at))
 
     return _made_of(make_map if isinstance(tree, dict) else make_list, inside)
 
@@ -100,6 +106,7 @@ def _joined(parts: Sequence[str | _Reference], at: At | None) -> Make:
 
     def make(variables: PluginVariables) -> object:
         texts: list[str] = []
+        on_cluster: list[str | tuple[str]] = []
         secret = False
         unresolved: Unresolved | None = None
         for part in parts:
@@ -111,7 +118,11 @@ def _joined(parts: Sequence[str | _Reference], at: At | None) -> Make:
                 texts.append(value)
                 continue
             if value.__class__ is Unresolved:
-                unresolved = _graver(unresolved, value)
+                unresolved = graver(unresolved, value)
+                continue
+            if value.__class__ is OnCluster:
+                on_cluster += ("".join(texts), *value.pieces)
+                texts.clear()
                 continue
             plain, hidden = without_marks(value)
             secret = secret or hidden
@@ -119,20 +130,26 @@ def _joined(parts: Sequence[str | _Reference], at: At | None) -> Make:
                 texts.append(as_text(plain, part.name))
             except ExpandError as error:
                 here = part.in_text or Unresolved("value-type", error.message, error.hint, at)
-                unresolved = _graver(unresolved, here)
+                unresolved = graver(unresolved, here)
         if unresolved is not None:
             return unresolved
         if sum(map(len, texts)) > LONGEST_TEXT:
             return _too_large(at)
         text = "".join(texts)
+        if on_cluster and not secret:
+            return OnCluster((*on_cluster, text))
         return Secret(None, text) if secret else text
 
     return make
 
 
-def _graver(one: Unresolved | None, other: Unresolved) -> Unresolved:
-    """Of two variables that cannot be resolved, the first that is at fault."""
-    return other if one is None or not one.gate else one
+def graver(one: Unresolved | None, other: Unresolved) -> Unresolved:
+    """Of two variables that cannot be resolved the graver: one at fault, then one that waits, then an optional one."""
+    return other if one is None or _gravity(other) > _gravity(one) else one
+
+
+def _gravity(unresolved: Unresolved) -> int:
+    return 2 if unresolved.gate in VALIDITY_GATES else 1 if unresolved.gate else 0
 
 
 def _too_large(at: At | None) -> Unresolved:
@@ -155,5 +172,5 @@ def _unresolved_in(values: Iterable[object]) -> Unresolved | None:
     unresolved: Unresolved | None = None
     for each in values:
         if isinstance(each, Unresolved):
-            unresolved = _graver(unresolved, each)
+            unresolved = graver(unresolved, each)
     return unresolved

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleetform.engine.bindings.fields import Field, FieldError, Reference
 from fleetform.engine.bindings.plugin_variables import Make, PluginVariables, constant
-from fleetform.engine.bindings.templates import Template
+from fleetform.engine.bindings.templates import Template, graver
 from fleetform.model.kinds.definition import ObjectFieldRef
 from fleetform.model.kinds.preset import PluginOutputRef
 from fleetform.model.objects import At, Object
@@ -157,24 +157,28 @@ class _Parts:
     def texts(self, variables: PluginVariables) -> list[str | None] | Unresolved:
         """The parts as texts, with their variables filled in."""
         found: list[str | None] = []
+        unresolved: Unresolved | None = None
         for part in self._parts:
             value = part if part is None or isinstance(part, str) else part(variables)
             if value is None or isinstance(value, str):
                 found.append(value)
-            elif isinstance(value, Unresolved):
-                return value
-            elif isinstance(value, Secret):
-                # It would be printed in every message about the object that it leads to.
-                message = f"{self._name} {_UNRESOLVED}: its reference contains a secret"
-                hint = "refer to objects by names that are not secret"
-                return Unresolved("value-type", message, hint, self._at)
+                continue
+            text = value if isinstance(value, Unresolved) else self._text(value)
+            if isinstance(text, Unresolved):
+                unresolved = graver(unresolved, text)
             else:
-                try:
-                    found.append(as_text(value, self._name))
-                except ExpandError:
-                    message = f"{self._name} {_UNRESOLVED}: its reference is not text"
-                    return Unresolved("value-type", message, "", self._at)
-        return found
+                found.append(text)
+        return unresolved if unresolved is not None else found
+
+    def _text(self, value: object) -> str | Unresolved:
+        if isinstance(value, Secret):
+            # It would be printed in every message about the object that it leads to.
+            message = f"{self._name} {_UNRESOLVED}: its reference contains a secret"
+            return Unresolved("value-type", message, "refer to objects by names that are not secret", self._at)
+        try:
+            return as_text(value, self._name)
+        except ExpandError:
+            return Unresolved("value-type", f"{self._name} {_UNRESOLVED}: its reference is not text", "", self._at)
 
 
 def _of_field(read: Callable[[PluginVariables], Field | Unresolved]) -> ValueSource:

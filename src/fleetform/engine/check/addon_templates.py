@@ -18,6 +18,8 @@ def lint_templates(decisions: Decisions) -> Iterator[Diagnostic]:
     written: dict[AnyObject, dict[str, int]] = {}
     unset: dict[tuple[AnyObject, str], list[str]] = {}
     for plugin in decisions.plugins.values():
+        if not plugin.configs.effective:
+            continue
         reference = addon_template(plugin.configs)
         revision = plugin.target.revision
         if reference is None or reference.config is None or revision is None or revision.object.spec.source is not None:

@@ -10,9 +10,9 @@ from fleetform.engine.check.report import listed
 from fleetform.engine.check.staged import lint_staged
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.report.effects import Effects
+from fleetform.engine.report.effects import Effects, hidden_items, winning_items
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Gate, PluginDecision
+from fleetform.model.results.decisions import Gate, Item, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
@@ -114,9 +114,33 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
         if kind == "required-option":
             code, text = "missing-required", f"{gate.option} is required and has no value: {what}"
         at = gate.at or owner.at("spec")
-        at_fault = next((each.at_fault for each in plugin.options.values() if each.name == gate.option), None)
-        if at_fault is not None:
-            # A path that leads nowhere is wrong on every cluster (S18).
+        if _is_nowhere(decisions, [each for each, _ in where], gate.option):
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
+
+
+def _is_nowhere(decisions: Decisions, stopped: list[PluginDecision], option: str) -> bool:
+    """Whether a path of an option leads nowhere whatever the plugin and the version; else it is a gate there (S59)."""
+    items = {item for each in stopped for item in _at_fault(each, option)}
+    if not items:
+        return False
+    definition = stopped[0].target.revision
+    offered = decisions.versions_of(definition) if definition is not None else {}
+    looked_at = {(each.upgrade or each).version for each in stopped}
+    known = [each for each in offered.values() if each.find(next(iter(items)).steps) is not None]
+    if any(each.version not in looked_at for each in known):
+        return False
+    objects = {item.layer.object for item in items}
+    for plugin in decisions.plugins.values():
+        for each in (plugin, plugin.upgrade):
+            decided = each.options.get(option) if each is not None else None
+            said = (*winning_items(decided), *hidden_items(decided)) if decided is not None else ()
+            if decided is not None and not decided.at_fault and any(one.layer.object in objects for one in said):
+                return False
+    return True
+
+
+def _at_fault(plugin: PluginDecision, option: str) -> tuple[Item, ...]:
+    decided = (plugin.upgrade or plugin).options.get(option)
+    return decided.at_fault if decided is not None else ()

@@ -53,6 +53,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
     for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
         exactly_one(report, migration, fields, "spec", "changes", "migrations", index)
         _lint_migration(report, spec, migration, index)
+    _lint_renames(report, spec)
     return report.found
 
 
@@ -136,7 +137,8 @@ def _lint_options(report: Report, options: list[Option]) -> None:
         try:
             form = normal_form(parse_path(option.name))
         except PathError as error:
-            report.error("bad-path", error.message, "name options as a.b or a.b[0]", *path, "name")
+            add = report.error if not report.object.conventions.lenient else report.warn
+            add("bad-path", error.message, "name options as a.b or a.b[0]", *path, "name")
             continue
         if form in first:
             message = f"the option {option.name} is declared twice"
@@ -150,13 +152,10 @@ def _lint_options(report: Report, options: list[Option]) -> None:
             continue
         _, other = declared[outer]
         path = ("spec", "options", index, "name")
-        # A map or a list has an inside, where the inner option wins; a single value has none.
-        if other.type in ("map", "list", "any"):
-            message = f"the option {option.name} lies inside {other.name}, and replaces that part of its value"
-            report.warn("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
-        else:
-            message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
-            report.error("duplicate-option", message, "rename one of them", *path, related=(first[outer],))
+        # Other systems accept it, and there the inner one replaces that part (S54).
+        add = report.error if not report.object.conventions.lenient else report.warn
+        message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
+        add("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
 
 
 def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:
@@ -247,3 +246,31 @@ def _lint_migration(report: Report, spec: PluginDefinitionSpec, migration: Migra
         except ExpressionError as error:
             message = f"the expression of {migration.retype.name} cannot be read: {error.unquoted}"
             report.error("bad-expression", message, "it is CEL over value", *path, "retype", "expression")
+
+
+def _lint_renames(report: Report, spec: PluginDefinitionSpec) -> None:
+    """Renames lose nothing (S58): what is renamed is gone, and every name has one option that became it."""
+    declared = {form for option in spec.options or [] if (form := _form(option.name)) is not None}
+    into: dict[tuple[str, ...], At] = {}
+    for index, migration in enumerate((spec.changes.migrations if spec.changes else None) or []):
+        rename = migration.rename
+        old, new = (_form(rename.from_), _form(rename.to)) if rename is not None else (None, None)
+        if rename is None or old is None or new is None:
+            continue
+        path: Path = ("spec", "changes", "migrations", index, "rename")
+        if old in declared:
+            message = (
+                f"{rename.from_} is renamed to {rename.to}, and this version still declares it: nothing is renamed"
+            )
+            report.error("bad-migration", message, "drop the rename, or the option", *path, "from")
+        if new in into:
+            message = f"two options are renamed to {rename.to}: the value of one would be lost"
+            report.error("bad-migration", message, "remove one of them instead", *path, "to", related=(into[new],))
+        into.setdefault(new, report.object.at(*path, "to"))
+
+
+def _form(name: str) -> tuple[str, ...] | None:
+    try:
+        return normal_form(parse_path(name))
+    except PathError:
+        return None

@@ -25,6 +25,8 @@ def lint_unresolved(decisions: Decisions) -> Iterator[Diagnostic]:
             # Messages differ in what they quote, and only the first of them is printed.
             on = f"{clusters[0]} and {len(clusters) - 1:,} more, likewise"
         text = f"{first.message}: {plugin.target.definition} on {on}"
+        if first in (plugin.upgrade or plugin).idle:
+            text += "; nothing there refers to it, so that it blocks nobody"
         # A value that is read on the cluster and was not read yet is no fault of the manifests.
         severity: Severity = "info" if first.gate == "downstream" else "warning"
         yield Diagnostic("unbound", text, first.do, severity, owner.ref, first.at or owner.at("spec"))
@@ -33,13 +35,17 @@ def lint_unresolved(decisions: Decisions) -> Iterator[Diagnostic]:
 def _grouped(decisions: Decisions) -> list[list[_Case]]:
     """Cases of one place or of one message: a message may quote a name that differs from cluster to cluster."""
     found: list[list[_Case]] = []
-    groups: dict[tuple[Object[object], str, str | At], list[_Case]] = {}
+    groups: dict[tuple[Object[object], bool, str, str | At], list[_Case]] = {}
     for plugin in decisions.plugins.values():
-        for unresolved in (plugin.upgrade or plugin).unresolved:
+        wanted = plugin.upgrade or plugin
+        for unresolved, idle in (
+            *((each, False) for each in wanted.unresolved),
+            *((each, True) for each in wanted.idle),
+        ):
             if unresolved.reported:
                 continue
             owner, gate = plugin.target.owner, unresolved.gate
-            keys = [(owner, gate, each) for each in (unresolved.message, unresolved.at) if each]
+            keys = [(owner, idle, gate, each) for each in (unresolved.message, unresolved.at) if each]
             group = next((groups[key] for key in keys if key in groups), None)
             if group is None:
                 group = []

@@ -62,8 +62,9 @@ def lint_option_defaults(report: Report, spec: PluginDefinitionSpec) -> None:
     """A definition's defaults are text: whoever installs it may bind other variables than its author thought of."""
     for index, option in enumerate(spec.options or []):
         default = option.default if option.default is not UNSET else None
-        name = next((each for each in variable_references_in(default) if is_built_in(each)), None)
-        if name is not None:
+        name = next(iter(variable_references_in(default)), None)
+        # In other systems nothing of this form is ever filled in.
+        if name is not None and (is_built_in(name) or not report.object.conventions.lenient):
             message = f"$({name}) is text in a default"
             hint = "let presets set the option: in their values variables are filled in"
             report.warn("mention-is-text", message, hint, "spec", "options", index, "default")

@@ -183,6 +183,12 @@ class Binders:
         choice = self._index.definitions.choice(owner)
         return kept or (choice.revision if isinstance(choice, Choice) else None)
 
+    def mentioned_in_outputs(self, owner: Owner, revision: Revision) -> set[str]:
+        """The variables to which the outputs of an owner's plugin refer."""
+        if not revision.object.spec.outputs:
+            return set()
+        return {name for source in self._offered(owner, revision).values() for name in source.names}
+
     def _offered(self, owner: Owner, revision: Revision) -> dict[str, ValueSource]:
         found = self._outputs.get((owner, revision))
         if found is None:

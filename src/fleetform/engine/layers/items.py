@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import UNSET
 
 from fleetform.model.kinds.base import OptionValue, OptionValues
@@ -11,9 +9,6 @@ from fleetform.model.kinds.preset import OverrideItem
 from fleetform.model.objects import Path
 from fleetform.model.results.decisions import Item, Layer, Strategy, sort_key
 from fleetform.syntax.option_paths import PathError, parse_path
-
-# Only where an index of a list may stand in a path can the order of items make a difference.
-_NAMES_AN_INDEX = re.compile(r"[\[/]")
 
 
 def values_items(layer: Layer, values: OptionValues | None, collection: Path) -> tuple[Item, ...]:
@@ -33,9 +28,12 @@ def as_a_set(items: list[Item]) -> tuple[Item, ...]:
     """The items of one object, in an order that gives the same whatever the order in which they are written (S60).
 
     Indexes are those of the list before any of the items: what is set comes first, in the order of a list's items so
-    that each of several new ones finds the one before it; what is removed comes last, and from the end.
+    that each of several new ones finds the one before it; what is removed comes last, and from the end. A path that
+    lies above another comes before it.
     """
-    if not any(_NAMES_AN_INDEX.search(each.text) or each.strategy == "Remove" for each in items):
+    removes = any(each.strategy == "Remove" for each in items)
+    if len(items) < 2 or (not removes and len({each.steps[0] for each in items}) == len(items)):
+        # None can meet another.
         return tuple(items)
     kept = [each for each in items if each.strategy != "Remove"]
     removed = [each for each in items if each.strategy == "Remove"]

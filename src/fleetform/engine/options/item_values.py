@@ -7,10 +7,12 @@ from typing import Any
 
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.plugin_variables import Cluster, PluginVariables
-from fleetform.engine.options.resolve import UnresolvedError, written_value
-from fleetform.model.results.bindings import Unresolved
+from fleetform.engine.layers.injected import injected_values
+from fleetform.engine.options.fold import written_value
+from fleetform.engine.options.holes import marks_in
+from fleetform.model.results.bindings import Failure, Unresolved
 from fleetform.model.results.decisions import Entry, Item
-from fleetform.syntax.cel import context_of, evaluate
+from fleetform.syntax.cel import ExpressionError, context_of, evaluate
 
 
 class ItemValues:
@@ -30,20 +32,21 @@ class ItemValues:
 
     def __call__(self, item: Item) -> Any:
         if item.expression is not None:
-            return self._evaluated(item.expression)
+            return self._evaluated(item, item.expression)
         template = self._binder.template(item) if self._binder is not None else None
         if template is None or self._frame is None:
             return written_value(item)
-        value = template.make(self._frame)
-        if value.__class__ is Unresolved:
-            raise UnresolvedError(value)
-        return value
+        return template.make(self._frame)
 
-    def _evaluated(self, expression: str) -> Any:
+    def _evaluated(self, item: Item, expression: str) -> Any:
+        assert self._cluster is not None
         if self._context is None:
-            assert self._cluster is not None
             self._context = context_of(self._cluster, self._definition, self._version)
-        return evaluate(expression, self._context)
+        try:
+            return evaluate(expression, self._context, injected_values(item.layer.object, self._cluster))
+        except ExpressionError as error:
+            message, do = f"the expression gives no value: {error}", "fix the value where it is set"
+            return Failure("value-type", message, do, item.at, ref=item.layer.object.ref)
 
     def spoken(self, entries: Iterable[Entry]) -> list[Entry]:
         """Those that say anything here: one that mentions an optional name without a value is left out (S37)."""
@@ -55,5 +58,5 @@ class ItemValues:
         template = self._binder.template(item) if self._binder is not None else None
         if template is None or self._frame is None or not template.optional:
             return False
-        value = template.make(self._frame)
-        return value.__class__ is Unresolved and not value.gate
+        gates = [each.gate for each in marks_in(template.make(self._frame)) if isinstance(each, Unresolved)]
+        return bool(gates) and not any(gates)

@@ -7,15 +7,19 @@ became of one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from msgspec import structs
 
+from fleetform.engine.layers.items import as_a_set
 from fleetform.engine.layers.revisions import default_items
 from fleetform.engine.versions.choose import versions_between
-from fleetform.engine.versions.migrations import migrations_to
-from fleetform.model.results.decisions import Item, Revision, SkipReason, Slot, Steps, sort_key
+from fleetform.engine.versions.migrations import migrations_to, retyped
+from fleetform.model.kinds.definition import Option
+from fleetform.model.results.decisions import ABSENT, Family, Item, Revision, SkipReason, Slot, Steps, sort_key
 from fleetform.syntax.option_paths import normal_form
+from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
 
 # The name of the option that a path belongs to, and the path inside it; None where no option is declared there.
@@ -30,7 +34,10 @@ class Schema:
         self._migrations = migrations_to(versions_between(versions, None, revision.version))
         self.secret = self._secret_forms()
         self.slots = self._slots_in_path_order()
-        self.defaults = {revision.options[steps].name: item for steps, item in default_items(revision).items()}
+        defaults = sorted(default_items(revision).items(), key=lambda entry: sort_key(entry[0]))
+        self.defaults = {revision.options[steps].name: item for steps, item in defaults}
+        # Options of which one lies inside another.
+        self.nested = families(self.slots.values())
         # What to do about options that must now be set, by path.
         self.hints = dict(self._migrations.hints)
         self._migrates = bool(self._migrations.moves or self._migrations.retypes)
@@ -42,18 +49,24 @@ class Schema:
         """The options that any version of the definition declares secret, under the names they have now, too."""
         forms = [each.forms for each in self._versions.values()]
         secret = {form for each in forms for form, option in each.items() if option.type == "secret"}
-        for old, new in self._migrations.moves:
+        for move in self._migrations.moves:
             # A value does not become harmless by another name.
-            if old in secret and new is not None:
-                secret.add(normal_form(new))
+            if move.form in secret and move.to is not None:
+                secret.add(normal_form(move.to))
         return frozenset(secret)
 
     def _slots_in_path_order(self) -> dict[str, Slot]:
         in_order = sorted(self.revision.options.items(), key=lambda entry: sort_key(entry[0]))
-        return {
-            option.name: Slot(option.name, steps, option, tuple(map(str, steps)) in self.secret)
-            for steps, option in in_order
-        }
+        return {option.name: self.slot(option.name, steps, option) for steps, option in in_order}
+
+    def slot(self, name: str, steps: Steps, option: Option | None = None) -> Slot:
+        """An option as it is decided; without a declaration, a path that nobody declares."""
+        form = normal_form(steps)
+        inside = [each for each in self.secret if len(each) > len(form) and each[: len(form)] == form]
+        retypes = self._migrations.retypes_of(form) if option is not None else ()
+        return Slot(
+            name, steps, option, form in self.secret, tuple(sorted(each[len(form) :] for each in inside)), retypes
+        )
 
     def route(self, steps: Steps) -> Route:
         if steps not in self._routes:
@@ -61,21 +74,45 @@ class Schema:
             self._routes[steps] = (found[0].name, found[1]) if found is not None else None
         return self._routes[steps]
 
-    def read(self, item: Item) -> tuple[Item, Route]:
-        """The item as the revision takes it, and the option it belongs to."""
-        route = self.route(item.steps)
+    def read_all(self, items: Iterable[Item]) -> Iterator[tuple[Item, Route]]:
+        """Items as the revision takes them, and the options they belong to.
+
+        Of one layer those that bear an older name come first, so that a newer name in the same object wins.
+        """
         if not self._migrates:
-            return item, route
-        if route is None:
-            steps = self._migrations.moved(item.steps)
-            if steps is None or steps == item.steps:
-                return item, None
-            route = self.route(steps)
-            item = structs.replace(item, steps=steps, migrated_from=item.text) if route is not None else item
-        if route is not None and not route[1]:
-            option = self.slots[route[0]].option
-            item = self._migrations.converted(item, option) if option is not None else item
-        return item, route
+            for item in items:
+                yield item, self.route(item.steps)
+            return
+        for _, layer in groupby(items, key=lambda item: item.layer):
+            older: list[tuple[int, Item]] = []
+            others: list[Item] = []
+            for item in layer:
+                moved = self._moved(item)
+                older += [(self._migrations.first_move(item.steps), moved)] if moved is not None else []
+                others += [item] if moved is None else []
+            ages = sorted({age for age, _ in older})
+            in_order = [each for age in ages for each in as_a_set([item for one, item in older if one == age])]
+            for item in (*in_order, *others):
+                route = self.route(item.steps)
+                yield (self._converted(item, route[0]) if route is not None and not route[1] else item), route
+
+    def _moved(self, item: Item) -> Item | None:
+        """An item whose option was renamed, at the path that it has now; None where nothing is moved."""
+        if self.route(item.steps) is not None:
+            return None
+        steps = self._migrations.moved(item.steps)
+        if steps is None or steps == item.steps or self.route(steps) is None:
+            return None
+        name = self._migrations.moves[self._migrations.first_move(item.steps)].name
+        return structs.replace(item, steps=steps, migrated_from=name)
+
+    def _converted(self, item: Item, option: str) -> Item:
+        """The item with its value as the option takes it now; one that refers to variables is converted when filled."""
+        slot = self.slots[option]
+        if not slot.retypes or slot.option is None or item.value is ABSENT or variable_references_in(item.value):
+            return item
+        value = retyped(slot.option, slot.retypes, item.value)
+        return item if value is item.value else structs.replace(item, value=value, migrated_from=option)
 
     def why_skipped(self, steps: Steps) -> SkipReason:
         """Why no value is taken at a path: nobody declares it, a newer version does, or it was removed."""
@@ -91,3 +128,18 @@ class Schema:
         if found is None:
             found = self._positions[names] = {name: position for position, name in enumerate(names)}
         return found
+
+
+def families(slots: Iterable[Slot]) -> dict[str, Family]:
+    """Options of which one lies inside another, by the name of each; others have no family."""
+    found: dict[str, Family] = {}
+    members: list[Slot] = []
+    for slot in sorted(slots, key=lambda each: normal_form(each.steps)):
+        outermost = normal_form(members[0].steps) if members else None
+        if outermost is None or normal_form(slot.steps)[: len(outermost)] != outermost:
+            members = []
+        members.append(slot)
+        if len(members) > 1:
+            family = Family(members[0].steps, tuple(members))
+            found.update((each.name, family) for each in members)
+    return found

@@ -8,9 +8,9 @@ a thousand edits leave no more behind than the last of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from fleetform.engine.bindings.templates import Template
@@ -24,14 +24,15 @@ from fleetform.engine.layers.overrides import Override
 from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.gates import gates_of_option, missing_configs
 from fleetform.engine.options.item_values import ItemValues
-from fleetform.engine.options.resolve import all_plain, decide_option, outline_of
-from fleetform.engine.options.schema import Schema
+from fleetform.engine.options.resolve import all_plain, decide_option, is_simple, outline_of
+from fleetform.engine.options.schema import Schema, families
 from fleetform.engine.versions.choose import Choice, versions_between
 from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object
 from fleetform.model.results.configs import NO_CONFIGS, Configs
 from fleetform.model.results.decisions import (
     Entry,
+    Family,
     Gate,
     Item,
     Revision,
@@ -48,9 +49,20 @@ from fleetform.syntax.versions import parse_version
 # A Plugin beside a preset that names configs of its own.
 Holder = Object[Any] | None
 Groups = tuple[Group, ...]
-Routed = tuple[dict[str, list[Entry]], list[Skipped]]
 # What a combination below overrides is: a revision, groups, and a Plugin with configs of its own.
 Below = tuple[Revision, Groups, Holder]
+
+
+class Routed(NamedTuple):
+    """Items by the option they are about: by its name, and all in order; and those that are about none."""
+
+    by_option: dict[str, list[Entry]]
+    in_order: list[tuple[str, Entry]]
+    skipped: list[Skipped]
+
+    def add(self, option: str, entry: Entry) -> None:
+        self.by_option.setdefault(option, []).append(entry)
+        self.in_order.append((option, entry))
 
 
 class OwnerMemory:
@@ -214,15 +226,11 @@ class Sharing:
         if isinstance(revision, Gate):
             return Shared((), (), applied, (), (revision,))
         base: Below = (revision, groups, holder)
-        below, skipped = self._under(owner, base)
-        above: dict[str, list[Entry]] = {}
-        for override in overrides:
-            routed, left_out = self._route_override(revision, override)
-            skipped = skipped + left_out
-            for name, entries in routed.items():
-                above.setdefault(name, []).extend(entries)
+        below = self._under(owner, base)
+        above = [self._route_override(revision, override) for override in overrides]
+        skipped = [*below.skipped, *(one for each in above for one in each.skipped)]
         if owner.program is not None:
-            skipped = skipped + self._left_out(owner, revision, below, above)
+            skipped += self._left_out(owner, revision, (below, *above))
         options = self._settle_all(owner, base, below, above)
         schema = self.schema(revision)
         configs, _ = self.configs(owner, base)
@@ -242,12 +250,10 @@ class Sharing:
             schema.positions(tuple([each.slot.name for each in options])),
         )
 
-    def _left_out(
-        self, owner: Owner, revision: Revision, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
-    ) -> list[Skipped]:
+    def _left_out(self, owner: Owner, revision: Revision, routed: Iterable[Routed]) -> list[Skipped]:
         """What refers to an optional variable without a value, whatever the cluster."""
         item_values = self._everywhere(owner, revision)
-        items = [item for entries in (*below.values(), *above.values()) for item, _ in entries]
+        items = [item for each in routed for _, (item, _) in each.in_order]
         return [
             Skipped(item, "left-out")
             for item in items
@@ -266,75 +272,96 @@ class Sharing:
         found = memory.get(base)
         if found is None:
             revision, groups, _ = base
-            defaults = self.schema(revision).defaults
-            below: dict[str, list[Entry]] = {name: [(item, ())] for name, item in defaults.items()}
-            skipped: list[Skipped] = []
+            found = Routed({}, [], [])
+            for name, item in self.schema(revision).defaults.items():
+                found.add(name, (item, ()))
             for items in _layers_below(owner, groups, self.configs(owner, base)[1]):
-                skipped += self.route(revision, items, below, owner.passes_undeclared)
-            found = memory[base] = (below, skipped)
+                self.route(revision, items, found, owner.passes_undeclared)
+            memory[base] = found
         return found
 
     def _route_override(self, revision: Revision, override: Override) -> Routed:
         memory = self._routed.setdefault(override, {})
         found = memory.get(revision)
         if found is None:
-            routed: dict[str, list[Entry]] = {}
-            skipped = self.route(revision, override.items, routed, override.allow_undeclared)
-            found = memory[revision] = (routed, skipped)
+            found = memory[revision] = Routed({}, [], [])
+            self.route(revision, override.items, found, override.allow_undeclared)
         return found
 
-    def route(
-        self, revision: Revision, items: Iterable[Item], into: dict[str, list[Entry]], pass_undeclared: bool
-    ) -> list[Skipped]:
-        """Sort items by the option they are about; those that are about none are returned."""
-        skipped = []
+    def route(self, revision: Revision, items: Iterable[Item], into: Routed, pass_undeclared: bool) -> None:
+        """Sort items by the option they are about. A path that nobody declares is an option of its own."""
         schema = self.schema(revision)
-        for written in items:
-            item, route = schema.read(written)
+        by_option, in_order = into.by_option, into.in_order
+        for item, route in schema.read_all(items):
             if route is not None:
-                into.setdefault(route[0], []).append((item, route[1]))
+                name, inside = route
+                entry = (item, inside)
+                by_option.setdefault(name, []).append(entry)
+                in_order.append((name, entry))
             elif pass_undeclared or item.layer.name == "config":
                 # A definition's author says where configs go: there need be no option of that name.
-                into.setdefault(text_of(item.steps), []).append((item, ()))
+                into.add(text_of(item.steps), (item, ()))
             else:
-                skipped.append(Skipped(item, schema.why_skipped(item.steps)))
-        return skipped
+                into.skipped.append(Skipped(item, schema.why_skipped(item.steps)))
 
-    def _settle_all(
-        self, owner: Owner, base: Below, below: dict[str, list[Entry]], above: dict[str, list[Entry]]
-    ) -> tuple[Settled, ...]:
-        slots = self.schema(base[0]).slots
-        undeclared = (below.keys() | above.keys()) - slots.keys()
+    def own(self, owner: Owner, revision: Revision, items: Iterable[Item]) -> Routed:
+        """What one cluster says alone, by option."""
+        found = Routed({}, [], [])
+        self.route(revision, items, found, owner.passes_undeclared)
+        return found
+
+    def _settle_all(self, owner: Owner, base: Below, below: Routed, above: Sequence[Routed]) -> tuple[Settled, ...]:
+        schema = self.schema(base[0])
+        slots, kin = schema.slots, schema.nested
+        overs: dict[str, list[Entry]] = {}
+        for routed in above:
+            for name, entries in routed.by_option.items():
+                overs.setdefault(name, []).extend(entries)
+        undeclared = (below.by_option.keys() | overs.keys()) - slots.keys()
         if undeclared:
-            extra = {name: Slot(name, (below.get(name) or above[name])[0][0].steps, None) for name in undeclared}
+            extra = {
+                name: schema.slot(name, (below.by_option.get(name) or overs[name])[0][0].steps) for name in undeclared
+            }
             slots = dict(sorted({**slots, **extra}.items(), key=lambda entry: sort_key(entry[1].steps)))
+            kin = families(slots.values())
         memory = self._memory(owner).settled
         settled = []
         for name, slot in slots.items():
-            over = tuple(above.get(name, ()))
+            family = kin.get(name)
+            over = tuple(overs.get(name, ())) if family is None else in_family(family, *(one.in_order for one in above))
             key = (base, name, over)
             found = memory.get(key)
             if found is None:
-                found = memory[key] = self._decided(owner, base[0], slot, tuple(below.get(name, ())), over)
+                under = below.by_option.get(name, ()) if family is None else in_family(family, below.in_order)
+                found = memory[key] = self._decided(owner, base[0], slot, tuple(under), over, family)
             settled.append(found)
         return tuple(settled)
 
     def _decided(
-        self, owner: Owner, revision: Revision, slot: Slot, below: tuple[Entry, ...], above: tuple[Entry, ...]
+        self,
+        owner: Owner,
+        revision: Revision,
+        slot: Slot,
+        below: tuple[Entry, ...],
+        above: tuple[Entry, ...],
+        family: Family | None,
     ) -> Settled:
         entries = (*below, *above)
         dynamic = any(item.expression is not None or self._varies(owner, item) for item, _ in entries)
-        plain = all_plain(entries)
+        plain = is_simple(slot, family) and all_plain(entries)
         if dynamic:
             templates = [self._template(owner, item) for item, _ in entries]
             sure = plain and not any(each.optional for each in templates if each is not None)
-            return Settled(slot, None, below, above, plain, outline_of(slot, entries) if sure else None)
+            return Settled(slot, None, below, above, plain, outline_of(slot, entries) if sure else None, family)
         if owner.program is None:
-            return Settled(slot, decide_option(slot, entries), below, above, plain)
+            decision = decide_option(slot, entries, family=family)
+            return Settled(slot, decision, below, above, plain, family=family)
         item_values = self._everywhere(owner, revision)
         below, above = tuple(item_values.spoken(below)), tuple(item_values.spoken(above))
         entries = (*below, *above)
-        return Settled(slot, decide_option(slot, entries, item_values), below, above, all_plain(entries))
+        decision = decide_option(slot, entries, item_values, family)
+        plain = is_simple(slot, family) and all_plain(entries)
+        return Settled(slot, decision, below, above, plain, family=family)
 
     def _template(self, owner: Owner, item: Item) -> Template | None:
         """What an item's variable references make of its value; None where it refers to no variable."""
@@ -345,6 +372,13 @@ class Sharing:
         """Whether the variables that an item refers to have another value on another cluster."""
         template = self._template(owner, item)
         return template is not None and template.varies
+
+
+def in_family(family: Family, *routed: Iterable[tuple[str, Entry]]) -> tuple[Entry, ...]:
+    """What is said of the members of a family, in order, with paths that start where it does."""
+    start = len(family.steps)
+    inside = {each.name: each.steps[start:] for each in family.members}
+    return tuple([(item, (*inside[name], *rest)) for each in routed for name, (item, rest) in each if name in inside])
 
 
 def _name(revision: Revision) -> tuple[str, str]:

@@ -55,7 +55,8 @@ class Rollout(Struct, frozen=True):
     created is when the change was first seen, started when its first cluster was: from then on its members and their
     targets are fixed. queued is the newer change that waits, skipped are those that waited and were overtaken.
     paused, aborted and returning are what people ask for; rejected marks a change that must not start again by itself.
-    contents is a hash of all that the change was made of when it was first seen.
+    contents is a hash of all that the change was made of when it was first seen. note is who last asked for something,
+    and why.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Rollout(Struct, frozen=True):
     paused: bool = False
     rejected: bool = False
     contents: str = ""
+    note: str = ""
 
     @property
     def is_open(self) -> bool:

@@ -74,16 +74,15 @@ def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
 
 
 def winning_items(decision: OptionDecision) -> list[Item]:
-    """The items that made the value: the winner, those of parts, and a removal that stands."""
-    items = [part.winner for part in decision.parts]
-    items += [item for item in (decision.winner, decision.removed_by) if item is not None]
-    return items
+    """The items that made the value: the winner, those of parts, a removal that stands, and what cleared the way."""
+    items = [item for part in decision.parts for item in (part.winner, part.cleared_by)]
+    items += (decision.winner, decision.removed_by, decision.cleared_by)
+    return [item for item in items if item is not None]
 
 
 def hidden_items(decision: OptionDecision) -> list[Item]:
     """The items that made no difference: those that others hide, and one that could not be applied."""
-    hidden = [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
-    return [*hidden, decision.at_fault] if decision.at_fault is not None else hidden
+    return [*decision.hidden, *(item for part in decision.parts for item in part.hidden), *decision.at_fault]
 
 
 class Effects:
@@ -114,30 +113,19 @@ class Effects:
                 self._left_out |= _left_out(plugin.own_skipped)
             for decision in plugin.own:
                 self._look_at(decision, 1)
-                if decision.unresolved is not None:
-                    self._look_at_unresolved(decision, shared)
         for (shared, own), plugins in alike.items():
             for settled in shared.options:
                 if settled.above and settled.decision is not None and settled.slot.name not in own:
                     self._look_at(settled.decision, plugins)
-        for shared in self._plugins:
-            for decision in shared.unresolved:
-                self._look_at_unresolved(decision, shared)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
-        for item in (*winning_items(decision), decision.at_fault):
-            if item is not None and item.layer.rank:
+        for item in (*winning_items(decision), *decision.at_fault):
+            if item.layer.rank:
                 self._winners.add(item.layer.object)
         ties = {(part.winner, part.tied_with) for part in decision.parts} | {(decision.decider, decision.tied_with)}
         for winner, loser in ties:
             if winner is not None and loser is not None:
                 self._ties[winner, loser] = self._ties.get((winner, loser), 0) + plugins
-
-    def _look_at_unresolved(self, decision: OptionDecision, shared: Shared) -> None:
-        """An item inside an option that refers to an unresolved variable is not in the decision, nor hidden."""
-        above = next((each.above for each in shared.options if each.slot.name == decision.name), ())
-        hidden = hidden_items(decision)
-        self._winners |= {item.layer.object for item, _ in above if item not in hidden}
 
     def plugins(self, override: Object[object]) -> list[PluginDecision]:
         """The plugins that an override has items for."""

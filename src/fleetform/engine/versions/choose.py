@@ -20,6 +20,8 @@ from fleetform.syntax.versions import VersionError, parse_version, same_version
 Offers = Mapping[str, Revision]
 Revisions = Mapping[tuple[str, str], Offers]
 ANY_STABLE = "*"
+# Pre-releases, too.
+ANY_VERSION = ">=0.0.0-0"
 
 
 class SupportRules(NamedTuple):
@@ -127,6 +129,8 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
     if admitted:
         why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
         return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
+    if wanted is None and all(each.object.conventions.takes_prereleases for each in offers.values()):
+        return choose(offers, definition, ANY_VERSION, rules)
     if wanted is None:
         message = f"{definition} has no stable version, only {_listed(offers)}"
         return _gate(message, "pin one of them by its exact version")

@@ -8,57 +8,77 @@ what was migrated by hand already stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleetform.model.kinds.definition import Option
-from fleetform.model.results.decisions import ABSENT, Item, Revision, Steps
+from fleetform.model.results.decisions import Revision, Secret, Steps
 from fleetform.syntax.cel import ExpressionError, evaluate_value
-from fleetform.syntax.option_paths import PathError, normal_form, parse_path
+from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
 from fleetform.syntax.option_rules import breaks_rules
 
 Form = tuple[str, ...]
 
 
+class Move(NamedTuple):
+    """An option that was renamed, or removed: its name then, and its path now."""
+
+    name: str
+    form: Form
+    to: Steps | None
+
+    def concerns(self, steps: Steps) -> bool:
+        return normal_form(steps)[: len(self.form)] == self.form
+
+
 class Migrations(Struct, frozen=True, eq=False):
-    """What happened to options on the way to a revision, oldest first: (from, to), with to None for a removal.
+    """What happened to options on the way to a revision, oldest first.
 
     hints say what to do about an option that must now be set.
     """
 
-    moves: tuple[tuple[Form, Steps | None], ...] = ()
+    moves: tuple[Move, ...] = ()
     retypes: tuple[tuple[Form, str], ...] = ()
     hints: tuple[tuple[Form, str], ...] = ()
 
     def moved(self, steps: Steps) -> Steps | None:
         """Where a path went; None if it was removed; the path itself if nothing happened to it."""
-        for old, new in self.moves:
-            if normal_form(steps)[: len(old)] == old:
-                if new is None:
+        for move in self.moves:
+            if move.concerns(steps):
+                if move.to is None:
                     return None
-                steps = (*new, *steps[len(old) :])
+                steps = (*move.to, *steps[len(move.form) :])
         return steps
 
-    def converted(self, item: Item, option: Option) -> Item:
-        """The item with its value as the option takes it now, if a retype says how."""
-        if item.value is ABSENT or breaks_rules(option, item.value) is None:
-            return item
-        form = normal_form(parse_path(option.name))
-        value: object = item.value
-        for name, expression in self.retypes:
-            if name == form:
-                try:
-                    value = evaluate_value(expression, value)
-                except ExpressionError:
-                    continue
-        if breaks_rules(option, value) is not None:
-            return item
-        return structs.replace(item, value=value, migrated_from=item.text)
+    def first_move(self, steps: Steps) -> int:
+        """Which move is the first to take a path somewhere else; it has an older name the earlier that is."""
+        return next((number for number, move in enumerate(self.moves) if move.concerns(steps)), len(self.moves))
+
+    def retypes_of(self, form: Form) -> tuple[str, ...]:
+        """The expressions that retype an option, oldest first."""
+        return tuple(expression for name, expression in self.retypes if name == form)
+
+
+def retyped(option: Option, expressions: Iterable[str], value: Any) -> Any:
+    """A value as the option takes it now, if retypes say how; else the very value."""
+    if isinstance(value, Secret):
+        plain = retyped(option, expressions, value.plain) if value.plain is not None else None
+        return value if plain is value.plain else Secret(value.ref, plain)
+    if breaks_rules(option, value) is None:
+        return value
+    converted = value
+    for expression in expressions:
+        try:
+            converted = evaluate_value(expression, converted)
+        except ExpressionError:
+            continue
+    return value if breaks_rules(option, converted) is not None else converted
 
 
 def migrations_to(passed: Iterable[Revision]) -> Migrations:
     """The migrations of revisions, oldest first."""
-    moves: list[tuple[Form, Steps | None]] = []
+    moves: list[Move] = []
     retypes: list[tuple[Form, str]] = []
     hints: list[tuple[Form, str]] = []
     for revision in passed:
@@ -66,9 +86,9 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
         for step in (changes.migrations if changes is not None else None) or []:
             try:
                 if step.rename is not None:
-                    moves.append((normal_form(parse_path(step.rename.from_)), parse_path(step.rename.to)))
+                    moves.append(_move(step.rename.from_, parse_path(step.rename.to)))
                 elif step.remove is not None:
-                    moves.append((normal_form(parse_path(step.remove.name)), None))
+                    moves.append(_move(step.remove.name, None))
                 elif step.retype is not None:
                     retypes.append((normal_form(parse_path(step.retype.name)), step.retype.expression))
                 elif step.require is not None and step.require.hint:
@@ -77,3 +97,8 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 # Reported where the definition is checked.
                 continue
     return Migrations(tuple(moves), tuple(retypes), tuple(hints))
+
+
+def _move(name: str, to: Steps | None) -> Move:
+    steps = parse_path(name)
+    return Move(text_of(steps), normal_form(steps), to)

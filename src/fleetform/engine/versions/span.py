@@ -30,7 +30,7 @@ def span_between(offers: Offers, low: Revision, high: Revision) -> Span:
     passed = tuple(versions_between(offers, low.version, high.version))
     old, new = low.forms, high.forms
     renamed = {}
-    for form, steps in migrations_to(passed).moves:
+    for _, form, steps in migrations_to(passed).moves:
         if steps is not None and form in old and form not in new and normal_form(steps) in new:
             renamed[form] = normal_form(steps)
     both = [(old[form], new[form]) for form in old.keys() & new.keys()]

@@ -6,7 +6,7 @@ object, such as a fact of a cluster, is told apart by the hashes of the plugins 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -91,17 +91,20 @@ def change_id(
     hashes: ContentHashes,
     admitted: Contents,
     now: Contents,
-    last: Rollout | None,
+    rollouts: Sequence[Rollout],
     candidates: Iterable[Candidate],
     states: Mapping[tuple[str, str, str], PluginState],
 ) -> str:
     """The name of what differs between what was last admitted and now.
 
-    An object that is as it was does not count, even if it reaches the owner no longer: a cluster left. While a rollout
-    runs and the objects are those that it was made of, it is that change, whatever clusters come to by themselves.
+    An object that is as it was does not count, even if it reaches the owner no longer: a cluster left. If the objects
+    are those of a rollout that runs, or that was rejected, it is that change, whatever clusters come to by themselves.
     """
-    if last is not None and last.is_open and last.contents == digest(now):
-        return last.change_id
+    whole = digest(now)
+    for rollout in reversed(rollouts):
+        if (rollout.is_open or rollout.rejected) and rollout.contents == whole:
+            return rollout.change_id
+    last = rollouts[-1] if rollouts else None
     pairs: list[list[str]] = []
     for identity in sorted({*admitted, *now}):
         then, current = admitted.get(identity), now.get(identity) or hashes.now(identity) or _ABSENT
@@ -111,21 +114,11 @@ def change_id(
         # What a rollout brings is taken back while it runs.
         pairs = [["Rollout", last.name]]
     if not pairs:
-        pairs = _moved(last, candidates, states)
+        # Plugins that differ though no object does.
+        stored = ((each, states.get(each.key, UNKNOWN).admitted) for each in candidates)
+        pairs = sorted(
+            [*each.key, each.wanted.input_hash or ""]
+            for each, admitted in stored
+            if admitted is not None and admitted.input_hash != each.wanted.input_hash
+        )
     return CHANGE_ID + content_hash(pairs)
-
-
-def _moved(
-    last: Rollout | None, candidates: Iterable[Candidate], states: Mapping[tuple[str, str, str], PluginState]
-) -> list[list[str]]:
-    """Plugins that differ though no object does; with those that a change which was rejected has already reached."""
-    found = []
-    for each in candidates:
-        state = states.get(each.key, UNKNOWN)
-        wanted = each.wanted.input_hash
-        place = state.enrolment
-        was_part = last is not None and last.rejected and place is not None and place.rollout == last.name
-        reached = was_part and place is not None and place.target.input_hash == wanted
-        if reached or (state.admitted is not None and state.admitted.input_hash != wanted):
-            found.append([*each.key, wanted or ""])
-    return sorted(found)

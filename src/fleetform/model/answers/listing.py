@@ -11,6 +11,7 @@ from fleetform.model.answers.configs import ConfigReferenceStatus
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.gates import ReportedGate
 from fleetform.model.answers.options import AppliedOverride
+from fleetform.model.answers.planning import PluginPhase, RolloutAnswer
 
 
 class ListedMetadata(AnswerRecord, frozen=True, kw_only=True):
@@ -72,11 +73,18 @@ class ListedDefinition(ListedObject, frozen=True, kw_only=True):
 
 
 class PresetPlugins(AnswerRecord, frozen=True, kw_only=True):
-    """Counts of a preset's plugins; updated are those that have what is wanted, if a state says so."""
+    """Counts of a preset's plugins. updated have what is wanted, and ready are those of them that are healthy.
+
+    The others wait, are blocked, have failed or cannot be reached; what is in flight is among the updated.
+    """
 
     total: int
+    updated: int
+    ready: int
+    waiting: int
     blocked: int
-    updated: int | UnsetType = UNSET
+    failed: int
+    unreachable: int
 
 
 class PresetProgress(AnswerRecord, frozen=True, kw_only=True):
@@ -257,6 +265,9 @@ class PluginStatus(AnswerRecord, frozen=True, kw_only=True):
     waiting: list[ReportedGate]
     conditions: list[Condition]
     owner: ObjectReference
+    state: PluginPhase | None
+    rollout: str | None
+    stage: str | None
 
 
 class ListedPlugin(Listed, frozen=True, kw_only=True):
@@ -278,6 +289,7 @@ class PluginRow(Listed, frozen=True, kw_only=True):
     owner_name: str
     applied_overrides: list[AppliedOverride]
     blocked: list[str]
+    state: PluginPhase | None = None
 
 
 class AddonConfig(AnswerRecord, frozen=True, kw_only=True):
@@ -336,6 +348,68 @@ class ListedRevision(Listed, frozen=True, kw_only=True):
 
     spec: RevisionSpec
     status: RevisionStatus
+
+
+class RolloutIdentity(AnswerRecord, frozen=True, kw_only=True):
+    """What a rollout brings, to whose plugins."""
+
+    change_id: str
+    preset: str
+
+
+class ListedRollout(Listed, frozen=True, kw_only=True):
+    """A rollout."""
+
+    spec: RolloutIdentity
+    status: RolloutAnswer
+
+
+class WindowOpening(AnswerRecord, frozen=True, kw_only=True):
+    """A window on one clock: whether it is open now, until when, and when it opens next."""
+
+    zone: str
+    open: bool
+    until: str | None
+    opens_at: str | None
+
+
+class WindowStatus(AnswerRecord, frozen=True, kw_only=True):
+    """A window on the clocks of its clusters, how many those are, and who names it.
+
+    findings: it never opens again, or opens less than once in 7 days; or it cannot be read.
+    """
+
+    clusters: int
+    named_by: list[str]
+    openings: list[WindowOpening]
+    findings: list[Literal["never-opens", "rare", "unreadable"]]
+
+
+class ListedWindow(ListedObject, frozen=True, kw_only=True):
+    """An update window or a freeze."""
+
+    status: WindowStatus
+
+
+class PolicyStage(AnswerRecord, frozen=True, kw_only=True):
+    """A stage of a policy, and how many clusters belong to it."""
+
+    name: str
+    clusters: int
+
+
+class PolicyStatus(AnswerRecord, frozen=True, kw_only=True):
+    """Whose changes move by a policy, and which clusters are in which stage; unstaged are in none."""
+
+    presets: list[str]
+    stages: list[PolicyStage]
+    unstaged: list[str]
+
+
+class ListedPolicy(ListedObject, frozen=True, kw_only=True):
+    """A rollout policy."""
+
+    status: PolicyStatus
 
 
 class Listing(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="List"):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from fleetform.model.objects import At, Object
+from fleetform.model.objects import At, Object, Ref
 
 # Where a variable gets its value: in the control plane, or on the cluster itself.
 Section = Literal["control-plane", "downstream"]
@@ -24,6 +24,21 @@ class Unresolved(Struct, frozen=True, eq=False, gc=False):
     do: str = ""
     at: At | None = None
     reported: bool = False
+
+
+class Failure(Unresolved, frozen=True, eq=False, gc=False):
+    """Why an expression gives no value on a cluster; ref is the object that holds it."""
+
+    ref: Ref | None = None
+
+
+class OnCluster(Struct, frozen=True, eq=False, gc=False):
+    """Stands for what is read on the cluster wherever the value itself must not count (B16).
+
+    pieces are texts, and the names of variables as lists of one.
+    """
+
+    pieces: tuple[str | tuple[str], ...]
 
 
 class Bound(Struct, frozen=True, eq=False, gc=False):

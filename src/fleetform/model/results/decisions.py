@@ -96,13 +96,17 @@ def how_settled(winner: Item | None, loser: Item | None) -> TieBreak | None:
 
 
 class Part(Struct, frozen=True, eq=False, gc=False):
-    """A path inside an option's value that an item of its own decides. value is ABSENT if it was removed."""
+    """A path inside an option's value that an item of its own decides. value is ABSENT if it was removed.
+
+    cleared_by is the hidden item that had left nothing there for a Merge to go into, and so had an effect.
+    """
 
     steps: Steps
     value: Any
     winner: Item
     hidden: tuple[Item, ...] = ()
     tied_with: Item | None = None
+    cleared_by: Item | None = None
 
     @property
     def tie(self) -> TieBreak | None:
@@ -113,19 +117,34 @@ class Slot(Struct, frozen=True, eq=False, gc=False):
     """An option's name, its path in the values, and its declaration (None if nobody declares it).
 
     It is secret if any version of its definition says so: a value does not become harmless by being older.
+    secret_inside are the paths inside its value of which a version says so. retypes are the expressions that make its
+    value out of what earlier versions took, oldest first.
     """
 
     name: str
     steps: Steps
     option: Option | None
     secret: bool = False
+    secret_inside: tuple[Steps, ...] = ()
+    retypes: tuple[str, ...] = ()
+
+
+class Family(Struct, frozen=True, eq=False, gc=False):
+    """Options of which one lies inside another, down from the outermost: what is said of them is folded as one value.
+
+    Most options have none. Paths that nobody declares are options here, too.
+    """
+
+    steps: Steps
+    members: tuple[Slot, ...]
 
 
 class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     """An option's value, the item that won, and what it hid, from specific to generic.
 
-    problem says what is wrong with the value; at_fault is the item that could not be applied, if that is the problem.
-    unresolved says why a variable that it refers to cannot be resolved; it then has no value.
+    problem says what is wrong with the value; at_fault are items that could not be applied, if that is the problem.
+    unresolved says why variables that it refers to cannot be resolved. Where a part is not known there is no value, and
+    partial is the value with its holes. cleared_by is as in parts.
     """
 
     slot: Slot
@@ -136,8 +155,10 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     tied_with: Item | None = None
     removed_by: Item | None = None
     problem: str | None = None
-    at_fault: Item | None = None
-    unresolved: Unresolved | None = None
+    at_fault: tuple[Item, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+    partial: Any = ABSENT
+    cleared_by: Item | None = None
 
     @property
     def name(self) -> str:
@@ -205,7 +226,8 @@ class Settled(Struct, frozen=True, eq=False, weakref=True):
 
     decision is None if an expression or a variable makes the value differ from cluster to cluster. plain says that
     every item replaces the whole value, so that a cluster's own need no second look at the others. outline is there
-    where only the value is open, and who wins and what that hides is not.
+    where only the value is open, and who wins and what that hides is not. With a family, the items are those of all its
+    members, and their paths start where the family does.
     """
 
     slot: Slot
@@ -214,6 +236,12 @@ class Settled(Struct, frozen=True, eq=False, weakref=True):
     above: tuple[Entry, ...]
     plain: bool
     outline: OptionDecision | None = None
+    family: Family | None = None
+
+    @property
+    def start(self) -> Steps:
+        """Where the paths of its items start."""
+        return self.family.steps if self.family is not None else self.slot.steps
 
 
 class Shared(Struct, frozen=True, eq=False, weakref=True):
@@ -249,7 +277,8 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     """What one plugin on one cluster gets. own holds the options that differ from what is shared.
 
     Where gates keep it from the revision that is wanted, this is the one that runs, and upgrade holds the wanted one
-    with its gates: a blocked upgrade does not freeze a cluster. unresolved are the variables that have no value here.
+    with its gates: a blocked upgrade does not freeze a cluster. unresolved are the variables that have no value here
+    and that something refers to; idle are others, to which nothing does that counts.
     """
 
     name: str
@@ -263,6 +292,7 @@ class PluginDecision(Struct, frozen=True, eq=False, gc=False):
     running: str | None = None
     upgrade: PluginDecision | None = None
     unresolved: tuple[Unresolved, ...] = ()
+    idle: tuple[Unresolved, ...] = ()
 
     @property
     def waits(self) -> tuple[Gate, ...]:

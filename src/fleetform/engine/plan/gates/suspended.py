@@ -12,5 +12,6 @@ def suspended(view: View) -> Reason | None:
         return Reason("suspended", f"{owner.name} is suspended", "set suspend: false", ref=owner)
     if view.rollout is not None and view.rollout.is_open and view.rollout.paused:
         name = view.rollout.name
-        return Reason("suspended", f"rollout {name} is paused", f"fleetform rollout resume {name}", ref=owner)
+        by = f" by {view.rollout.note}" if view.rollout.note else ""
+        return Reason("suspended", f"rollout {name} is paused{by}", f"fleetform rollout resume {name}", ref=owner)
     return None

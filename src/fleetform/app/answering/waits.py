@@ -1,0 +1,279 @@
+"""Waits: how a plugin stands to what is wanted, in one sentence, and everything that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from fleetform.app.answering.references import object_reference, reference
+from fleetform.app.fleet import Fleet
+from fleetform.engine.plan.decide_by import DecideBy, decide_by
+from fleetform.engine.plan.earliest import Earliest, Outlook
+from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.world.hashes import is_known
+from fleetform.engine.world.opening import is_zone
+from fleetform.model.answers.base import ObjectReference
+from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, WhyItem
+from fleetform.model.objects import Ref
+from fleetform.model.reasons import VALIDITY_GATES
+from fleetform.model.results.decisions import Gate, PluginKey
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
+from fleetform.syntax.times import clock_text, span_text, time_text
+
+# So many clusters of an owner are simulated to find out by when an approval is due; more take too long to wait for.
+_MOST_SIMULATED = 200
+_ONCE = {
+    "stage": "the stages before it are done",
+    "concurrency": "a slot of its stage is free",
+    "approval": "it is approved",
+    "in-flight": "the other change on the cluster is over",
+    "dependency": "what it depends on is healthy",
+    "queue": "the rollout that runs is over",
+    "budget": "the failures are dealt with",
+    "veto": "the cluster's hold is taken out",
+    "suspended": "it is resumed",
+    "unreachable": "the cluster answers again",
+    "downstream": "its value was read on the cluster",
+    "deletes": "the deletions are approved",
+    "rejected": "it is changed or tried again",
+}
+_MENDED = "what blocks it is mended"
+
+
+class Waits:
+    """Answers about the plugins of one plan."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet, self._plan = fleet, fleet.plan
+        self._now, self._locator = fleet.plan.at, fleet.input.locator
+        self._outlook = Outlook(self._plan)
+        self._owners: dict[PluginKey, tuple[OwnerPlan, Candidate]] = {}
+        for owner in self._plan.owners:
+            self._owners.update((each.key, (owner, each)) for each in owner.change.candidates)
+        self._removals = {each.key: each for each in self._plan.world.removals}
+        self._decide_by: dict[tuple[str, str], DecideBy | None] = {}
+
+    def items(self, steps: Iterable[Step]) -> list[WhyItem]:
+        return [self.item(step) for step in steps]
+
+    def item(self, step: Step) -> WhyItem:
+        organization, cluster, plugin = step.key
+        owner, candidate = self._owners.get(step.key, (None, None))
+        removal = self._removals.get(step.key)
+        rollout = self._rollout(step, owner)
+        earliest = self._outlook.earliest(step)
+        # The step bears what is stored once it is taken; what runs is what is stored now.
+        admitted = self._plan.world.states.get(step.key, UNKNOWN).admitted
+        target = step.target or (candidate.wanted if candidate is not None else None)
+        known = target or admitted
+        ref = owner.change.owner if owner is not None else removal.owner if removal is not None else None
+        attempt = step.progress.attempt
+        unknown = step.state != "UpToDate" and _is_unknown(admitted, candidate)
+        return WhyItem(
+            organization=organization,
+            cluster=cluster,
+            plugin=plugin,
+            preset=ref.name if ref is not None and ref.kind == "PluginPreset" else None,
+            definition=known.definition if known is not None else None,
+            state=shown_state(step),
+            action=step.action,
+            from_=_runs(self._plan.world.states.get(step.key, UNKNOWN)),
+            to=(target.version or self._wanted(step.key)) if target is not None else None,
+            unknown=unknown,
+            rollout=rollout,
+            stage=step.stage or None,
+            since=time_text(attempt.since) if attempt is not None and step.action != "start" else None,
+            earliest=time_text(earliest.at) if earliest.at is not None else None,
+            summary=self._summary(step, earliest, unknown, removal),
+            reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
+            approvals=self._approvals(step, owner),
+        )
+
+    def _wanted(self, key: PluginKey) -> str | None:
+        """What its owner asks for where no version answers that: a pin or a range."""
+        plugin = self._fleet.decisions.plugins.get(key)
+        return plugin.target.wanted if plugin is not None else None
+
+    def zone(self, key: PluginKey) -> str:
+        """The clock of a cluster."""
+        found = self._fleet.snapshot.clusters.get(Ref("Cluster", key[0], key[1]))
+        zone = found.spec.time_zone if found is not None else None
+        return zone if zone is not None and is_zone(zone) else "UTC"
+
+    def _rollout(self, step: Step, owner: OwnerPlan | None) -> str | None:
+        if owner is None:
+            removal = self._removals.get(step.key)
+            return removal.rollout if removal is not None and not removal.retain else None
+        rollout = owner.rollout
+        return rollout.name if rollout is not None and rollout.is_open and step.stage is not None else None
+
+    # ---- In one sentence
+
+    def _summary(self, step: Step, earliest: Earliest, unknown: bool, removal: Removal | None) -> str:
+        told = self._told(step, earliest, removal)
+        if unknown:
+            told += "; whether it already is what is wanted is not known here: its input hash is not"
+        return told
+
+    def _told(self, step: Step, earliest: Earliest, removal: Removal | None) -> str:
+        attempt = step.progress.attempt
+        if removal is not None:
+            if removal.retain:
+                return "nobody wants it any more, and it stays: it is retained or handed over"
+            what = "is deleted" if step.action == "delete" else "waits to be deleted"
+            return f"nobody wants it any more: it {what}{self._when(step, earliest)}"
+        if step.action == "start":
+            return "starts now: nothing holds it"
+        if step.action == "rollback":
+            return "goes back now to what was healthy before"
+        if step.state == "UpToDate":
+            return "up to date" + (self._soaks(step) if attempt is not None else "")
+        if step.state == "InFlight" and attempt is not None:
+            doing = "goes back to what was healthy before" if attempt.back else "is being changed"
+            return f"{doing}, since {self._clock(step, attempt.started)}"
+        if step.state == "Failed" and attempt is not None:
+            return self._failed(step, attempt, earliest)
+        word = {"Blocked": "blocked", "Paused": "paused", "Unreachable": "unreachable"}.get(step.state, "waiting")
+        return word + self._when(step, earliest)
+
+    def _soaks(self, step: Step) -> str:
+        attempt = step.progress.attempt
+        if attempt is None or attempt.phase != "Healthy":
+            return ""
+        return f", healthy since {self._clock(step, attempt.since)}"
+
+    def _failed(self, step: Step, attempt: Attempt, earliest: Earliest) -> str:
+        times = "once" if attempt.failures == 1 else f"{attempt.failures} times"
+        how = "took too long" if attempt.timed_out else "failed"
+        again = self._when(step, earliest) if step.action == "wait" else ", and is not tried again by itself"
+        return f"{how} {times}, last {self._clock(step, attempt.since)}{again}"
+
+    def _when(self, step: Step, earliest: Earliest) -> str:
+        """When it starts at the earliest, and on what condition."""
+        once = list(dict.fromkeys(_ONCE.get(each.gate, _MENDED) for each in earliest.conditions if _is_condition(each)))
+        conditions = f"once {_and(once)}" if once else ""
+        if earliest.at is None and any(not _is_condition(each) for each in step.reasons):
+            never = "never by itself: no window opens again, or a freeze has no end"
+            return f", {never}" + (f"; also {conditions}" if conditions else "")
+        if earliest.at is not None and earliest.at > self._now:
+            return f", earliest {self._clock(step, earliest.at)}" + (f", {conditions}" if conditions else "")
+        return f", starts {conditions}" if conditions else ""
+
+    def _clock(self, step: Step, time: datetime) -> str:
+        return clock_text(time, self._now, self.zone(step.key))
+
+    # ---- Gate by gate
+
+    def _reason(self, step: Step, reason: Reason, earliest: Earliest, candidate: Candidate | None) -> HoldingGate:
+        return HoldingGate(
+            gate=reason.gate,
+            message=reason.message,
+            until=time_text(reason.until) if reason.until is not None else None,
+            object=self._object(step, reason, candidate),
+            do=reason.do,
+            decides=reason is earliest.decider,
+            zone=self.zone(step.key),
+        )
+
+    def _object(self, step: Step, reason: Reason, candidate: Candidate | None) -> ObjectReference:
+        """What a reason is about: the object that it names, at the place that a gate of validity knows."""
+        gate = _gate_of(reason, candidate)
+        if gate is not None and gate.ref is not None and gate.at is not None:
+            return reference(gate.ref, gate.at, self._locator)
+        snapshot = self._fleet.snapshot
+        organization, cluster, _ = step.key
+        ref = reason.ref
+        if ref is None and reason.gate in ("veto", "unreachable", "in-flight", "dependency", "downstream"):
+            ref = Ref("Cluster", organization, cluster)
+        if ref is None:
+            owner = self._owners.get(step.key)
+            ref = owner[0].change.owner if owner is not None else Ref("Cluster", organization, cluster)
+        written = ref._replace(name=ref.name.partition("/")[0]) if ref.kind == "PluginPreset" else ref
+        places = (snapshot.presets, snapshot.plugins, snapshot.clusters, snapshot.overrides, snapshot.others)
+        found = next((each[written] for each in places if written in each), None)
+        if found is not None:
+            return object_reference(found, self._locator)
+        return reference(ref, None, self._locator)
+
+    # ---- Approvals
+
+    def _approvals(self, step: Step, owner: OwnerPlan | None) -> list[ConsentNeeded]:
+        if owner is None or owner.rollout is None or not any(each.gate == "approval" for each in step.reasons):
+            return []
+        counts = [each for each in owner.stages if each.name == step.stage]
+        return [self.consent(owner, owner.rollout, each) for each in counts if each.approvals_needed]
+
+    def consent(self, owner: OwnerPlan, rollout: Rollout, stage: StageCount) -> ConsentNeeded:
+        """Who must agree to a stage, and by when if that can be worked out quickly."""
+        missing = stage.approvals_given < stage.approvals_needed and rollout.is_open
+        due = self._due(owner, rollout, stage.name) if missing else None
+        costly = due is not None and due.costs < timedelta(days=3650)
+        return ConsentNeeded(
+            rollout=rollout.name,
+            stage=stage.name,
+            need=stage.approvals_needed,
+            have=stage.approvals_given,
+            decide_by=time_text(due.at) if due is not None else None,
+            end=time_text(due.end) if due is not None else None,
+            costs=int(due.costs.total_seconds()) if due is not None and costly else None,
+        )
+
+    def _due(self, owner: OwnerPlan, rollout: Rollout, stage: str) -> DecideBy | None:
+        if len(owner.change.candidates) > _MOST_SIMULATED:
+            return None
+        key = (rollout.name, stage)
+        if key not in self._decide_by:
+            world = self._plan.world
+            mine = structs.replace(owner.change, rollout=rollout)
+            alone = structs.replace(world, changes=(mine,), removals=())
+            self._decide_by[key] = decide_by(alone, self._now, stage)
+        return self._decide_by[key]
+
+
+def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, zone: str) -> str:
+    """By when an approval is due, and what a later one costs."""
+    if due is None:
+        return ""
+    costs = timedelta(seconds=consent.costs or 0)
+    # A window that is missed costs more than the minute that was.
+    more = f"; later costs {span_text(costs)}" if costs > timedelta(minutes=2) else "; later moves the end as much"
+    return f"decide by {clock_text(due, now, zone)}{more}" if due > now else f"decide now{more}"
+
+
+def shown_state(step: Step) -> PluginPhase:
+    """What a plugin has come to so far: what a plan starts has not started yet."""
+    return "Waiting" if step.action in ("start", "rollback", "delete") else step.state
+
+
+def _runs(state: PluginState) -> str | None:
+    """The version that a plugin comes from: while it is being changed, the one that was healthy before."""
+    attempt, place = state.attempt, state.enrolment
+    moving = attempt is not None and attempt.phase != "Healthy" and not attempt.back
+    if moving and place is not None and attempt is not None and attempt.rollout == place.rollout:
+        return place.before.version if place.before is not None else None
+    return state.admitted.version if state.admitted is not None else None
+
+
+def _is_unknown(admitted: Deployed | None, candidate: Candidate | None) -> bool:
+    """Whether nobody can tell here if a plugin is what is wanted."""
+    if candidate is None or admitted is None:
+        return False
+    same = admitted.version == candidate.wanted.version and admitted.definition in (None, candidate.wanted.definition)
+    return same and not (is_known(admitted.input_hash) and is_known(candidate.wanted.input_hash))
+
+
+def _gate_of(reason: Reason, candidate: Candidate | None) -> Gate | None:
+    if candidate is None or reason.gate not in VALIDITY_GATES:
+        return None
+    return next((each for each in candidate.gates if each.gate == reason.gate and each.do == reason.do), None)
+
+
+def _is_condition(reason: Reason) -> bool:
+    return reason.gate not in ("window", "freeze")
+
+
+def _and(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

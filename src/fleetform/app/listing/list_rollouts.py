@@ -1,0 +1,158 @@
+"""Rollouts as they stand: those that run or are about to, and those that ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from fleetform.app.answering.waits import Waits
+from fleetform.app.fleet import Fleet
+from fleetform.app.plan import stage_clusters, versions
+from fleetform.app.scope import Scope
+from fleetform.engine.plan.records import OwnerPlan, StageCount
+from fleetform.engine.plan.rollouts import Rollout, StageTimes
+from fleetform.model.answers.listing import ListedMetadata, ListedRollout, RolloutIdentity
+from fleetform.model.answers.planning import ConsentNeeded, RolloutAnswer, RolloutStage, StageClusters
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.state import UNKNOWN
+from fleetform.syntax.times import time_text
+
+
+def rollout_answers(fleet: Fleet, scope: Scope) -> list[RolloutAnswer]:
+    """By organization and owner, the oldest first."""
+    waits = Waits(fleet)
+    found = [
+        _answer(fleet, waits, owner, rollout)
+        for owner in fleet.plan.owners
+        if scope.holds(owner.change.owner)
+        for rollout in rollouts_of(fleet, owner)
+    ]
+    known = {each.change.owner for each in fleet.plan.owners}
+    for ref, rollouts in sorted(fleet.state.rollouts.rollouts.items()):
+        # Of owners that are gone.
+        found += [_answer(fleet, waits, None, each) for each in rollouts if scope.holds(ref) and ref not in known]
+    return sorted(found, key=lambda each: (each.organization, each.preset, each.created, each.name))
+
+
+def list_rollouts(fleet: Fleet, scope: Scope) -> Iterator[ListedRollout]:
+    for each in rollout_answers(fleet, scope):
+        metadata = ListedMetadata(name=each.name, namespace=each.organization, creation_timestamp=each.created)
+        spec = RolloutIdentity(change_id=each.change_id, preset=each.preset)
+        yield ListedRollout(api_version=API_VERSION, kind="Rollout", metadata=metadata, spec=spec, status=each)
+
+
+def rollouts_of(fleet: Fleet, owner: OwnerPlan) -> Iterator[Rollout]:
+    """An owner's rollouts, the oldest first, each as it stands now: what time did counts, what would start does not."""
+    after = {each.name: each for each in (owner.replaced, owner.rollout) if each is not None}
+    stored = fleet.state.rollouts.rollouts.get(owner.change.owner, ())
+    for each in stored:
+        yield _standing(after.pop(each.name, each), each)
+    for each in after.values():
+        yield _standing(each, None)
+
+
+def _standing(rollout: Rollout, stored: Rollout | None) -> Rollout:
+    """A rollout without what this plan alone would start."""
+    known = {each.name: each for each in stored.stages} if stored is not None else {}
+    stages = tuple(
+        structs.replace(each, started=known[each.name].started if each.name in known else None)
+        for each in rollout.stages
+    )
+    started = stored.started if stored is not None else None
+    begins = started is None and rollout.started is not None
+    if begins:
+        stages = tuple(StageTimes(each.name) for each in rollout.stages)
+    phase = "Pending" if begins and rollout.phase in ("Progressing", "Soaking") else rollout.phase
+    return structs.replace(rollout, stages=stages, started=started, phase=phase)
+
+
+def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutAnswer:
+    return _answer(fleet, Waits(fleet), owner, rollout)
+
+
+def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
+    counts: dict[str, StageCount] = {}
+    if owner is not None and owner.rollout is not None and owner.rollout.name == rollout.name:
+        counts = {each.name: each for each in owner.stages}
+    starts = Counter(each.stage for each in owner.steps if each.action in ("start", "rollback")) if owner else Counter()
+    # By the policy that the rollout has, so that stages stand in its order.
+    times = {each.name: each for each in rollout.stages}
+    stages = [
+        _stage(waits, owner, rollout, times.get(rule.name, StageTimes(rule.name)), counts.get(rule.name), starts)
+        for rule in rollout.policy.stages
+    ]
+    runs, wanted = _versions(fleet, owner, rollout)
+    return RolloutAnswer(
+        organization=rollout.owner.organization,
+        name=rollout.name,
+        preset=rollout.owner.name,
+        change_id=rollout.change_id,
+        policy=rollout.policy.name,
+        from_=runs,
+        to=wanted,
+        phase=rollout.phase,
+        stages=stages,
+        queued=rollout.queued,
+        skipped=list(rollout.skipped),
+        rejected=rollout.rejected,
+        note=rollout.note,
+        created=time_text(rollout.created),
+        started=time_text(rollout.started) if rollout.started is not None else None,
+        ended=time_text(rollout.ended) if rollout.ended is not None else None,
+        diagnostics=[],
+    )
+
+
+def _stage(
+    waits: Waits,
+    owner: OwnerPlan | None,
+    rollout: Rollout,
+    times: StageTimes,
+    count: StageCount | None,
+    starts: Counter[str | None],
+) -> RolloutStage:
+    consent: ConsentNeeded | None = None
+    if owner is not None and count is not None and count.approvals_needed:
+        consent = waits.consent(owner, rollout, count)
+    done = times.total if times.done is not None else 0
+    nobody = StageClusters(total=times.total, updated=done, healthy=done, failed=0, unreachable=0, waiting=0)
+    return RolloutStage(
+        name=times.name,
+        phase=_phase(rollout, times, count),
+        clusters=stage_clusters(count, starts[count.name]) if count is not None else nobody,
+        approvals=consent,
+        soak_until=time_text(count.soaked_at) if count is not None and count.soaked_at is not None else None,
+        started=time_text(times.started) if times.started is not None else None,
+        done=time_text(times.done) if times.done is not None else None,
+    )
+
+
+def _phase(rollout: Rollout, times: StageTimes, count: StageCount | None) -> str:
+    if times.done is not None:
+        return "Succeeded"
+    if times.started is None:
+        return "Pending"
+    if rollout.phase not in ("Progressing", "Soaking"):
+        return rollout.phase
+    moving = count is not None and (count.in_flight or count.waiting)
+    return "Soaking" if count is not None and count.soaking and not moving else "Progressing"
+
+
+def _versions(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> tuple[str | None, str | None]:
+    """What clusters come from and go to: a version, several of them joined; None if none is known."""
+    runs: set[str | None] = set()
+    wanted: set[str | None] = set()
+    states = fleet.plan.world.states
+    for candidate in owner.change.candidates if owner is not None else ():
+        state = states.get(candidate.key, UNKNOWN)
+        place = state.enrolment
+        mine = place is not None and place.rollout == rollout.name
+        target = place.target if mine and place is not None else candidate.wanted if rollout.is_open else None
+        if target is None:
+            continue
+        before = place.before if mine and place is not None and place.before is not None else state.admitted
+        runs.add(before.version if before is not None else None)
+        wanted.add(target.version)
+    return ", ".join(versions(runs)) or None, ", ".join(versions(wanted)) or None

@@ -1,0 +1,155 @@
+"""plan: what starts now, what waits grouped by stage, and when to look again. It writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fleetform.app.answering.references import reported
+from fleetform.app.answering.waits import Waits
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.engine.plan.records import OwnerPlan, StageCount, Step
+from fleetform.model.answers.planning import (
+    ConsentNeeded,
+    FailureBudget,
+    PlanAnswer,
+    PlannedRollout,
+    PlannedStage,
+    Removals,
+    StageClusters,
+    WhyItem,
+)
+from fleetform.model.objects import Ref
+from fleetform.syntax.times import time_text
+from fleetform.syntax.versions import VersionError, parse_version
+
+_STARTS = ("start", "rollback")
+
+
+def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
+    """A plan of the owners that have plugins in a scope; those that have nothing to do are counted."""
+    found = fleet.plan
+    waits = Waits(fleet)
+    rollouts, up_to_date = [], 0
+    for owner in found.owners:
+        steps = [each for each in owner.steps if in_scope(fleet, scope, each)]
+        idle = [each for each in steps if each.state == "UpToDate"]
+        up_to_date += len(idle)
+        running = owner.rollout is not None and owner.rollout.is_open
+        if len(idle) < len(steps) or (running and steps):
+            rollouts.append(_rollout(waits, owner, steps))
+    gone = [each for each in found.removals if in_scope(fleet, scope, each) and each.state != "UpToDate"]
+    problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    return PlanAnswer(
+        at=time_text(found.at),
+        rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),
+        removals=Removals(
+            start=waits.items(each for each in gone if each.action == "delete"),
+            waiting=waits.items(each for each in gone if each.action != "delete"),
+        ),
+        up_to_date=up_to_date,
+        next_look_at=time_text(found.next_look) if found.next_look is not None else None,
+        diagnostics=reported(problems, fleet.input.locator),
+    )
+
+
+def in_scope(fleet: Fleet, scope: Scope, step: Step) -> bool:
+    found = fleet.snapshot.clusters.get(Ref("Cluster", *step.key[:2]))
+    return found is not None and scope.holds_cluster(found.ref, found.labels)
+
+
+def _rollout(waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollout:
+    rollout = owner.rollout if owner.rollout is not None and owner.rollout.is_open else None
+    counts = owner.stages if rollout is not None else ()
+    by_stage: dict[str | None, list[Step]] = {each.name: [] for each in counts}
+    beside: list[Step] = []
+    for step in steps:
+        by_stage.get(step.stage, beside).append(step)
+    moving = [each for each in beside if each.state != "UpToDate"]
+    items = {step.key: waits.item(step) for step in steps if step.state != "UpToDate"}
+    stages = []
+    for count in counts:
+        assert rollout is not None
+        consent = waits.consent(owner, rollout, count) if count.approvals_needed else None
+        stages.append(_stage(count, by_stage[count.name], items, consent))
+    return PlannedRollout(
+        organization=owner.change.owner.organization,
+        name=rollout.name if rollout is not None else None,
+        preset=owner.change.owner.name,
+        change_id=rollout.change_id if rollout is not None else owner.change.change_id,
+        phase=rollout.phase if rollout is not None else None,
+        from_=versions(each.from_ for each in items.values()),
+        to=versions(each.to for each in items.values()),
+        unknown=sum(each.unknown for each in items.values()),
+        stages=stages,
+        beside=_beside(moving, items) if moving else None,
+        queued=rollout.queued if rollout is not None else None,
+    )
+
+
+def _stage(
+    count: StageCount, steps: list[Step], items: dict[tuple[str, str, str], WhyItem], consent: ConsentNeeded | None
+) -> PlannedStage:
+    return PlannedStage(
+        name=count.name,
+        start=sorted(each.key[1] for each in steps if each.action in _STARTS),
+        waiting=[items[each.key] for each in steps if each.key in items and each.action not in _STARTS],
+        done=sorted(each.key[1] for each in steps if each.state == "UpToDate"),
+        budget=FailureBudget(max=count.budget, used=count.failed),
+        clusters=stage_clusters(count, sum(each.action in _STARTS for each in steps)),
+        approvals=consent,
+        soak_until=time_text(count.soaked_at) if count.soaked_at is not None else None,
+    )
+
+
+def stage_clusters(count: StageCount, starting: int) -> StageClusters:
+    """A stage in numbers, as it stands: what starts in this plan waits until somebody carries it out."""
+    return StageClusters(
+        total=count.total,
+        updated=count.in_flight - starting + count.soaking + count.done + _settled_failures(count),
+        healthy=count.soaking + count.done,
+        failed=count.failed,
+        unreachable=count.absent,
+        waiting=count.waiting + starting,
+    )
+
+
+def _settled_failures(count: StageCount) -> int:
+    """Failures that are not being tried again; those that are count as in flight."""
+    accounted = count.waiting + count.in_flight + count.soaking + count.done + count.absent
+    return max(count.total - accounted, 0)
+
+
+def _beside(steps: list[Step], items: dict[tuple[str, str, str], WhyItem]) -> PlannedStage:
+    """What no stage of a rollout holds: clusters that join, changes that are not staged, those without a stage."""
+    starts = [each for each in steps if each.action in _STARTS]
+    others = [each for each in steps if each.action not in _STARTS]
+    return PlannedStage(
+        name="",
+        start=sorted(each.key[1] for each in starts),
+        waiting=[items[each.key] for each in others],
+        done=[],
+        budget=FailureBudget(max=0, used=0),
+        clusters=StageClusters(
+            total=len(steps),
+            updated=sum(each.state == "InFlight" for each in others),
+            healthy=0,
+            failed=sum(each.state == "Failed" for each in others),
+            unreachable=sum(each.state == "Unreachable" for each in others),
+            waiting=sum(each.action in ("wait", "block") for each in others),
+        ),
+        approvals=None,
+        soak_until=None,
+    )
+
+
+def versions(found: Iterable[str | None]) -> list[str]:
+    """Distinct versions, lowest first."""
+    return sorted({each for each in found if each is not None}, key=_version)
+
+
+def _version(text: str) -> tuple[int, object, str]:
+    try:
+        return 1, parse_version(text), text
+    except VersionError:
+        return 0, 0, text

@@ -1,0 +1,74 @@
+"""why: what keeps plugins from what is wanted, until when, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fleetform.app.answering.references import reported
+from fleetform.app.answering.waits import Waits, shown_state
+from fleetform.app.broken import Broken
+from fleetform.app.errors import NotFoundError
+from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
+from fleetform.app.states import ALL_STATES, StateFilter
+from fleetform.engine.plan.records import Step
+from fleetform.model.answers.planning import Why, WhyItem
+from fleetform.model.objects import Ref
+from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.shape import did_you_mean
+
+_TIMING = ("Approval", "LifecyclePolicy", "RolloutPolicy", "UpdateWindow")
+
+
+def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter = ALL_STATES) -> Why:
+    """How the plugins of a scope stand; name is a plugin's, its preset's or its definition's."""
+    steps = [each for each in fleet.plan.steps if _in_scope(fleet, scope, each)]
+    meant = [each for each in steps if name is None or name in _names(fleet, each)]
+    if name is not None and not meant:
+        where = f" on {scope.cluster}" if scope.cluster else ""
+        known = sorted({one for each in steps for one in _names(fleet, each)})
+        listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}" if known else "it has none"
+        raise NotFoundError(f"there is no plugin {name}{where}", did_you_mean(name, known, listed))
+    waits = Waits(fleet)
+    items = waits.items(each for each in meant if states.holds(shown_state(each)))
+    found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    return Why(items=sorted(items, key=_order), diagnostics=reported(found, fleet.input.locator))
+
+
+def reaching_why(fleet: Fleet, errors: Sequence[Diagnostic], scope: Scope) -> list[Diagnostic]:
+    """The errors that an answer may depend on: those that reach plugins, and those of policies and windows (S64)."""
+    found = Broken(fleet, errors).reaching(scope) if errors else []
+    timing = [each for each in errors if each.object is not None and each.object.kind in _TIMING]
+    return [*found, *(each for each in timing if each.object is not None and scope.offers(each.object))]
+
+
+def exit_code(items: list[WhyItem]) -> int:
+    """0 if all are up to date, 3 if one is blocked, else 1: of several the worst (S48)."""
+    states = {each.state for each in items}
+    if "Blocked" in states:
+        return 3
+    return 1 if states - {"UpToDate"} else 0
+
+
+def _order(item: WhyItem) -> tuple[str, str, str]:
+    return item.organization, item.cluster, item.plugin
+
+
+def _in_scope(fleet: Fleet, scope: Scope, step: Step) -> bool:
+    organization, cluster, _ = step.key
+    found = fleet.snapshot.clusters.get(Ref("Cluster", organization, cluster))
+    return found is not None and scope.holds_cluster(found.ref, found.labels)
+
+
+def _names(fleet: Fleet, step: Step) -> set[str]:
+    """What people call a plugin: its name, that of its preset, and that of its definition."""
+    known = step.progress.admitted
+    found = {step.key[2]}
+    if known is not None and known.definition is not None:
+        found.add(known.definition)
+    if known is not None and known.installer is not None:
+        found.add(known.installer.owner.name)
+    plugin = fleet.decisions.plugins.get(step.key)
+    if plugin is not None:
+        found |= {plugin.target.owner.ref.name, plugin.target.definition}
+    return found

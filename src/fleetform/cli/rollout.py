@@ -1,0 +1,298 @@
+"""fleetform rollout"""
+
+from __future__ import annotations
+
+import getpass
+import grp
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import update_wrapper
+from typing import Any
+
+import click
+
+from fleetform.app.rollout import Asked, Person, Rollouts
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.text import Painter, table
+from fleetform.model.answers.planning import RolloutAnswer, RolloutList, RolloutStage
+from fleetform.syntax.times import clock_text, parse_duration, parse_time
+from fleetform.wiring import open_state
+
+_STAGE_COLUMNS = ("STAGE", "PHASE", "CLUSTERS", "UPDATED", "HEALTHY", "FAILED", "UNREACHABLE", "WAITING", "APPROVALS")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fleetform rollout list --state state.json
+  fleetform rollout approve cert-manager-7f3a1b2c --stage gold --state state.json
+  fleetform rollout pause cert-manager --reason INC-4711 --state state.json
+  fleetform rollout rollback cert-manager --state state.json
+
+Without a control plane requests are written to the state file; the next plan reads them.
+"""
+)
+def command() -> None:
+    """Changes on their way: see them, approve stages, pause, abort, roll back."""
+
+
+def _verb(function: Callable[..., Any]) -> Any:
+    """A verb about what is stored: without a state there is nothing to ask."""
+
+    def wrapper(flags: Flags, **given: Any) -> Any:
+        if flags.state is None:
+            raise click.UsageError("Rollouts are kept in a state: give --state FILE.")
+        flags.only("table", "wide", "json", "yaml", "name")
+        return function(flags, **given)
+
+    return shared_flags(update_wrapper(wrapper, function))
+
+
+def _writes(function: Callable[..., Any]) -> Any:
+    """The flags of a verb that writes."""
+    for option in (
+        click.option("--reason", default="", help="Why; it is kept."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing."),
+    ):
+        function = option(function)
+    return function
+
+
+def _person(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> Person:
+    """Who asks: the user of this machine, with its groups, unless --as says otherwise."""
+    if flags.as_user is not None:
+        return Person(flags.as_user, frozenset(groups), reason)
+    user = getpass.getuser()
+    names = {group.gr_name for group in grp.getgrall() if user in group.gr_mem or group.gr_gid == os.getgid()}
+    return Person(user, frozenset(names) | frozenset(groups), reason)
+
+
+def _rollouts(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> Rollouts:
+    fleet = flags.fleet()
+    return Rollouts(fleet, flags.scope(fleet), _person(flags, reason, groups))
+
+
+def _do(
+    flags: Flags,
+    ask: Callable[[Rollouts], Asked],
+    question: str,
+    dry_run: bool,
+    yes: bool,
+    reason: str,
+    groups: tuple[str, ...] = (),
+) -> int:
+    """Ask for something, say what it means, and store it."""
+    assert flags.state is not None
+    store = open_state(flags.state)
+    store.read()
+    asked = ask(_rollouts(flags, reason, groups))
+    if question and not yes and not dry_run and sys.stdin.isatty():
+        click.confirm(question, abort=True, err=True)
+    if not dry_run:
+        store.write(asked.known)
+    if flags.output in ("json", "yaml") and asked.rollout is not None:
+        flags.print_data(asked.rollout)
+    elif flags.output in ("json", "yaml"):
+        flags.print_data(RolloutList(items=[], diagnostics=[]))
+    else:
+        click.echo(f"{'would be stored: ' if dry_run else ''}{asked.message}")
+    return 0
+
+
+@command.command(name="list")
+@_verb
+def list_(flags: Flags) -> int:
+    """All rollouts: those that run or are about to, and those that ended."""
+    answer = RolloutList(items=_rollouts(flags).all(), diagnostics=[])
+    if flags.output in ("json", "yaml"):
+        flags.print_data(answer)
+    elif flags.output == "name":
+        for item in answer.items:
+            click.echo(f"rollout/{item.name}")
+    elif answer.items:
+        for line in table(
+            ("NAME", "PRESET", "FROM", "TO", "PHASE", "UPDATED", "STAGE"), [_row(each) for each in answer.items]
+        ):
+            click.echo(line)
+    else:
+        flags.say("no rollouts: everything is what is wanted")
+    return 0
+
+
+def _row(item: RolloutAnswer) -> list[str]:
+    updated, total = (sum(getattr(each.clusters, name) for each in item.stages) for name in ("updated", "total"))
+    current = next((each.name for each in item.stages if each.done is None and each.clusters.total), "-")
+    return [
+        item.name,
+        item.preset,
+        item.from_ or "-",
+        item.to or "-",
+        item.phase,
+        f"{updated:,} of {total:,}",
+        current if item.ended is None else "-",
+    ]
+
+
+@command.command()
+@click.argument("name", metavar="NAME|PRESET")
+@_verb
+def status(flags: Flags, name: str) -> int:
+    """One rollout, stage by stage."""
+    fleet = flags.fleet()
+    item = Rollouts(fleet, flags.scope(fleet), _person(flags)).status(name)
+    if flags.output in ("json", "yaml"):
+        flags.print_data(item)
+    elif flags.output == "name":
+        click.echo(f"rollout/{item.name}")
+    else:
+        _print_status(item, fleet.plan.at, Painter(flags.color))
+    return 0
+
+
+def _print_status(item: RolloutAnswer, now: datetime, paint: Painter) -> None:
+    way = f"{item.from_} → {item.to}" if item.from_ and item.from_ != item.to else item.to or ""
+    note = f" ({item.note})" if item.note else ""
+    click.echo(f"{paint(item.name, bold=True)}  {item.preset} {way}   {item.phase}{note}")
+    click.echo(f"  change {item.change_id}")
+    times = [("first seen", item.created), ("started", item.started), ("ended", item.ended)]
+    told = [f"{word} {clock_text(parse_time(time), now)}" for word, time in times if time is not None]
+    click.echo("  " + " · ".join(told))
+    if item.queued is not None:
+        click.echo(f"  a newer change waits: {item.queued}")
+    for line in table(_STAGE_COLUMNS, [_stage_row(each) for each in item.stages], indent="  "):
+        click.echo(line)
+    for each in item.stages:
+        if each.soak_until is not None:
+            click.echo(f"  {each.name} soaks until {clock_text(parse_time(each.soak_until), now)}")
+
+
+def _stage_row(stage: RolloutStage) -> list[str]:
+    clusters, consent = stage.clusters, stage.approvals
+    return [
+        stage.name,
+        stage.phase,
+        *(
+            f"{number:,}"
+            for number in (
+                clusters.total,
+                clusters.updated,
+                clusters.healthy,
+                clusters.failed,
+                clusters.unreachable,
+                clusters.waiting,
+            )
+        ),
+        f"{consent.have} of {consent.need}" if consent is not None else "-",
+    ]
+
+
+@command.command()
+@click.argument("name", metavar="NAME")
+@click.option("--stage", required=True, help="Which stage; `deletes` for plugins that nobody wants any more.")
+@click.option("--change", metavar="ID", help="Refuse if the rollout brings another change than this.")
+@click.option(
+    "--group", "groups", multiple=True, help="A group that you are in, if the stage asks for one; repeatable."
+)
+@_writes
+@_verb
+def approve(
+    flags: Flags,
+    name: str,
+    stage: str,
+    change: str | None,
+    groups: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    reason: str,
+) -> int:
+    """Agree to a stage of a change.
+
+    An approval is bound to the change and to the policy: it is void when either is another.
+    """
+    return _do(flags, lambda all_: all_.approve(name, stage, change), "", dry_run, yes, reason, groups)
+
+
+@command.command()
+@click.argument("name", metavar="NAME|PRESET")
+@_writes
+@_verb
+def pause(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
+    """Let nothing new start; what is in flight finishes."""
+    return _do(flags, lambda all_: all_.pause(name), "", dry_run, yes, reason)
+
+
+@command.command()
+@click.argument("name", metavar="NAME|PRESET")
+@_writes
+@_verb
+def resume(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
+    """Go on with a rollout that was paused."""
+    return _do(flags, lambda all_: all_.resume(name), "", dry_run, yes, reason)
+
+
+@command.command()
+@click.argument("name", metavar="NAME|PRESET")
+@_writes
+@_verb
+def abort(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
+    """End a rollout where it is; started clusters stay as they are."""
+    return _do(flags, lambda all_: all_.abort(name), f"Abort {name}?", dry_run, yes, reason)
+
+
+@command.command()
+@click.argument("name", metavar="NAME|PRESET")
+@click.option("--to", metavar="VERSION", help="Refuse if that is not what was healthy before.")
+@_writes
+@_verb
+def rollback(flags: Flags, name: str, to: str | None, dry_run: bool, yes: bool, reason: str) -> int:
+    """Return every cluster that a rollout changed to what was healthy before."""
+    return _do(flags, lambda all_: all_.roll_back(name, to), f"Roll {name} back?", dry_run, yes, reason)
+
+
+@command.command()
+@click.argument("preset", metavar="PRESET|NAME")
+@_writes
+@_verb
+def retry(flags: Flags, preset: str, dry_run: bool, yes: bool, reason: str) -> int:
+    """Try again what failed, was aborted or was rolled back."""
+    return _do(flags, lambda all_: all_.retry(preset), "", dry_run, yes, reason)
+
+
+def _duration(_: click.Context, __: click.Parameter, text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter("write a duration such as 4h or 1d") from error
+
+
+@command.command()
+@click.argument("preset")
+@click.option("--emergency", is_flag=True, help="Skip windows, notice, soak, waits, the queue and soft freezes.")
+@click.option("--expires", default="24h", callback=_duration, help="How long the emergency lasts; 24h if not given.")
+@click.option("--supersede", is_flag=True, help="Replace the rollout that runs by the newest change.")
+@click.option("--wait", is_flag=True, help="Wait until it is over; needs a control plane.")
+@_writes
+@_verb
+def start(
+    flags: Flags,
+    preset: str,
+    emergency: bool,
+    expires: timedelta,
+    supersede: bool,
+    wait: bool,
+    dry_run: bool,
+    yes: bool,
+    reason: str,
+) -> int:
+    """Hurry a change: as an emergency, or in place of the one that runs.
+
+    An emergency has a reason and an end, and counts once enough people agreed who did not make the change: each of them
+    runs this command. Ordinary changes start by themselves.
+    """
+    if wait:
+        raise click.UsageError("--wait needs a control plane, which a state file is not.")
+    question = f"Declare an emergency for {preset}?" if emergency else f"Replace what runs for {preset}?"
+    return _do(flags, lambda all_: all_.start(preset, emergency, supersede, expires), question, dry_run, yes, reason)

@@ -1,0 +1,225 @@
+"""rollout: requests of people are written to the state, whole or not at all, and the next plan reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fleetform.load.state import StateFile
+from fleetform.syntax.times import time_text
+from support.command import Result, Runner
+from support.worlds import Folder, definition, installed, policy
+
+NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
+ASKS = "{name: all, remainder: true, approvals: {required: 2, from: {users: [ada, bob]}}}"
+Ask = Callable[..., Result]
+
+
+class Desk:
+    """A folder on disk with its state: commands change the state, and the folder goes on from there."""
+
+    def __init__(self, folder: Folder, runner: Runner) -> None:
+        self.folder, self._runner = folder, runner
+        self.file = StateFile(str(runner.folder / "state.json"))
+        self.save()
+
+    def save(self) -> None:
+        self._runner.write(**{name.removesuffix(".yaml"): text for name, text in self.folder.files.items()})
+        StateFile(str(self._runner.folder / "state.json")).write(self.folder.known)
+
+    def ask(self, *arguments: str, state: bool = True) -> Result:
+        given = ("--state", "state.json") if state else ()
+        found = self._runner(*arguments, *given, "--at", time_text(self.folder.now))
+        self.folder.known = StateFile(str(self._runner.folder / "state.json")).read()
+        return found
+
+    @property
+    def name(self) -> str:
+        return self.folder.rollout.name
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Folder], Desk]:
+    return lambda folder: Desk(folder, Runner(tmp_path, capsys, monkeypatch))
+
+
+def upgrading(**files: str) -> Folder:
+    folder = installed(**files)
+    folder.edit(certs=NEW)
+    folder.go()
+    return folder
+
+
+def asking_for_consent() -> Folder:
+    folder = installed(policy=policy("{name: all, remainder: true}"))
+    folder.edit(certs=NEW, policy=policy(ASKS))
+    return folder
+
+
+@pytest.mark.rule("S50")
+@pytest.mark.parametrize("verb", ["list", "status x", "approve x --stage s", "pause x", "retry x", "start x"])
+def test_without_a_state_there_is_nothing_to_ask(desk: Callable[[Folder], Desk], verb: str) -> None:
+    found = desk(installed()).ask("rollout", *verb.split(), state=False)
+    assert (found.code, "--state FILE" in found.err) == (2, True)
+
+
+@pytest.mark.rule("S50", "R2-32", "R2-33", "B26")
+def test_enough_people_approve_and_the_stage_starts(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(asking_for_consent())
+    assert at.folder.go() == []
+    at.save()
+    assert at.ask("rollout", "approve", at.name, "--stage", "all", "--as", "ada").out.endswith(": 1 of 2\n")
+    again = at.ask("rollout", "approve", at.name, "--stage", "all", "--as", "ada")
+    assert again.out.endswith(": 1 of 2\n"), "one person is one person"
+    assert at.folder.go() == []
+    at.ask("rollout", "approve", at.name, "--stage", "all", "--as", "bob")
+    assert sorted(at.folder.go()) == ["eu-1", "eu-2", "qa-1"]
+
+
+@pytest.mark.rule("B26")
+def test_an_approval_is_void_when_the_policy_or_the_change_is_another(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(asking_for_consent())
+    for user in ("ada", "bob"):
+        at.ask("rollout", "approve", at.name, "--stage", "all", "--as", user)
+    at.folder.edit(policy=policy(ASKS.replace("remainder: true", "remainder: true, minSuccessTime: 1h")))
+    assert at.folder.go() == []
+    at.folder.edit(policy=policy(ASKS), certs=NEW + "---\n" + definition("1.2.0"))
+    assert at.folder.go() == []
+
+
+def test_who_is_not_asked_is_denied_and_so_is_a_change_that_was_not_looked_at(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(asking_for_consent())
+    denied = at.ask("rollout", "approve", at.name, "--stage", "all", "--as", "eve")
+    assert (denied.code, "these may: ada, bob" in denied.err) == (3, True)
+    other = at.ask("rollout", "approve", at.name, "--stage", "all", "--as", "ada", "--change", "c1:0")
+    assert other.code == 3
+    assert at.ask("rollout", "approve", at.name, "--stage", "al", "--as", "ada").code == 1
+    assert at.folder.known.rollouts.approvals == ()
+
+
+@pytest.mark.rule("S50")
+def test_a_dry_run_stores_nothing(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    before = Path(at._runner.folder / "state.json").read_bytes()
+    found = at.ask("rollout", "pause", "certs", "--dry-run")
+    assert found.out.startswith("would be stored: ")
+    assert Path(at._runner.folder / "state.json").read_bytes() == before
+
+
+def test_pause_and_resume(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    assert at.ask("rollout", "pause", "certs", "--as", "ada", "--reason", "INC-7").code == 0
+    at.folder.healthy("qa-1")
+    assert at.folder.go() == []
+    at.save()
+    status = at.ask("rollout", "status", "certs", "-o", "json").json
+    assert (status["kind"], status["phase"], status["note"]) == ("Rollout", "Paused", "ada: INC-7")
+    assert at.ask("rollout", "resume", at.name).code == 0
+    assert at.folder.go() == ["eu-1", "eu-2"]
+    at.save()
+    assert at.ask("rollout", "resume", at.name).code == 2
+
+
+@pytest.mark.rule("S50")
+def test_what_was_aborted_stays_and_starts_again_only_by_retry(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    at.folder.healthy("qa-1")
+    at.save()
+    assert at.ask("rollout", "abort", at.name, "--yes").code == 0
+    assert at.folder.go() == []
+    admitted = at.folder.state("qa-1").admitted
+    assert admitted is not None
+    assert admitted.version == "1.1.0"
+    assert at.folder.gates("eu-1") == ["rejected"]
+    at.save()
+    assert at.ask("rollout", "retry", "certs").code == 0
+    assert at.folder.go() == ["eu-1", "eu-2"]
+
+
+@pytest.mark.rule("S50", "R2-38", "B10")
+def test_a_rollback_returns_what_was_started_until_a_newer_change(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(installed())
+    at.folder.edit(certs=NEW)
+    at.folder.finish()
+    at.save()
+    wrong = at.ask("rollout", "rollback", "certs", "--to", "0.9.0")
+    assert (wrong.code, "goes back to 1.0.0" in wrong.err) == (3, True)
+    assert at.ask("rollout", "rollback", "certs", "--yes", "--to", "1.0.0").code == 0
+    at.folder.finish()
+    versions = [at.folder.state(each).admitted.version for each in ("qa-1", "eu-1", "eu-2")]  # type: ignore[union-attr]
+    assert versions == ["1.0.0"] * 3
+    assert at.folder.gates("eu-1") == ["rejected"], "a restart does not clear it"
+    at.folder.edit(certs=NEW + "---\n" + definition("1.2.0"))
+    assert at.folder.go() == ["qa-1"]
+
+
+@pytest.mark.rule("R2-39")
+def test_there_is_no_way_back_over_an_irreversible_version(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(installed())
+    at.folder.edit(certs=definition("1.0.0") + "---\n" + definition("1.1.0", more="changes: {irreversible: true}"))
+    at.folder.finish()
+    at.save()
+    assert at.ask("rollout", "rollback", "certs", "--yes").code == 3
+
+
+@pytest.mark.rule("B8")
+def test_the_newest_change_replaces_the_one_that_runs_if_a_person_says_so(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    at.folder.edit(certs=NEW + "---\n" + definition("1.2.0"))
+    assert at.folder.go() == []
+    at.folder.healthy("qa-1")
+    at.save()
+    assert at.ask("rollout", "start", "certs", "--supersede", "--yes").code == 0
+    assert at.folder.go() == ["qa-1"]
+    assert at.folder.step("qa-1").progress.admitted.version == "1.2.0"  # type: ignore[union-attr]
+
+
+@pytest.mark.rule("B12", "R2-13")
+def test_an_emergency_has_a_reason_and_passes_the_soak(desk: Callable[[Folder], Desk]) -> None:
+    soak = "{name: qa, clusterSelector: {matchLabels: {tier: qa}}, minSuccessTime: 7d}, {name: gold, remainder: true}"
+    at = desk(_soaking(soak))
+    assert at.folder.go() == []
+    assert at.ask("rollout", "start", "certs", "--emergency", "--as", "ada").code == 2, "it has no reason"
+    found = at.ask("rollout", "start", "certs", "--emergency", "--as", "ada", "--reason", "CVE", "--yes")
+    assert "1 of 1 people agree" in found.out
+    assert at.folder.go() == ["eu-1", "eu-2"]
+
+
+def _soaking(soak: str) -> Folder:
+    folder = upgrading()
+    folder.healthy("qa-1")
+    folder.finish()
+    folder.edit(policy=policy(soak), certs=NEW + "---\n" + definition("1.2.0"))
+    folder.go()
+    folder.healthy("qa-1")
+    return folder
+
+
+def test_the_list_has_what_runs_and_what_ended(desk: Callable[[Folder], Desk]) -> None:
+    at = desk(upgrading())
+    items = at.ask("rollout", "list", "-o", "json").json["items"]
+    assert [(each["phase"], each["from"], each["to"]) for each in items] == [
+        ("Succeeded", None, None),
+        ("Progressing", "1.0.0", "1.1.0"),
+    ]
+    told = at.ask("rollout", "list").out
+    assert "1 of 3" in told
+    assert at.ask("get", "rollouts", "-o", "name").out.splitlines() == [f"rollout/{each['name']}" for each in items]
+
+
+def test_a_state_that_somebody_else_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    from fleetform.app.errors import StateChangedError
+
+    folder = upgrading()
+    path = tmp_path / "state.json"
+    file = StateFile(str(path))
+    file.write(folder.known)
+    known = file.read()
+    path.write_text(json.dumps({"kind": "State", "version": 1, "stamps": []}))
+    with pytest.raises(StateChangedError):
+        file.write(known)

@@ -1,0 +1,406 @@
+"""Rollouts through whole folders: what people write and what is stored become what starts and what waits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from msgspec import structs
+
+from fleetform.model.objects import Ref
+from support.fleets import NOW
+from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
+NEWER = NEW + "---\n" + definition("1.2.0")
+ONE = policy("{name: all, remainder: true}")
+CLUSTERS = {"qa-1": "qa", "eu-1": "gold", "eu-2": "gold"}
+
+
+def clusters(more: str = "", **specs: str) -> str:
+    """The three clusters, some with a spec of their own, and more."""
+    found = [cluster(name, specs.get(name.replace("-", "_"), "{}"), tier=tier) for name, tier in CLUSTERS.items()]
+    return "---\n".join([*found, *([more] if more else [])])
+
+
+def lifecycle(spec: str) -> str:
+    return manifest("LifecyclePolicy", "default", spec, organization="fleetform-system")
+
+
+def organization(spec: str) -> str:
+    return manifest("Organization", "acme", f"{{defaultRolloutPolicy: standard, {spec}}}")
+
+
+def version(folder: Folder, name: str) -> str | None:
+    admitted = folder.state(name).admitted
+    return admitted.version if admitted is not None else None
+
+
+# ---- Stages
+
+
+@pytest.mark.rule("R2-1", "R2-8", "B1")
+def test_a_new_version_goes_from_stage_to_stage() -> None:
+    folder = installed()
+    folder.edit(certs=NEW)
+    assert folder.go() == ["qa-1"]
+    assert folder.gates("eu-1") == ["stage"]
+    assert (version(folder, "qa-1"), version(folder, "eu-1")) == ("1.1.0", "1.0.0"), (
+        "only a start moves what is admitted"
+    )
+    folder.healthy("qa-1")
+    assert folder.go() == ["eu-1", "eu-2"]
+
+
+@pytest.mark.rule("R2-8")
+def test_a_cluster_that_no_stage_selects_is_held_by_name() -> None:
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW, policy=policy("{name: qa, clusterSelector: {matchLabels: {tier: qa}}}"))
+    assert folder.go() == ["qa-1"]
+    assert "no stage of standard selects this cluster" in [each.message for each in folder.step("eu-1").reasons]
+
+
+@pytest.mark.rule("R2-45")
+def test_external_gates_validity_alone() -> None:
+    window = manifest(
+        "UpdateWindow", "never", "{type: HardFreeze, from: 2026-01-01T00:00:00Z, to: 2027-01-01T00:00:00Z}"
+    )
+    folder = Folder(preset=preset("rollout: External"), window=window)
+    assert sorted(folder.go()) == ["eu-1", "eu-2", "qa-1"]
+
+
+@pytest.mark.rule("R2-12", "S48")
+def test_what_runs_is_clamped_to_a_ceiling_that_was_lowered() -> None:
+    long = "{name: qa, clusterSelector: {matchLabels: {tier: qa}}, minSuccessTime: 30d}, {name: gold, remainder: true}"
+    folder = installed()
+    folder.edit(certs=NEW, policy=policy(long), ceilings=lifecycle("{maxSoak: 2h}"))
+    assert folder.go() == ["qa-1"]
+    folder.healthy("qa-1")
+    assert folder.wait(HOUR) == []
+    assert folder.wait(HOUR) == ["eu-1", "eu-2"]
+
+
+@pytest.mark.rule("B9")
+def test_an_unlisted_kind_of_change_skips_stages() -> None:
+    folder = Folder(policy=policy(more="trigger: [version]"))
+    folder.finish()
+    folder.edit(preset=preset(values="[{name: replicas, value: 3}]"))
+    assert sorted(folder.go()) == ["eu-1", "eu-2", "qa-1"]
+    folder.healthy("qa-1", "eu-1", "eu-2")
+    folder.go()
+    folder.edit(certs=NEW)
+    assert folder.go() == ["qa-1"]
+
+
+@pytest.mark.rule("B24", "R2-14")
+def test_failures_beyond_the_budget_halt_or_roll_back() -> None:
+    for on_failure, phase in (("Halt", "Halted"), ("Rollback", "RollingBack")):
+        folder = installed()
+        folder.edit(certs=NEW, policy=policy(more=f"onFailure: {on_failure}"))
+        folder.go()
+        for _ in range(4):
+            folder.fail("qa-1")
+            folder.wait(2 * HOUR)
+        assert folder.rollout.phase == phase
+        assert folder.state("eu-1").attempt != folder.state("qa-1").attempt
+        assert version(folder, "eu-1") == "1.0.0"
+
+
+@pytest.mark.rule("B34")
+def test_what_failed_is_tried_again_a_bounded_number_of_times() -> None:
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW, policy=policy("{name: all, remainder: true, maxFailures: 3}"))
+    folder.go()
+    tries = 0
+    for _ in range(10):
+        folder.fail("eu-1")
+        tries += folder.wait(2 * HOUR).count("eu-1")
+    assert tries == 3
+    assert folder.step("eu-1").state == "Failed"
+
+
+# ---- Time
+
+
+@pytest.mark.rule("R2-30", "B13", "R2-29")
+def test_a_presets_windows_replace_the_organizations_and_follow_the_clusters_clock() -> None:
+    nights = manifest("UpdateWindow", "nights", "{type: Allow, days: [Sun], start: '22:00', duration: 2h}")
+    noons = manifest("UpdateWindow", "noons", "{type: Allow, days: [Sun], start: '11:00', duration: 4h}")
+    folder = installed(
+        policy=ONE, nights=nights, noons=noons, organization=organization("defaultUpdateWindows: [noons]")
+    )
+    folder.edit(preset=preset("updateWindows: [nights]"), certs=NEW)
+    folder.edit(clusters=clusters(eu_1="{timeZone: Europe/Berlin}"))
+    assert folder.go() == []
+    assert folder.wait(9 * HOUR) == ["eu-1"], "22:00 in Berlin"
+    assert folder.wait(HOUR) == ["eu-2", "qa-1"]
+
+
+@pytest.mark.rule("B13", "S46")
+def test_a_freeze_holds_wherever_it_reaches_first_installs_too() -> None:
+    times = "from: 2026-11-01T00:00:00Z, to: 2026-11-02T00:00:00Z"
+    freeze = f"{{type: HardFreeze, {times}, clusterSelector: {{clusterNames: [eu-1]}}}}"
+    folder = Folder(policy=ONE, freeze=manifest("UpdateWindow", "moving", freeze))
+    assert folder.go() == ["eu-2", "qa-1"]
+    assert folder.gates("eu-1") == ["freeze"]
+    assert folder.wait(12 * HOUR) == ["eu-1"]
+
+
+@pytest.mark.rule("R2-28", "S46")
+def test_a_version_is_announced_before_it_starts_and_a_first_install_is_not() -> None:
+    folder = Folder(policy=ONE, ceilings=lifecycle("{notice: 2d}"))
+    folder.finish()
+    announced = definition("1.1.0").replace(
+        "namespace: acme}", "namespace: acme, annotations: {fleetform.dev/announced: '2026-11-01T00:00:00Z'}}"
+    )
+    folder.edit(certs=definition("1.0.0") + "---\n" + announced)
+    assert folder.go() == []
+    assert folder.gates("eu-1") == ["notice"]
+    assert sorted(folder.wait(36 * HOUR)) == ["eu-1", "eu-2", "qa-1"]
+
+
+@pytest.mark.rule("R2-11", "R2-49", "S56")
+def test_a_breaking_version_is_forced_when_its_time_has_come() -> None:
+    breaking = "changes: {breaking: true}"
+    folder = installed(policy=ONE, ceilings=lifecycle("{forceAfter: 10d}"))
+    announced = definition("1.1.0", more=breaking).replace(
+        "namespace: acme}", "namespace: acme, annotations: {fleetform.dev/announced: '2026-11-01T12:00:00Z'}}"
+    )
+    folder.edit(certs=definition("1.0.0") + "---\n" + announced)
+    (reason,) = folder.step("eu-1").reasons
+    assert (reason.gate, reason.until) == ("breaking", NOW + 10 * DAY)
+    assert folder.step("eu-1").state == "Blocked"
+    assert sorted(folder.wait(10 * DAY)) == ["eu-1", "eu-2", "qa-1"]
+
+
+@pytest.mark.rule("R2-24")
+def test_an_acknowledgement_in_git_opens_the_gate() -> None:
+    folder = installed(policy=ONE)
+    folder.edit(certs=definition("1.0.0") + "---\n" + definition("1.1.0", more="changes: {breaking: true}"))
+    assert folder.gates("eu-1") == ["breaking"]
+    folder.edit(preset=preset("upgrades: {acknowledged: [{version: 1.1.0, clusterSelector: {clusterNames: [eu-1]}}]}"))
+    assert folder.go() == ["eu-1"]
+
+
+@pytest.mark.rule("B29")
+def test_a_range_that_was_narrowed_moves_nobody_back() -> None:
+    folder = installed(policy=ONE, certs=NEW)
+    folder.edit(preset=preset(version="~1.0"))
+    assert folder.go() == []
+    assert folder.gates("eu-1") == ["would-downgrade"]
+
+
+# ---- Clusters
+
+
+@pytest.mark.rule("B21", "S51")
+def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once() -> None:
+    folder = installed()
+    folder.edit(certs=NEW)
+    assert folder.go() == ["qa-1"]
+    before = folder.change_id
+    folder.edit(clusters=clusters(cluster("eu-9", tier="gold") + "---\n" + cluster("qa-9", tier="qa")))
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert (version(folder, "eu-9"), version(folder, "qa-9")) == ("1.0.0", "1.1.0")
+    assert folder.change_id == before, "a cluster that joins makes no other change"
+
+
+@pytest.mark.rule("B25")
+def test_a_cluster_that_does_not_answer_is_not_started_and_catches_up() -> None:
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW)
+    silent = {Ref("Cluster", "acme", "eu-1"): NOW - HOUR}
+    folder.store(structs.replace(folder.known.rollouts, silent_since=silent))
+    assert sorted(folder.go()) == ["eu-2", "qa-1"]
+    folder.healthy("eu-2", "qa-1")
+    folder.go()
+    folder.store(structs.replace(folder.known.rollouts, silent_since={}))
+    assert folder.go() == ["eu-1"]
+
+
+@pytest.mark.rule("B25")
+def test_open_cluster_managements_taint_says_that_a_cluster_does_not_answer() -> None:
+    taint = "{taints: [{key: cluster.open-cluster-management.io/unreachable, effect: NoSelect}]}"
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW, clusters=clusters(eu_1=taint))
+    assert sorted(folder.go()) == ["eu-2", "qa-1"]
+    assert folder.step("eu-1").state == "Unreachable"
+
+
+@pytest.mark.rule("B27")
+def test_a_dependency_is_changed_first_and_one_change_at_a_time_is_on_a_cluster() -> None:
+    crds = definition("1.0.0", "crds") + "---\n" + preset(name="crds", of="crds")
+    folder = Folder(policy=ONE, crds=crds, certs=definition("1.0.0", more="dependsOn: [{name: crds}]"))
+    folder.go()
+    plugins = {step.key[2] for step in folder.plan.steps if step.state == "InFlight"}
+    assert plugins == {"crds-eu-1", "crds-eu-2", "crds-qa-1"}
+    assert folder.gates("eu-1") == ["in-flight", "dependency"]
+    folder.healthy("eu-1", plugin="crds-eu-1")
+    assert "eu-1" in folder.go()
+
+
+@pytest.mark.rule("B27")
+def test_presets_that_one_change_reaches_share_its_name() -> None:
+    second = preset(name="second", values="[]").replace("optionValues: []", "releaseName: second, optionValues: []")
+    folder = installed(policy=ONE, second=second)
+    folder.edit(certs=NEW)
+    one, other = folder.fleet.world.changes
+    assert (one.owner.name, other.owner.name, one.change_id) == ("certs", "second", other.change_id)
+
+
+# ---- Changes
+
+
+@pytest.mark.rule("B3b")
+def test_a_change_is_named_by_what_differs_and_reaches_its_owner() -> None:
+    folder = installed()
+    folder.edit(certs=NEW)
+    first = folder.change_id
+    assert first.startswith("c1:")
+    assert folder.rollout.name == f"certs-{first[3:11]}"
+    stamped = preset().replace(
+        "namespace: acme}", "namespace: acme, annotations: {fleetform.dev/created: '2026-01-01'}}"
+    )
+    other = manifest("PluginOverride", "other", "{pluginDefinitionNames: [dns], overrides: [{path: x, value: 1}]}")
+    folder.edit(preset=stamped, clusters=clusters(eu_1="{hold: later}"), policy=ONE, other=other)
+    assert folder.change_id == first, "stamps, clusters, policies and what reaches others do not count"
+    mine = manifest(
+        "PluginOverride", "mine", "{pluginDefinitionNames: [certs], overrides: [{path: replicas, value: 2}]}"
+    )
+    folder.edit(mine=mine)
+    assert folder.change_id != first
+    folder.edit(mine=None)
+    assert folder.change_id == first
+
+
+@pytest.mark.rule("B3b")
+def test_what_no_object_says_is_told_apart_by_what_it_makes_of_plugins() -> None:
+    values, spec = '[{name: host, expression: "cluster.facts.host"}]', "{facts: {host: a}}"
+    folder = installed(preset=preset(values=values), clusters=clusters(eu_1=spec, eu_2=spec, qa_1=spec))
+    ids = []
+    for host in ("b", "c"):
+        folder.edit(clusters=clusters(eu_1=f"{{facts: {{host: {host}}}}}", eu_2=spec, qa_1=spec))
+        ids.append(folder.change_id)
+    assert len(set(ids)) == 2
+
+
+@pytest.mark.rule("B8", "R2-37")
+def test_a_rollout_finishes_on_what_it_started_with_and_the_newest_waits() -> None:
+    folder = installed()
+    folder.edit(certs=NEW)
+    folder.go()
+    folder.edit(certs=NEWER)
+    assert folder.go() == []
+    assert folder.rollout.queued == folder.change_id
+    folder.healthy("qa-1")
+    assert sorted(folder.go()) == ["eu-1", "eu-2"]
+    assert version(folder, "eu-1") == "1.1.0"
+    folder.healthy("eu-1", "eu-2")
+    assert folder.go() == ["qa-1"]
+    assert version(folder, "qa-1") == "1.2.0"
+
+
+@pytest.mark.rule("B10")
+def test_what_failed_and_went_back_is_rejected_until_something_else_is_wanted() -> None:
+    folder = installed(policy=policy(more="onFailure: Rollback"))
+    folder.edit(certs=NEW)
+    folder.go()
+    for _ in range(4):
+        folder.fail("qa-1")
+        folder.wait(2 * HOUR)
+    folder.finish()
+    assert version(folder, "qa-1") == "1.0.0"
+    assert folder.gates("qa-1") == ["rejected"]
+    folder.edit(preset=preset(values="[{name: replicas, value: 2}]"))
+    assert folder.go() == ["qa-1"], "an edit of the preset is another change"
+
+
+@pytest.mark.rule("B33")
+def test_a_rollout_says_nothing_of_single_clusters() -> None:
+    folder = installed()
+    folder.edit(certs=NEW)
+    folder.go()
+    assert "eu-1" not in str(structs.asdict(folder.rollout))
+
+
+@pytest.mark.rule("R2-32", "R2-33", "S47")
+def test_people_approve_by_manifests_and_count_once_whatever_they_are_called() -> None:
+    asks = policy("{name: all, remainder: true, approvals: {required: 2, from: {users: [ada, bob]}}}")
+    people = "people: [{name: ada, emails: [ada@example.com], subjects: [al]}]"
+    folder = installed(policy=ONE)
+    folder.edit(certs=NEW, policy=asks, organization=organization(people))
+    rollout = folder.rollout
+
+    def approval(name: str, user: str) -> str:
+        bound = f"rollout: {rollout.name}, stage: all, changeId: '{rollout.change_id}'"
+        return manifest("Approval", name, f"{{{bound}, user: {user}}}")
+
+    folder.edit(one=approval("one", "ada@example.com"), two=approval("two", "al"))
+    assert folder.go() == []
+    folder.edit(three=approval("three", "bob"))
+    assert len(folder.go()) == 3
+
+
+@pytest.mark.rule("B12", "R2-13")
+def test_an_emergency_in_the_preset_passes_windows_and_not_the_order_of_stages() -> None:
+    never = manifest("UpdateWindow", "never", "{type: Allow, schedule: '0 0 1 1 *', duration: 1h}")
+    folder = installed(never=never)
+    urgent = "upgrades: {emergency: {reason: CVE, expires: 2026-11-02T00:00:00Z, approvedBy: ada}}"
+    folder.edit(preset=preset("updateWindows: [never]"), certs=NEW)
+    assert folder.go() == []
+    folder.edit(preset=preset(f"updateWindows: [never], {urgent}"))
+    assert folder.go() == ["qa-1"]
+    assert "stage" in folder.gates("eu-1")
+
+
+# ---- Removals
+
+
+@pytest.mark.rule("B22")
+def test_many_deletions_wait_for_approval_and_retained_plugins_stay() -> None:
+    many = "---\n".join(cluster(f"c-{number}", tier="gold") for number in range(9))
+    folder = installed(clusters=many, policy=ONE)
+    folder.edit(preset=None)
+    steps = folder.plan.removals
+    assert {step.action for step in steps} == {"wait"}
+    assert {reason.gate for step in steps for reason in step.reasons} == {"deletes"}
+    kept = installed(clusters=many, policy=ONE, preset=preset("deletionPolicy: Retain"))
+    kept.edit(preset=None)
+    assert {step.action for step in kept.plan.removals} == {"nothing"}, (
+        "what was stored says so, though the preset is gone"
+    )
+
+
+@pytest.mark.rule("B22")
+def test_after_a_load_that_was_not_whole_nothing_is_deleted() -> None:
+    folder = installed()
+    folder.edit(preset="kind: [")
+    assert {step.action for step in folder.plan.removals} == {"wait"}
+
+
+@pytest.mark.rule("B22")
+def test_dependents_go_first() -> None:
+    crds = definition("1.0.0", "crds") + "---\n" + preset(name="crds", of="crds")
+    folder = installed(policy=ONE, crds=crds, certs=definition("1.0.0", more="dependsOn: [{name: crds}]"))
+    folder.edit(preset=None, crds=definition("1.0.0", "crds"), ceilings=lifecycle("{maxDeletes: 100}"))
+    actions = {step.key[2]: step.action for step in folder.plan.removals if step.key[1] == "eu-1"}
+    assert actions == {"certs-eu-1": "delete", "crds-eu-1": "wait"}
+
+
+# ---- Open Cluster Management's strategies
+
+
+@pytest.mark.rule("R1-16", "S2")
+def test_a_group_with_a_strategy_of_its_own_is_a_rollout_of_its_own() -> None:
+    placement = manifest(
+        "Placement", "gold", "{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {tier: gold}}}}]}"
+    )
+    moves = "{type: Progressive, progressive: {maxConcurrency: 1}}"
+    groups = f"groups: [{{name: gold, placement: {{name: gold}}, rolloutStrategy: {moves}}}]"
+    folder = installed(placement=placement, preset=preset(groups))
+    folder.edit(certs=NEW)
+    assert sorted(folder.go()) == ["eu-1", "qa-1"]
+    assert [change.owner.name for change in folder.fleet.world.changes] == ["certs", "certs/gold"]
+    folder.healthy("eu-1")
+    assert folder.go() == ["eu-2"]
