@@ -181,6 +181,16 @@ class Inputs:
         }
         return {**by_name, **self.substituted(plugin)}
 
+    def _declared(self, plugin: PluginDecision) -> set[str]:
+        """The variables that a plugin may have: its options but for maps and lists (S63), and what its owner names."""
+        options = [(each.name, each.slot.option, each.value) for each in plugin.options.values()]
+        single = {
+            name
+            for name, option, value in options
+            if (option is None or option.type not in ("map", "list")) and not isinstance(value, (dict, list))
+        }
+        return single | self.written_substitute(plugin).keys()
+
     def variable_references(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
         """The names that an item mentions, as this plugin reads it."""
         template = self._template(plugin, item)
@@ -288,7 +298,7 @@ class Inputs:
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
         takes_values = renderer in ("helm", "addon-template")
         variables = self.variables(plugin) if not takes_values else {}
-        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
+        declared = set() if takes_values else self._declared(plugin)
         return RenderInput(
             revision.object,
             renderer,

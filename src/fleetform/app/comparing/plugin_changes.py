@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from fleetform.app.comparing.config_changes import config_changes
-from fleetform.app.comparing.same_values import SameValues
+from fleetform.app.comparing.same_values import SameValues, has_marks, known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.desired import has_secret
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.answers.diff import ChangeAction
 from fleetform.model.results.configs import Configs
@@ -115,9 +114,9 @@ class _Comparison:
 
     def __init__(self, before: Fleet, after: Fleet) -> None:
         self._before, self._after = before, after
-        # By what many plugins share: whether both sides make the same of it, and whether it holds secrets.
+        # By what many plugins share: whether both sides make the same of it, and whether it holds secrets or holes.
         self._same_parts: dict[tuple[Target, Configs], bool] = {}
-        self._secrets: dict[Shared, bool] = {}
+        self._marked: dict[Shared, bool] = {}
 
     def is_settled(self, plugin: PluginDecision | None) -> bool:
         """Whether a plugin that both fleets have decided as one is the same beyond doubt.
@@ -132,19 +131,19 @@ class _Comparison:
         if same is None:
             one, other = (fleet.inputs.shared_parts(plugin) for fleet in (self._before, self._after))
             same = self._same_parts[key] = one == other and not owner.substitute and not self._binds(plugin)
-        return same and not self._holds_secrets(plugin)
+        return same and not self._is_marked(plugin)
 
     def _binds(self, plugin: PluginDecision) -> bool:
         owner = plugin.target.owner
         return any(fleet.decisions.index.owners[owner].program is not None for fleet in (self._before, self._after))
 
-    def _holds_secrets(self, plugin: PluginDecision) -> bool:
+    def _is_marked(self, plugin: PluginDecision) -> bool:
         shared = plugin.shared
-        found = self._secrets.get(shared)
+        found = self._marked.get(shared)
         if found is None:
             decisions = [each.decision for each in shared.options if each.decision is not None]
-            found = self._secrets[shared] = any(has_secret(each.value) for each in decisions)
-        return found or any(has_secret(each.value) for each in plugin.own)
+            found = self._marked[shared] = any(has_marks(known_of(each)) for each in decisions)
+        return found or any(has_marks(known_of(each)) for each in plugin.own)
 
     def change(self, one: PluginDecision | None, other: PluginDecision | None) -> tuple[PluginChange | None, bool]:
         """What differs between a plugin on both sides, if anything, and whether nothing else may."""
@@ -172,8 +171,8 @@ def _change(
     for name in [*later, *(name for name in earlier if name not in later)]:
         then, now = earlier.get(name), later.get(name)
         # The same decision may be about a secret that holds something else.
-        if then is not now or (now is not None and has_secret(now.value)):
-            alike = same(then.value if then is not None else ABSENT, now.value if now is not None else ABSENT)
+        if then is not now or has_marks(known_of(now)):
+            alike = same.decisions(then, now)
             options += [OptionChange(name, then, now, unknown=alike is None)] if alike is not True else []
     variables: list[VariableChange] = []
     old, new = _variables(left), _variables(right)
