@@ -22,4 +22,4 @@ def decided(fleet: Fleet, known: KnownState, now: datetime, previous: Decisions 
         selected={**fleet.snapshot.selected, **{ref: frozenset(names) for ref, names in known.placements.items()}},
     )
     decisions = decide(snapshot, previous)
-    return replace(fleet, snapshot=decisions.index.snapshot, state=known, made=decisions)
+    return replace(fleet, snapshot=decisions.index.snapshot, state=known, previous=decisions)
