@@ -56,13 +56,14 @@ def _undeclared(_: Fleet, __: Plugin, resolved: Resolved) -> bool:
 
 
 def _retyped_twice(fleet: Fleet, plugin: Plugin, _: Resolved) -> bool:
-    names = [
-        step["retype"]["name"]
+    steps = [
+        step
         for each in fleet.revisions(plugin.definition)
         for step in each["spec"].get("changes", {}).get("migrations", [])
-        if "retype" in step
     ]
-    return len(names) > len(set(names))
+    retyped = [step["retype"]["name"] for step in steps if "retype" in step]
+    renamed = [step["rename"]["from"] for step in steps if "rename" in step]
+    return len(retyped) > len(set(retyped)) or any(each in renamed for each in retyped)
 
 
 def _in_group_and_preset(_: Fleet, plugin: Plugin, resolved: Resolved) -> bool:
@@ -79,5 +80,5 @@ PLUGINS: dict[str, Callable[[Fleet, Plugin, Resolved], bool]] = {
     "a Merge of a path that nobody declares counts as won where others set all of its keys": _undeclared,
     "Merge mode: a config that a group and its preset name loses its group's place": _in_group_and_preset,
     "a Merge over a path that does not fit takes its gate away": _merged_over_misfit,
-    "a value that fits a version on the way is converted there all the same": _retyped_twice,
+    "S58: a value that fits on the way is converted all the same, or not before the option is renamed": _retyped_twice,
 }

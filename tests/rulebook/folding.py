@@ -79,9 +79,10 @@ def _applied(tree: Any, item: Item, revision: Tree) -> Any:
 def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[Item]:
     """The items that cannot be applied: their path leads into what is no map or list there, or past the end (S59),
     or no migration can convert them (S58)."""
-    found = []
+    found: list[Item] = []
     for index, layer in enumerate(layers):
-        before = folded(revision, defaults, layers[:index])
+        applied = [[each for each in held if each not in found] for held in layers[:index]]
+        before = folded(revision, defaults, applied)
         beside = [each.steps for each in layer if each.strategy != "Remove"]
         for item in layer:
             here = _with_container(before, item.steps, revision)
