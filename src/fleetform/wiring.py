@@ -20,11 +20,11 @@ from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
-from fleetform.load.state import StateFile, load_state
+from fleetform.load.state import StateFile
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
-from fleetform.ports.state import StateStore
+from fleetform.ports.state import KnownState, StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
     from fleetform.loop.records import Destination
     from fleetform.ports.delivery import Deliverer
-    from fleetform.ports.state import KnownState
     from fleetform.ports.store import StoreError
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
@@ -78,9 +77,13 @@ def open_fleet(
     boundary = Boundary.of_repository() if confined else EVERYWHERE
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
     input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
-    fleet = read_fleet(input_, moment, organization, load_state(state), strict, reader)
+    fleet = read_fleet(input_, moment, organization, _known(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def _known(state: str | None) -> KnownState:
+    return open_state(state).read() if state is not None else KnownState()
 
 
 def open_state(name: str) -> StateStore:

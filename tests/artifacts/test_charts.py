@@ -66,7 +66,7 @@ def test_only_the_charts_own_files_are_read() -> None:
         ({"web/Chart.yaml": "name: web"}, "Chart.yaml must give name and version, both as text"),
         ({"web/Chart.yaml": "name: web\nversion: 1.0"}, "Chart.yaml must give name and version, both as text"),
         ({"web/Chart.yaml": "- a"}, "Chart.yaml is not a map"),
-        ({"web/Chart.yaml": "name: a\nname: b"}, "Chart.yaml, line 2: duplicate key name"),
+        ({"web/Chart.yaml": "name: a\nname: b"}, "Chart.yaml must give name and version, both as text"),
         ({"web/Chart.yaml": b"\xff"}, "Chart.yaml is not UTF-8"),
         ({"web/Chart.yaml": "name: a\nversion: 1.0.0", "web/values.yaml": "7"}, "values.yaml is not a map"),
         (
@@ -118,3 +118,16 @@ def test_links_are_passed_over() -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
     assert why_not(gzip.compress(unzipped.getvalue())) == "it has no Chart.yaml"
+
+
+def test_a_slip_that_helm_reads_over_is_a_remark() -> None:
+    chart = read_chart(
+        packed(
+            {"web/Chart.yaml": "name: a\nversion: 1.0.0\nname: b\n---\n", "web/values.yaml": "a: {b: 1, b: 2}\n---\n"}
+        )
+    )
+    assert (chart.name, chart.values) == ("b", {"a": {"b": 2}})
+    assert chart.remarks == (
+        "Chart.yaml, line 3: the key name stands twice, and the last value counts",
+        "values.yaml, line 1: the key b stands twice, and the last value counts",
+    )

@@ -698,3 +698,19 @@ def test_what_a_catalog_that_nobody_read_would_decide_is_unknown(run: FleetComma
     run.write(preset=(run.folder / "preset.yaml").read_text().replace("value: 2", "value: 1000"))
     result = run("diff", "../before", ".", "--exit-code")
     assert (result.code, "no change" in result.out, "never been read" in result.err) == (1, False, True)
+
+
+def test_a_catalog_may_offer_a_definition_with_other_defaults_and_another_chart(run: FleetCommand) -> None:
+    git, helm = (
+        "kustomize: {git: {url: https://git.example.org/web}}",
+        "helm: {repository: https://a.example, chart: web}",
+    )
+    run.write(definitions__web=definition("web", "1.0.0").replace(git, helm))
+    override = (
+        "{name: web, repository: 'oci://b.example', options: [{name: replicas, value: 4}, {name: gone, value: 1}]}"
+    )
+    run.write(catalog=catalog(f"{{directory: ./definitions, overrides: [{override}]}}"))
+    (item,) = run("get", "definitions", "-o", "json").json["items"]
+    assert item["spec"]["source"]["helm"]["repository"] == "oci://b.example"
+    assert [each["default"] for each in item["spec"]["options"] if each["name"] == "replicas"] == [4]
+    assert len(run.findings("unknown-name")) == 1

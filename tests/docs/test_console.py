@@ -19,14 +19,18 @@ ROOT = Path(__file__).parents[2]
 # Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.
 STARTS = {
     "README.md": "examples/fleet",
+    "docs/how-to/approvals.md": "examples/fleet",
     "docs/how-to/find-out-why.md": "examples/fleet",
     "docs/how-to/fleeet.md": "examples/seed-3",
     "docs/how-to/move-a-namespace.md": "examples/seed-4",
     "docs/how-to/open-cluster-management.md": "examples/seed-1",
     "docs/how-to/pull-request-check.md": "examples/fleet",
     "docs/how-to/render.md": "examples/seed-3",
+    "docs/how-to/roll-out-in-stages.md": "examples/fleet",
     "docs/how-to/specialise.md": "examples/seed-3",
+    "docs/how-to/windows-and-freezes.md": "examples/fleet",
     "docs/reference/cli.md": "examples/fleet",
+    "examples/fleet/README.md": ".",
     "examples/seed-0/README.md": "examples/seed-0",
     "examples/seed-1/README.md": "examples/seed-1",
     "examples/seed-3/README.md": "examples/seed-3",
@@ -38,6 +42,7 @@ PAGES = (
     "docs/tutorial.md",
     "docs/how-to/*.md",
     "docs/reference/cli.md",
+    "examples/fleet/README.md",
     "examples/seed-*/README.md",
     "examples/seed-*/*/README.md",
 )
@@ -228,3 +233,13 @@ def test_pages_are_found_and_begin_where_they_should() -> None:
     found = pages()
     assert {"README.md", "docs/tutorial.md", *STARTS} <= set(found)
     assert all((ROOT / start).is_dir() for start in STARTS.values())
+
+
+def test_the_picture_of_a_rollout_is_what_the_command_beside_it_draws(tmp_path: Path) -> None:
+    page, start = "docs/how-to/roll-out-in-stages.md", "examples/fleet"
+    reader = Reader(tmp_path, start)
+    commands = [each.text for each in steps_of(page) if isinstance(each, Command)]
+    for command in [each for each in commands if each.startswith("sed ") or "--svg" in each]:
+        assert reader.run(command) == []
+    drawn, kept = tmp_path / "work" / start / "rollout.svg", ROOT / "docs" / "how-to" / "rollout.svg"
+    assert drawn.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), f"draw it anew: {page}"

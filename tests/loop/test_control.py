@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
+from fleetform.app.rollout import Person, Rollouts
+from fleetform.app.scope import Scope
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.ports.delivery import Failure
+from fleetform.ports.store import Commit
+from fleetform.store.known_state import writes_between
 from support.fleets import BASE, NOW
 from support.plane import Files, Plane
 
@@ -98,6 +103,27 @@ def test_a_failure_rolls_back_and_the_version_stays_rejected_over_a_restart() ->
     upgraded(found, "1.2.0")
     found.wait(hours=6)
     assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.rule("B10")
+@pytest.mark.parametrize("pinned", [True, False])
+def test_retry_gives_a_rejected_version_another_try(pinned: bool) -> None:
+    found = installed()
+    found.health.says["eu-2", "1.1.0"] = "Failed"
+    if pinned:
+        preset = found.files.files["preset.yaml"]
+        found.files.files["preset.yaml"] = preset.replace("{name: web}", "{name: web, version: 1.1.0}", 1)
+    upgraded(found)
+    found.wait(hours=6)
+    assert found.versions["eu-2"] == "1.0.0"
+    found.health.says.clear()
+    fleet = found.control.fleet
+    assert fleet is not None
+    asked = Rollouts(replace(fleet, partial=None), Scope("acme"), Person("ann")).retry("web")
+    found.store.commit(Commit(writes_between(found.control.image.known, asked.known)), found.clock.at)
+    found.restart()
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.1.0"}
 
 
 @pytest.mark.rule("B2")

@@ -173,3 +173,16 @@ def test_those_who_do_not_see_it_are_told_what_it_shows() -> None:
     assert title.text == "certs 1.0.0 → 1.1.0"
     assert "gold: done" in (description.text or "")
     assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
+
+
+def test_until_when_an_approval_can_wait_is_marked() -> None:
+    simulation = played()
+    gold = simulation.stages[-1]
+    assert gold.approvals is not None
+    asked = structs.replace(gold.approvals, decide_by=NOON + 10 * HOUR, later_costs="1d")
+    told = structs.replace(simulation, stages=[*simulation.stages[:-1], structs.replace(gold, approvals=asked)])
+    lane = lanes(picture(told))[-1]
+    assert "2 approvals by Mon 16 Nov 22:00" in texts(lane)
+    assert "given later, it ends 1 d later" in texts(lane)
+    assert len(paths(lane, "ka")) == 1
+    assert not paths(lanes(picture(simulation))[-1], "ka")

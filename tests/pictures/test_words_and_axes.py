@@ -32,7 +32,8 @@ def test_times_are_on_the_clock_of_a_zone() -> None:
     clock = Clock("Europe/Berlin")
     assert clock.when(NOON) == "Mon 16 Nov 13:00"
     assert clock.span(NOON, NOON + timedelta(hours=1)) == "Mon 16 Nov 13:00 → 14:00"
-    assert clock.when(NOON + timedelta(days=60), NOON) == "Fri 15 Jan 2027 13:00"
+    assert Clock("UTC", NOON).when(NOON + timedelta(days=60)) == "Fri 15 Jan 2027 12:00"
+    assert Clock("UTC", NOON).when(NOON + timedelta(days=1)) == "Tue 17 Nov 12:00"
     assert cut("abcdef", 4) == "abc…"
 
 

@@ -230,8 +230,8 @@ class Files(dict[str, bytes]):
 def test_bytes_are_read_once_a_call_and_held_no_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[weakref.ref[Files]] = []
 
-    def read(definition: Any) -> Any:
-        gathered = folder_files(definition)
+    def read(definition: Any, boundary: Any) -> Any:
+        gathered = folder_files(definition, boundary)
         assert gathered is not None
         files = Files(gathered.files)
         reads.append(weakref.ref(files))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fleetform.model.results.rendering import Rendered
 from support.kit import CONFIG, Place, definition, input_of
 from support.repositories import Repository
 
@@ -78,3 +79,14 @@ def test_a_folder_that_is_not_there(place: Place) -> None:
     failure = place.failure(input_of("manifests", place.define("{manifests: {path: ./none}}")))
     assert failure.message == f"there is nothing in the folder none beside {place.folder}/definition.yaml"
     assert not failure.unavailable
+
+
+def test_a_key_that_is_not_read_as_it_looks_is_reported(place: Place) -> None:
+    source = place.manifests({"a.yaml": CONFIG + "data:\n  y: a\n  'n': b\n", "b.yaml": named("b") + "data: {on: 1}\n"})
+    rendered = place.renderers().render([input_of("manifests", source)])[0]
+    assert isinstance(rendered, Rendered)
+    assert [each.partition(": ")[2] for each in rendered.odd_keys] == [
+        'the key y is read as "true"',
+        'the key on is read as "true"',
+    ]
+    assert rendered.odd_keys[0].partition(": ")[0].endswith("a.yaml:5")

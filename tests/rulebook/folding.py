@@ -96,7 +96,9 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
 def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
     for index, step in enumerate(steps):
         if tree is ABSENT:
-            return not isinstance(step, int) or _continues(steps, index, 0, beside)
+            if isinstance(step, int) and not _continues(steps, index, 0, beside):
+                return False
+            continue
         if isinstance(tree, Hole):
             return True
         if isinstance(step, int) and not isinstance(tree, dict):

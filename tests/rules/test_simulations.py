@@ -222,6 +222,22 @@ def test_what_is_stored_in_the_middle_can_be_planned_from() -> None:
     }
     # It is the same rollout, and goes on.
     assert [each.name for each in again.plan.world.changes[0].rollout.stages] == ["qa", "gold"]  # type: ignore[union-attr]
+    approved = simulate(newer, EVERYWHERE, Scenario(until=until, approvals={"gold": NOW}), older)
+    assert [each.user for each in approved.state.rollouts.approvals] == ["approver-1", "approver-2"]
+    known = fleet_of(fleet_files(newer=definition("1.1.0"), policy=rules), state=approved.state)
+    assert [each.gate for each in known.plan.owners[0].steps[0].reasons] == ["soak"]
     rest = simulate(again, EVERYWHERE, Scenario()).answer
     assert [each.cluster for each in rest.events if each.event == "Started"] == ["eu-1", "eu-2"]
     assert rest.stages[1].start == NOW + timedelta(minutes=70)
+
+
+@pytest.mark.rule("R2-32")
+def test_the_latest_time_for_an_approval_is_told_with_what_a_later_one_costs() -> None:
+    rules = staged(gold="approvals: {required: 1}")
+    gold = play(windows=NIGHTS, preset=preset(NAMED), policy=rules).stages[1].approvals
+    assert gold is not None
+    # Gold could start at 22:10; approved after that, it ends that much later.
+    assert gold.at == NOW.replace(hour=22, minute=10)
+    assert (gold.decide_by, gold.later_costs) == (NOW.replace(hour=22, minute=10), "1m")
+    unasked = play().stages[1].approvals
+    assert unasked is None

@@ -21,7 +21,9 @@ from fleetform.syntax.option_paths import (
     PathError,
     get_in,
     normal_form,
+    parse_inside,
     parse_path,
+    readable_text_of,
     set_in_tree,
     text_of,
     with_value,
@@ -53,7 +55,12 @@ NOT_YET = "strvals-099"
 
 def value_of(raw: str) -> Any:
     """A JSON text as it is read from a manifest."""
-    (found,) = read_file(InputFile("value.json", f'{{"value": {raw}}}'.encode()), FileLocator())
+    (found,) = read_file(
+        InputFile(
+            "value.json", f'{{"kind": "Plugin", "apiVersion": "fleetform.dev/v1alpha1", "value": {raw}}}'.encode()
+        ),
+        FileLocator(),
+    )
     if not isinstance(found, Document):
         raise PathError(found.message)
     return found.tree["value"]
@@ -228,3 +235,17 @@ def test_changing_a_tree_leaves_the_original_as_it_was() -> None:
     with_value(TREE, ("a", "b", 0), "new")
     without(TREE, ("a", "b", 0))
     assert before == TREE
+
+
+def test_a_name_of_more_than_31_steps_is_refused_as_helm_does() -> None:
+    longest = ".".join("a" * 31)
+    assert len(parse_path(longest)) == 31
+    with pytest.raises(PathError, match="more than 31 steps, which Helm refuses"):
+        parse_path(f"{longest}.a")
+
+
+def test_a_path_inside_a_value_may_begin_with_an_index_or_hold_an_empty_key() -> None:
+    assert parse_inside("[1].name") == (1, "name")
+    assert parse_inside("a.b") == ("a", "b")
+    for steps in ((1, "name"), ("a", "", "b"), ("/a", "~"), ("a", 0)):
+        assert normal_form(parse_inside(readable_text_of(steps))) == normal_form(steps)

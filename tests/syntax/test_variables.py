@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from data.oracles.tables import Row, rows_named, rows_of, table
+from data.oracles.tables import Row, rows_named, rows_of
 from fleetform.model.conventions import VariableSyntax
 from fleetform.syntax.variables import ExpandError, escape, variable_references, variable_references_in
 from support.expanding import expand
@@ -18,7 +18,7 @@ EMPTY_NAME = {"expansion-027": "$()", "expansion-100": "$()"}
 # Bytes that are no text never get here.
 NO_TEXT = ("expansion-087",)
 # Fleeet's older copy of the code breaks the character behind a dollar; we answer as Kubernetes does.
-GARBLED_BY_FLEEET = {row.id for row in table("expansion").values() if "fleeet_b64" in row.answer}
+GARBLED_BY_FLEEET = ("expansion-046", "expansion-048", "expansion-049", "expansion-050", "expansion-085")
 # B6: in our own manifests a dollar that is not before a parenthesis is text.
 OTHERWISE_NATIVELY = {
     "expansion-017": "$$",

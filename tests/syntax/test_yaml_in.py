@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.syntax.yaml_in import MAX_DEPTH, YamlDocument, YamlError, read_one, read_stream
+from fleetform.syntax.yaml_in import MAX_DEPTH, YamlDocument, YamlError, read_foreign, read_one, read_stream
 
 
 def error_of(text: str) -> YamlError:
@@ -273,3 +273,56 @@ def test_remarks_after_a_broken_document_have_their_line_in_the_whole_text() -> 
 def test_one_document_is_expected_where_one_is_asked_for() -> None:
     error = error_of("a: 1\n---\nb: 2\n")
     assert (error.message, error.line) == ("more than one document where one is expected", 2)
+
+
+# ---- Keys that are numbers, as sigs.k8s.io/yaml writes them
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("1e6", "1e+06"),
+        ("1e21", "1e+21"),
+        ("1.0", "1"),
+        ("0.1", "0.1"),
+        ("123456.0", "123456"),
+        ("1234567.0", "1.234567e+06"),
+        ("0.00001", "1e-05"),
+        ("3.14159265358979", "3.1415927"),
+        ("1e300", ".inf"),
+        (".inf", ".inf"),
+        ("+.INF", ".inf"),
+        ("-.inf", "-.inf"),
+        (".NaN", ".nan"),
+        ("9223372036854775807", "9223372036854775807"),
+        ("18446744073709551616", "1.8446744e+19"),
+        ("0x10", "16"),
+        ("1_000", "1000"),
+        ("1e400", "1e400"),
+        ("12:30", "12:30"),
+    ],
+)
+def test_a_key_that_is_a_number_is_the_text_that_go_makes_of_it(written: str, key: str) -> None:
+    assert read_one(f"{written}: a\n") == {key: "a"}
+
+
+def test_a_whole_number_that_only_fits_64_bits_without_a_sign_is_no_key() -> None:
+    assert error_of("9223372036854775808: a\n").message == "a whole number beyond 64 bits cannot be a key"
+
+
+# ---- Files of others
+
+
+def test_a_separator_at_the_end_begins_no_document() -> None:
+    assert read_one("a: 1\n---\n") == {"a": 1}
+    assert read_one("---\na: 1\n---\n# the end\n") == {"a": 1}
+    assert error_of("a: 1\n---\nb: 2\n").message == "more than one document where one is expected"
+
+
+def test_a_key_twice_in_a_file_of_others_is_a_remark() -> None:
+    document = read_foreign("a: 1\nb: {c: 1, c: 2}\na: 3\n")
+    assert document.tree == {"a": 3, "b": {"c": 2}}
+    assert [(each.message, each.line) for each in document.remarks] == [
+        ("the key c stands twice, and the last value counts", 2),
+        ("the key a stands twice, and the last value counts", 3),
+    ]

@@ -14,6 +14,7 @@ from fleetform.app.converting.ocm_to_native import NativeConfigs, is_what_runs, 
 from fleetform.app.converting.releases import known_releases
 from fleetform.app.converting.validity import valid_files
 from fleetform.app.fleet import Fleet
+from fleetform.dialects.injections import INJECTS
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.definition import PluginDefinitionSpec
@@ -81,6 +82,9 @@ def native_tree(object_: Object[object]) -> JsonMap:
     metadata = {key: value for key, value in msgspec.to_builtins(object_.metadata).items() if key in _KEPT_METADATA}
     metadata = {**metadata, "name": object_.ref.name, "namespace": object_.ref.organization}
     metadata = {key: metadata[key] for key in ("name", "namespace", *metadata)}
+    if object_.conventions.injected is not None and object_.ref.kind in ("PluginPreset", "Plugin"):
+        # Charts and expressions go on reading what the other system adds by itself.
+        metadata["annotations"] = {**metadata.get("annotations", {}), INJECTS: "greenhouse"}
     tree = {"apiVersion": API_VERSION, "kind": object_.ref.kind, "metadata": metadata}
     spec = msgspec.to_builtins(object_.spec)
     return {**tree, "spec": spec} if spec else tree

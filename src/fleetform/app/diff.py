@@ -16,6 +16,7 @@ from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.comparing.manifest_changes import ManifestChanges
 from fleetform.app.comparing.plugin_changes import PluginChange, compare
+from fleetform.app.comparing.same_values import known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
@@ -84,7 +85,7 @@ def _changed_plugin(sides: Sides, breaking: bool, manifests: ManifestChanges | N
         # Secret on one side is secret on both: a value does not become harmless by a change.
         decisions = (option.before, option.after)
         secret = any(each is not None and each.slot.secret for each in decisions)
-        given = [each.value if each is not None else ABSENT for each in decisions]
+        given = [known_of(each) for each in decisions]
         then, now = (MASKED if secret and value is not ABSENT else masked(value) for value in given)
         options.append(ChangedOption(path=option.name, from_=then, to=now, cause=cause_of(sides, option)))
     variables = []

@@ -12,6 +12,7 @@ from fleetform.app.answering.upgrades import affected_values, changelog, options
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_option
 from fleetform.engine.desired import values_tree
+from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.versions.choose import versions_between
 from fleetform.engine.versions.lifecycle import lifecycle_in, upgrade_times
 from fleetform.engine.versions.span import span_between
@@ -48,11 +49,13 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         target=TargetState(version=plugin.version, input_hash=inputs.hash(plugin)),
         admitted=AdmittedState(**known) if known else None,
         applied_overrides=applied(plugin, options),
-        values=masked(values_tree(options)),
+        values=with_injected(masked(values_tree(options)), inputs.injected(plugin)),
         options=[explained_option(each, locator, variables_in(each)) for each in chosen],
         skipped=[skipped_item(each, locator) for each in plugin.skipped],
         running=plugin.running,
-        wanted=WantedVersion(version=plugin.wanted_version, range=target.wanted, forced=target.forced),
+        wanted=WantedVersion(
+            version=plugin.wanted_version, range=target.wanted, forced=(plugin.upgrade or plugin).target.forced
+        ),
         upgrade=_upgrade_ahead(fleet, plugin),
         blocked=reported_gates(plugin.blocked_by, plugin, locator),
         waiting=reported_gates(plugin.waits, plugin, locator),

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
 from fleetform.app.reading.documents import read_document
+from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
@@ -146,6 +147,7 @@ def read_fleet(
     diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
     diagnostics += [each for document, reading in kept for each in (*document.remarks, *reading.diagnostics)]
     objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
+    objects, state = set_apart(objects, state, diagnostics)
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
     snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)

@@ -8,7 +8,7 @@ from fleetform.app.answering.options import sources_of_values
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
-from fleetform.app.rendering.plugin_renders import PluginRender, unmatched_findings, unsteady_findings
+from fleetform.app.rendering.plugin_renders import PluginRender, notes_on
 from fleetform.model.answers.rendering import (
     IgnoredByPriority,
     KeptByTransform,
@@ -39,7 +39,7 @@ def render_answer(fleet: Fleet, rendered: Sequence[PluginRender]) -> Render:
         )
         for each in rendered
     ]
-    notes = [*unsteady_findings(rendered), *unmatched_findings(rendered)]
+    notes = notes_on(rendered)
     return Render(items=items, diagnostics=reported(fleet.findings.in_order(notes), locator))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import structs
@@ -14,16 +15,21 @@ from fleetform.app.comparing.what_runs import running_side
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.decide_by import decide_by
 from fleetform.engine.plan.records import World
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.plan.scenario import Simulation as Played
 from fleetform.engine.plan.simulate import simulate as play
 from fleetform.engine.world.stored import objects_after
-from fleetform.model.answers.simulation import Simulation
+from fleetform.model.answers.simulation import SimulatedStage, Simulation
 from fleetform.model.objects import Ref
 from fleetform.model.shape import did_you_mean
 from fleetform.model.state import PluginState
 from fleetform.ports.state import KnownState
+from fleetform.syntax.times import duration_text
+
+# Until when an approval can wait takes a score of simulations.
+_MOST_TO_DECIDE = 500
 
 
 class Simulated(NamedTuple):
@@ -55,6 +61,9 @@ def simulate(
         kept = [each for each in answer.events if (each.organization, each.cluster) in inside]
         answer = structs.replace(answer, events=kept)
     answer = structs.replace(answer, diagnostics=reported(found, fleet.input.locator))
+    if answer.outcome == "Completed" and sum(len(each.candidates) for each in world.changes) <= _MOST_TO_DECIDE:
+        stages = [_with_decide_by(each, world, fleet.snapshot.at, scenario) for each in answer.stages]
+        answer = structs.replace(answer, stages=stages)
     return Simulated(answer, _state_after(fleet, played))
 
 
@@ -87,6 +96,18 @@ def _state_after(fleet: Fleet, played: Played) -> KnownState:
     )
     rollouts = structs.replace(stored, approvals=approvals, admitted=admitted, silent_since=silent)
     return replace(fleet.state, plugins=plugins, rollouts=rollouts)
+
+
+def _with_decide_by(stage: SimulatedStage, world: World, now: datetime, scenario: Scenario) -> SimulatedStage:
+    """A stage with the latest time for its approvals, if it needs any."""
+    asked = stage.approvals
+    if asked is None or not asked.required or asked.at is None or not stage.clusters:
+        return stage
+    latest = decide_by(world, now, stage.name, scenario)
+    if latest is None or latest.costs == timedelta.max:
+        return stage
+    told = structs.replace(asked, decide_by=latest.at, later_costs=duration_text(latest.costs))
+    return structs.replace(stage, approvals=told)
 
 
 def _within(world: World, scope: Scope) -> World:

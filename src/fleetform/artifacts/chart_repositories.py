@@ -22,7 +22,7 @@ from fleetform.syntax.addresses import shown
 from fleetform.syntax.globs import matches_any
 from fleetform.syntax.trees import YamlMap, as_list, as_map
 from fleetform.syntax.versions import VersionError, parse_version, same_version
-from fleetform.syntax.yaml_in import YamlError, read_one
+from fleetform.syntax.yaml_in import YamlError, read_foreign
 
 CHART_CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
@@ -86,7 +86,7 @@ def read_index(repository: str, web: Web) -> ChartIndex:
     content = web.get(address).content
     failing = f"{shown(address)} is not the index of a Helm repository"
     try:
-        index = read_one(content.decode("utf-8-sig"))
+        index = read_foreign(content.decode("utf-8-sig")).tree
     except (UnicodeDecodeError, YamlError) as error:
         reason = f"line {error.line}: {error.message}" if isinstance(error, YamlError) else "it is not UTF-8"
         raise OutsideError(f"{failing}: {reason}", "check the address") from error

@@ -8,7 +8,7 @@ import msgspec
 
 from fleetform.artifacts.archives import ArchiveError, read_archive
 from fleetform.syntax.trees import YamlMap, as_list, as_map, text_at
-from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_one
+from fleetform.syntax.yaml_in import YamlError, is_too_deep, read_foreign
 
 _ABOUT, _VALUES, _SCHEMA = "Chart.yaml", "values.yaml", "values.schema.json"
 
@@ -35,6 +35,7 @@ class Chart:
     dependencies: tuple[str, ...]
     values: YamlMap
     schema: YamlMap | None
+    remarks: tuple[str, ...] = ()
 
 
 def read_chart(archive: bytes) -> Chart:
@@ -52,9 +53,10 @@ def read_chart(archive: bytes) -> Chart:
     by_name = {path.partition("/")[2]: content for path, content in files.items()}
     if _ABOUT not in by_name:
         raise ChartError(f"it has no {_ABOUT}")
-    about = _read_map(_ABOUT, by_name[_ABOUT])
+    remarks: list[str] = []
+    about = _read_map(_ABOUT, by_name[_ABOUT], remarks)
     schema = _read_schema(by_name[_SCHEMA]) if _SCHEMA in by_name else None
-    values = _read_map(_VALUES, by_name.get(_VALUES, b""))
+    values = _read_map(_VALUES, by_name.get(_VALUES, b""), remarks)
     name, version = text_at(about, "name"), text_at(about, "version")
     if not name or not version:
         raise ChartError(f"{_ABOUT} must give name and version, both as text")
@@ -71,18 +73,22 @@ def read_chart(archive: bytes) -> Chart:
         tuple(each for each in dependencies if each),
         values,
         schema,
+        tuple(remarks),
     )
 
 
-def _read_map(name: str, content: bytes) -> YamlMap:
+def _read_map(name: str, content: bytes, remarks: list[str]) -> YamlMap:
+    """A file of a chart, which its authors answer for: slips that Helm reads over are remarks."""
     try:
-        tree = read_one(content.decode("utf-8-sig"))
+        document = read_foreign(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ChartError(f"{name} is not UTF-8") from error
     except YamlError as error:
         raise ChartError(f"{name}, line {error.line}: {error.message}") from error
+    tree = document.tree
     if tree is not None and not isinstance(tree, dict):
         raise ChartError(f"{name} is not a map")
+    remarks += [f"{name}, line {each.line}: {each.message}" for each in document.remarks]
     return tree or {}
 
 

@@ -32,7 +32,7 @@ def definition_of_chart(chart: Chart, repository: str, chart_name: str | None = 
         msgspec.convert(chart.name, Name)
     except msgspec.ValidationError as error:
         raise ChartError(f"{chart.name!r} cannot be the name of a definition") from error
-    notes: list[str] = []
+    notes = list(chart.remarks)
     options = list(chart_options(chart, notes))
     changelog = _changelog(chart.annotations.get(CHANGES))
     source = {"repository": repository, "chart": chart_name or chart.name, "version": chart.version}

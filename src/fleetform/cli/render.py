@@ -15,7 +15,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.render import render_answer
 from fleetform.app.rendering.output_files import files_of
-from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins, unmatched_findings, unsteady_findings
+from fleetform.app.rendering.plugin_renders import PluginRender, notes_on, render_plugins
 from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
@@ -144,7 +144,7 @@ def _say_problems(flags: Flags, fleet: Fleet, rendered: Sequence[PluginRender]) 
     if len(alike) > _SHOWN:
         flags.say(f"and {count(len(alike) - _SHOWN, 'other reason')}: -o json has them all")
     _say_transforms(flags, rendered)
-    for finding in (*unsteady_findings(rendered), *unmatched_findings(rendered)):
+    for finding in notes_on(rendered):
         flags.say(f"warning: {finding.message}\n  {finding.hint}")
     if failed:
         done = len(rendered) - len(failed)

@@ -104,6 +104,7 @@ class _Teller:
     def __init__(self, flags: Flags) -> None:
         self._flags, self._paint = flags, Painter(flags.color)
         self._refusal: Refusal | None = None
+        self._unavailable: set[str] = set()
 
     def told(self, report: PassReport) -> None:
         if report.refusal != self._refusal:
@@ -114,8 +115,12 @@ class _Teller:
             self._line(report.at, "accepted the files as they are now")
         for line in _lines(report.events):
             self._line(report.at, line, _COLORS.get(line.partition(" ")[0]))
-        for reason, number in sorted(Counter(report.unavailable.values()).items()):
-            self._line(report.at, f"cannot render {count(number, 'plugin')} yet: {reason}", "yellow")
+        unavailable = Counter(report.unavailable.values())
+        for reason, number in sorted(unavailable.items()):
+            if reason not in self._unavailable:
+                self._line(report.at, f"cannot render {count(number, 'plugin')} yet: {reason}", "yellow")
+        if report.plan is not None:
+            self._unavailable = set(unavailable)
 
     def failed(self, error: StoreError) -> None:
         click.echo(f"error: {error.message}", err=True)

@@ -16,11 +16,10 @@ from fleetform.cli.sides import in_same_folder
 from fleetform.cli.text import Painter
 from fleetform.cli.timeline import timeline
 from fleetform.engine.plan.scenario import Scenario, Spell
-from fleetform.load.state import StateFile
 from fleetform.pictures.page import rollout_page
 from fleetform.pictures.rollout_svg import rollout_svg
 from fleetform.syntax.times import duration_text, parse_duration, parse_time, time_text
-from fleetform.wiring import write_file
+from fleetform.wiring import open_state, write_file
 
 _NEVER = "never"
 
@@ -179,7 +178,7 @@ def command(
             write_file(path, text(answer))
             flags.say(f"written: {path}")
     if save_state is not None:
-        StateFile(save_state).write(state)
+        open_state(save_state).write(state)
         flags.say(f"written: {save_state}")
     if output in ("json", "yaml"):
         flags.print_data(answer)

@@ -20,11 +20,18 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 _SOAK, _FROZEN, _OPEN, _CLOSED, _FAILED = "▒", "x", "·", " ", "✗"
 _COLOURS = {"Completed": "green", "Halted": "red", "RolledBack": "magenta", "Stuck": "yellow"}
 _STAGE_COLOURS = {"okt": "green", "bt": "red", "wt": "yellow", "bkt": "magenta", "": None}
-_MOST_FAILURES = 5
+_MOST_FAILURES = 3
+_MOST_REASONS = 5
+# Events, what is said of one and of many clusters, and in which colour.
+_TROUBLE = (
+    (("Failed",), "fails", "fail", "red"),
+    (("TimedOut",), "takes longer than its deadline", "take longer than their deadline", "red"),
+    (("SetAside",), "does not answer, is set aside", "do not answer, are set aside", "yellow"),
+)
 
 
 def timeline(simulation: Simulation, paint: Painter, wide: bool = False) -> Iterator[str]:
-    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone)
+    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone, simulation.start)
     yield from _headline(simulation, clock, paint)
     if not simulation.stages:
         return
@@ -165,7 +172,9 @@ def _moments(simulation: Simulation, clock: Clock, paint: Painter) -> Iterator[s
     for order, stage in enumerate(simulation.stages):
         name = f"{presets[stage.rollout]}/{stage.name}" if several else stage.name
         here = events.get((stage.rollout, stage.name), [])
-        found += [_Moment(at, order, name, text, colour) for at, text, colour in _of_stage(stage, here, simulation)]
+        found += [
+            _Moment(at, order, name, text, colour) for at, text, colour in _of_stage(stage, here, simulation, clock)
+        ]
     deleted = [each for each in simulation.events if each.reason == "delete" and each.event == "Succeeded"]
     for at, gone in groupby(deleted, key=lambda each: each.at):
         found.append(_Moment(at, len(simulation.stages), "", f"{count(len(list(gone)), 'plugin')} deleted"))
@@ -179,23 +188,22 @@ def _moments(simulation: Simulation, clock: Clock, paint: Painter) -> Iterator[s
 
 
 def _of_stage(
-    stage: SimulatedStage, events: list[SimulatedEvent], simulation: Simulation
+    stage: SimulatedStage, events: list[SimulatedEvent], simulation: Simulation, clock: Clock
 ) -> Iterator[tuple[datetime, str, str | None]]:
-    if stage.approvals is not None and stage.approvals.at is not None and stage.approvals.required:
-        yield (
-            stage.approvals.at,
-            f"approved, {count(stage.approvals.required, 'person').replace('persons', 'people')}",
-            None,
-        )
+    asked = stage.approvals
+    if asked is not None and asked.at is not None and asked.required:
+        people = "1 person" if asked.required == 1 else f"{asked.required} people"
+        latest = f", latest {clock.when(asked.decide_by)}" if asked.decide_by is not None else ""
+        yield asked.at, f"approved by {people}{latest}", None
     started = [each.at for each in events if each.event == "Started"]
     if started:
         yield started[0], f"starts, {count(stage.clusters, 'cluster')}", None
-    bad = [each for each in events if each.event in ("Failed", "TimedOut", "SetAside")]
-    words = {"Failed": "fails", "TimedOut": "takes longer than its deadline", "SetAside": "does not answer, set aside"}
-    for each in bad[:_MOST_FAILURES]:
-        yield each.at, f"{each.cluster} {words[each.event]}", "red" if each.event != "SetAside" else "yellow"
-    if len(bad) > _MOST_FAILURES:
-        yield bad[-1].at, f"{len(bad) - _MOST_FAILURES:,} more fail or do not answer", "red"
+    for names, one, many, colour in _TROUBLE:
+        bad = [each for each in events if each.event in names]
+        if len(bad) > _MOST_FAILURES:
+            yield bad[0].at, f"{len(bad):,} {many}: {bad[0].cluster}, {bad[1].cluster} and others", colour
+        else:
+            yield from ((each.at, f"{each.cluster} {one}", colour) for each in bad)
     updated = [each.at for each in events if each.event == "Succeeded"]
     soak = parse_duration(stage.soak)
     if updated and stage.end is not None and soak:
@@ -221,7 +229,7 @@ def _left(simulation: Simulation, paint: Painter) -> Iterator[str]:
         return
     yield ""
     yield paint("Not up to date in the end", bold=True)
-    for left in simulation.left[:_MOST_FAILURES]:
+    for left in simulation.left[:_MOST_REASONS]:
         some = ", ".join(left.clusters[:3]) + (
             f" and {len(left.clusters) - 3:,} more" if len(left.clusters) > 3 else ""
         )
@@ -230,5 +238,5 @@ def _left(simulation: Simulation, paint: Painter) -> Iterator[str]:
             yield cut(f"    {left.gate}: {left.message}", 200)
         if left.do:
             yield f"    {left.do}"
-    if len(simulation.left) > _MOST_FAILURES:
-        yield f"  and {len(simulation.left) - _MOST_FAILURES} more reasons: -o json"
+    if len(simulation.left) > _MOST_REASONS:
+        yield f"  and {len(simulation.left) - _MOST_REASONS} more reasons: -o json"

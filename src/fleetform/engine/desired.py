@@ -14,6 +14,7 @@ from fleetform.engine.bindings.templates import Template
 from fleetform.engine.configs.combine import UNKNOWN_HASH
 from fleetform.engine.configs.items import DEPLOYMENT_CONFIG, addon_template
 from fleetform.engine.decisions import Decisions
+from fleetform.engine.layers.injected import injected_values, with_injected
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.options.as_written import as_written
 from fleetform.engine.transform.select import hashed_transforms
@@ -28,6 +29,7 @@ from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
 from fleetform.syntax.hashing import HashHead, input_hash
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
+from fleetform.syntax.option_rules import is_secret_reference
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
@@ -58,6 +60,8 @@ def has_secret(value: Any) -> bool:
 def with_placeholders(value: Any) -> Any:
     """A value as it may be rendered, kept and shown: each secret by a text that tells where it comes from (S5)."""
     if isinstance(value, Secret):
+        if is_secret_reference(value.plain):
+            return value.plain
         return f"<secret {value.ref.name}/{value.ref.key}>" if value.ref is not None else "<secret>"
     if isinstance(value, dict):
         return {key: with_placeholders(each) for key, each in value.items()}
@@ -111,8 +115,16 @@ class Inputs:
     def values(self, plugin: PluginDecision) -> dict[str, Any]:
         """The values as the renderer gets them, secrets still inside; never print this, and never change it.
 
-        What plugins share is built once; a plugin's own options are laid over it.
+        What plugins share is built once; a plugin's own options are laid over it, and what its system adds over these.
         """
+        tree, injected = self._option_values(plugin), self.injected(plugin)
+        return with_injected(tree, injected) if injected else tree
+
+    def injected(self, plugin: PluginDecision) -> dict[str, Any]:
+        """The values that the system of a plugin's manifests adds by itself."""
+        return injected_values(plugin.target.owner, plugin.cluster)
+
+    def _option_values(self, plugin: PluginDecision) -> dict[str, Any]:
         base = self._base(plugin.shared)
         if base is None:
             return values_tree(plugin.options)
@@ -169,6 +181,16 @@ class Inputs:
         }
         return {**by_name, **self.substituted(plugin)}
 
+    def _declared(self, plugin: PluginDecision) -> set[str]:
+        """The variables that a plugin may have: its options but for maps and lists (S63), and what its owner names."""
+        options = [(each.name, each.slot.option, each.value) for each in plugin.options.values()]
+        single = {
+            name
+            for name, option, value in options
+            if (option is None or option.type not in ("map", "list")) and not isinstance(value, (dict, list))
+        }
+        return single | self.written_substitute(plugin).keys()
+
     def variable_references(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
         """The names that an item mentions, as this plugin reads it."""
         template = self._template(plugin, item)
@@ -196,6 +218,8 @@ class Inputs:
         on_cluster = downstream["variables"] if downstream is not None else {}
         variables = self.substituted(plugin) if plugin.target.owner.spec.substitute else {}
         parts["substitute"] = {name: each for name, each in variables.items() if name not in on_cluster}
+        if injected := self.injected(plugin):
+            parts["injected"] = injected
         return parts
 
     def hash(self, plugin: PluginDecision) -> str | None:
@@ -270,7 +294,7 @@ class Inputs:
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
         takes_values = renderer in ("helm", "addon-template")
         variables = self.variables(plugin) if not takes_values else {}
-        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
+        declared = set() if takes_values else self._declared(plugin)
         return RenderInput(
             revision.object,
             renderer,
@@ -289,8 +313,13 @@ class Inputs:
 
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
-        options = [name for name, each in plugin.options.items() if has_secret(each.value)]
+        values = {name: each.value for name, each in plugin.options.items()}
+        options = [name for name, each in values.items() if has_secret(each) and not _refers_to_secret(each)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+
+def _refers_to_secret(value: Any) -> bool:
+    return isinstance(value, Secret) and is_secret_reference(value.plain)
 
 
 def _add_on(plugin: PluginDecision) -> AddOn | None:

@@ -13,6 +13,23 @@ from msgspec import Struct
 VariableSyntax = Literal["native", "kubernetes"]
 
 
+class InjectedValues(Struct, frozen=True, kw_only=True):
+    """Values that a system itself puts into every plugin, over all others; expressions may read them, too.
+
+    at is where they go; the others are names below it: of the organization, of the cluster, of a map of the cluster's
+    labels with a prefix, and of the owner's label owner_label. constants is what else is known.
+    """
+
+    at: tuple[str, ...]
+    organization: str
+    cluster: str
+    labels: str
+    label_prefix: str
+    owner: str
+    owner_label: str
+    constants: dict[str, str] = {}
+
+
 class Conventions(Struct, frozen=True, kw_only=True):
     """The conventions of one system.
 
@@ -33,6 +50,11 @@ class Conventions(Struct, frozen=True, kw_only=True):
     own_namespace: a preset selects clusters of its own namespace only, if clusters have this convention, too.
     brings_variables: a Plugin may bring values of built-in variables along.
     preset_kind: what its manifests call a preset.
+    definitions_by_kind: a reference to a PluginDefinition is to the organization's own, never to the platform's.
+    takes_prereleases: a definition that has no stable version is used without being named.
+    refuses_plain_secrets: a secret in plain text is an error.
+    made_by_system: the system wrote the object itself: it is what runs, and not what somebody wants (S65).
+    injected: values that the system adds by itself.
     """
 
     lenient: bool = False
@@ -52,6 +74,11 @@ class Conventions(Struct, frozen=True, kw_only=True):
     own_namespace: bool = False
     brings_variables: bool = False
     preset_kind: str = "preset"
+    definitions_by_kind: bool = False
+    takes_prereleases: bool = False
+    refuses_plain_secrets: bool = False
+    made_by_system: bool = False
+    injected: InjectedValues | None = None
 
 
 NATIVE = Conventions()

@@ -233,13 +233,27 @@ def approvals(lane: Lane) -> Markup:
     drawn = [
         element("g", element("title", _asked(asked.required)), APPROVAL, transform=f"translate({left:.1f} {y:.1f})")
     ]
-    text = f"{count(asked.required, 'approval')} {lane.axis.clock.when(asked.at)}"
+    clock, latest = lane.axis.clock, asked.decide_by
+    lines = [f"{count(asked.required, 'approval')} {clock.when(asked.at)}"]
+    if latest is not None:
+        drawn.append(_latest(lane, latest))
+        lines = [f"{count(asked.required, 'approval')} by {clock.when(latest)}"]
+        lines.append(f"given later, it ends {duration_words(parse_duration(asked.later_costs or '0s'))} later")
     begins = lane.axis.x(lane.stage.start) if lane.stage.start is not None else lane.axis.right
-    if fits(text, left - 14 - lane.axis.left):
-        drawn.append(element("text", text, class_="c at b", x=left - 10, y=y + 10, text_anchor="end"))
-    elif fits(text, begins - left - 30):
-        drawn.append(element("text", text, class_="c at b", x=left + 22, y=y + 10))
+    for number, (text, class_) in enumerate(zip(lines, ("c at b", "c"), strict=False)):
+        line = y + 10 + 16 * number - 8 * (len(lines) - 1)
+        if all(fits(each, left - 14 - lane.axis.left) for each in lines):
+            drawn.append(element("text", text, class_=class_, x=left - 10, y=line, text_anchor="end"))
+        elif all(fits(each, begins - left - 30) for each in lines):
+            drawn.append(element("text", text, class_=class_, x=left + 22, y=line))
     return joined(*drawn)
+
+
+def _latest(lane: Lane, at: datetime) -> Markup:
+    """Until when an approval can wait."""
+    x, y = lane.axis.x(at), lane.top
+    mark = element("path", d=f"M{x - 4.5:.1f} {y - 6:.1f}h9l-4.5 6z", class_="ka")
+    return joined(element("path", d=f"M{x:.1f} {y:.1f}V{lane.bottom:.1f}", class_="ki"), mark)
 
 
 def _asked(required: int) -> str:

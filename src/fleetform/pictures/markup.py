@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.printable import visible
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-# What XML has no way to write, and characters that change how the text around them is read.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
-)
 
 
 class Markup(str):
@@ -19,7 +16,7 @@ class Markup(str):
 
 def escaped(text: str) -> Markup:
     """Text as content or in an attribute; what nobody can print becomes a visible mark."""
-    return Markup(_UNPRINTABLE.sub("\ufffd", text).translate(_ESCAPES))
+    return Markup(visible(without_logins(text)).translate(_ESCAPES))
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:

@@ -60,7 +60,7 @@ footer{{margin-top:16px;font-size:12.5px}}
 
 def rollout_page(simulation: Simulation) -> str:
     """The page of a simulation."""
-    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone)
+    simulation, clock = with_clusters(simulation), Clock(simulation.time_zone, simulation.start)
     head = element(
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),
@@ -139,7 +139,7 @@ def _stages(simulation: Simulation, clock: Clock) -> Markup:
                 element("td", f"{stage.clusters:,}"),
                 element("td", clock.when(stage.start) if stage.start is not None else "–"),
                 element("td", clock.when(stage.end) if stage.end is not None else "–"),
-                element("td", _before(stage)),
+                element("td", _before(stage, clock)),
                 element("td", duration_words(parse_duration(stage.soak)) if stage.soak != "0s" else "–"),
                 element("td", _outcome(stage, words), class_=_COLOURS[class_]),
             )
@@ -155,11 +155,13 @@ def _stages(simulation: Simulation, clock: Clock) -> Markup:
     )
 
 
-def _before(stage: SimulatedStage) -> str:
+def _before(stage: SimulatedStage, clock: Clock) -> str:
     """What a stage asks for before it starts."""
     asked = []
     if stage.approvals is not None and stage.approvals.required:
-        asked.append(count(stage.approvals.required, "approval"))
+        latest = stage.approvals.decide_by
+        by = f" by {clock.when(latest)}" if latest is not None else ""
+        asked.append(count(stage.approvals.required, "approval") + by)
     if stage.wait != "0s":
         asked.append(f"{duration_words(parse_duration(stage.wait))} wait")
     if stage.windows:

@@ -66,7 +66,7 @@ class _Picture:
         shown = max(max(ends) - begin, timedelta(minutes=10))
         left, right = layout.pad + layout.beside, layout.width - layout.pad
         more = 1.06 if simulation.outcome == "Completed" else 1.15
-        self.axis = TimeAxis(begin, begin + shown * more, left, right, Clock(simulation.time_zone))
+        self.axis = TimeAxis(begin, begin + shown * more, left, right, Clock(simulation.time_zone, simulation.start))
         self.lane_height = _lane_height(len(simulation.stages), layout.is_narrow)
 
     def draw(self) -> str:
@@ -307,6 +307,6 @@ def stage_words(stage: SimulatedStage, clock: Clock, simulation: Simulation) -> 
 
 def described(simulation: Simulation) -> str:
     """The picture in a sentence for each stage, for those who do not see it."""
-    clock = Clock(simulation.time_zone)
+    clock = Clock(simulation.time_zone, simulation.start)
     said = [f"{each.name}: {stage_words(each, clock, simulation)[0]}" for each in simulation.stages]
     return f"{outcome_text(simulation, clock)}. {'; '.join(said)}."

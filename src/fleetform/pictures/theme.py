@@ -43,6 +43,7 @@ _PICTURE = (
     (".hs", "stroke:<forecast>;stroke-width:1.8;opacity:.6"), (".hz", "stroke:<edge>;stroke-width:.8;opacity:.6"),
     (".z", "fill:<freeze>"), (".k", "fill:<surface>;stroke:<accent>;stroke-width:2"),
     (".ki", "stroke:<accent>;stroke-width:1.6;fill:none;stroke-linecap:round;stroke-linejoin:round"),
+    (".ka", "fill:<accent>"),
     (".u", "fill:<surface>;stroke:<silent>;stroke-width:2;stroke-dasharray:3 2"), (".ut", "fill:<silent>"),
     (".bk", "stroke:<back>;stroke-width:2;fill:none;stroke-linecap:round;stroke-linejoin:round"),
     (".nl", "stroke:<text>;stroke-width:1.5"), (".nb", "fill:<text>"),

@@ -11,11 +11,12 @@ _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=
 
 
 class Clock:
-    """Times on the clock of one zone, without the locale of the machine."""
+    """Times on the clock of one zone, without the locale of the machine. Years are told apart from that of a start."""
 
-    def __init__(self, zone: str) -> None:
+    def __init__(self, zone: str, start: datetime | None = None) -> None:
         self.zone = zone
         self._zone = ZoneInfo(zone)
+        self._year = self.local(start).year if start is not None else None
 
     def local(self, at: datetime) -> datetime:
         return at.astimezone(self._zone)
@@ -36,12 +37,11 @@ class Clock:
         return f"{_MONTHS[local.month - 1]} {local.year}" if year else _MONTHS[local.month - 1]
 
     def when(self, at: datetime, since: datetime | None = None) -> str:
-        """`Thu 19 Nov 21:05`; only the time if since lies on the same day, and the year if it lies in another."""
+        """`Thu 19 Nov 21:05`; only the time if since lies on the same day."""
         local = self.local(at)
-        base = self.local(since) if since is not None else None
-        if base is not None and base.date() == local.date():
+        if since is not None and self.local(since).date() == local.date():
             return self.time(at)
-        return f"{self.day(at, year=base is not None and base.year != local.year)} {self.time(at)}"
+        return f"{self.day(at, year=self._year not in (None, local.year))} {self.time(at)}"
 
     def span(self, begin: datetime, end: datetime) -> str:
         """`Thu 19 Nov 21:05 → 22:10`."""

@@ -25,7 +25,7 @@ from fleetform.renderers.cache import RenderCache, RenderedObjects
 from fleetform.renderers.failures import RenderError, failure_of, source_failure
 from fleetform.renderers.helm import render_chart
 from fleetform.renderers.kustomize import render_kustomization
-from fleetform.renderers.manifests import read_manifests
+from fleetform.renderers.manifests import odd_keys, read_manifests
 from fleetform.renderers.parse import check_distinct
 from fleetform.renderers.scratch import Scratch
 from fleetform.renderers.substitution import substitute_objects
@@ -96,6 +96,7 @@ class Renderers:
         # By identity; the definition is kept beside, so that no other one gets its identity. Without files.
         self._obtained: dict[int, tuple[Definition, Artifact | RenderFailure]] = {}
         self._files_by_digest: dict[str, Mapping[str, bytes]] = {}
+        self._odd_keys: dict[str, tuple[str, ...]] = {}
         self._lock = Lock()
 
     def digest(self, definition: Definition) -> str | None:
@@ -122,7 +123,9 @@ class Renderers:
         answers: dict[str, Rendered | RenderFailure] = {}
         for key, job in distinct.items():
             made = found[key]
-            answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, job.subject in unsteady)
+            odd = self._odd_keys.get(job.artifact.digest, ()) if job.input.renderer == "manifests" else ()
+            unlike = job.subject in unsteady
+            answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, unlike, odd)
         return [answers[job.key] if isinstance(job, _Job) else job for job in jobs]
 
     # ---- Jobs, for all that a tool renders or that lies in a source
@@ -142,6 +145,9 @@ class Renderers:
 
             for definition, artifact in zip(missing, self._in_parallel(obtain, missing), strict=True):
                 if isinstance(artifact, Artifact):
+                    source = definition.spec.source
+                    if source is not None and source.manifests is not None:
+                        self._odd_keys[artifact.digest] = odd_keys(artifact.files, artifact.folder)
                     self._files_by_digest[artifact.digest] = artifact.files
                     artifact = artifact._replace(files={})
                 self._obtained[id(definition)] = (definition, artifact)

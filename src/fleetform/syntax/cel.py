@@ -31,15 +31,15 @@ _WHERE = re.compile(r" \((?:line \d+, )?column \d+\)\Z")
 _STRING_OR_MACRO = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\.\s*(map|filter)\s*\(""")
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Cel:
+@lru_cache(maxsize=8)
+def _environment(more: tuple[str, ...] = ()) -> Cel:
     # Imported on first use: most fleets have no expression, and start-up time counts.
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_strings
 
     tree = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
     texts = dict.fromkeys(("text", "pattern"), cel.Type.STRING)
-    variables = {**dict.fromkeys(VARIABLES, tree), **texts, "value": cel.Type.DYN}
+    variables = {**dict.fromkeys((*VARIABLES, *more), tree), **texts, "value": cel.Type.DYN}
     return cel.NewEnv(variables=variables, functions=[ordered(cel)], extensions=[ext_strings.ExtStrings()])
 
 
@@ -59,9 +59,9 @@ def ordered(cel: Cel) -> Cel:
 
 
 @lru_cache(maxsize=16_384)
-def compile_expression(text: str) -> Cel:
-    """The compiled expression; ExpressionError gives the column of a mistake."""
-    return compile_in(_environment(), text)
+def compile_expression(text: str, more: tuple[str, ...] = ()) -> Cel:
+    """The compiled expression, which may read more variables; ExpressionError gives the column of a mistake."""
+    return compile_in(_environment(more), text)
 
 
 def compile_in(environment: Cel, text: str) -> Cel:
@@ -119,9 +119,11 @@ def evaluate_value(text: str, value: YamlValue) -> YamlValue:
     return evaluate(text, {**{name: {} for name in VARIABLES}, "value": value})
 
 
-def evaluate(text: str, context: YamlMap) -> YamlValue:
-    """The expression's value as a tree; ExpressionError if it fails."""
-    return _as_tree(run(compile_expression(text), context).plain_value())
+def evaluate(text: str, context: YamlMap, more: YamlMap | None = None) -> YamlValue:
+    """The expression's value as a tree, over variables and more of them; ExpressionError if it fails."""
+    if not more:
+        return _as_tree(run(compile_expression(text), context).plain_value())
+    return _as_tree(run(compile_expression(text, tuple(sorted(more))), {**context, **more}).plain_value())
 
 
 def run(compiled: Cel, context: YamlMap) -> Cel:

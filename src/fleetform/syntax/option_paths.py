@@ -13,6 +13,7 @@ from fleetform.model.results.decisions import ABSENT, Steps
 from fleetform.syntax.trees import YamlMap, YamlValue
 
 MAX_INDEX = 65_536
+MAX_DOTS = 30
 
 
 class PathError(ValueError):
@@ -74,7 +75,7 @@ def readable_text_of(steps: Steps) -> str:
 
 def _parse_dotted(text: str) -> Steps:
     steps: list[str | int] = []
-    position = 0
+    position = dots = 0
     while True:
         key, position = _key(text, position)
         if not key:
@@ -96,6 +97,10 @@ def _parse_dotted(text: str) -> Steps:
         if text[position] != ".":
             raise PathError(f"unexpected {text[position]!r} in {text!r}", position + 1)
         position += 1
+        # Helm counts steps into maps, and none into lists.
+        dots += isinstance(steps[-1], str)
+        if dots > MAX_DOTS:
+            raise PathError(f"a name of more than {MAX_DOTS + 1} steps, which Helm refuses", position)
 
 
 def _key(text: str, position: int) -> tuple[str, int]:

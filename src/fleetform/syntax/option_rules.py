@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 
 from msgspec import UNSET
@@ -21,6 +22,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "map": (dict,),
     "any": (object,),
 }
+_VAULT = re.compile(r"\bvault\+[a-z0-9]+://")
 _WORDS = {
     "string": "text",
     "secret": "text",
@@ -50,7 +52,13 @@ def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str 
 
 
 def has_type(option: Option, value: YamlValue) -> bool:
-    return isinstance(value, _TYPES[option.type]) and not (option.type == "int" and isinstance(value, bool))
+    types = (int, float) if option.type == "int" and option.takes_fractions else _TYPES[option.type]
+    return isinstance(value, types) and not (option.type == "int" and isinstance(value, bool))
+
+
+def is_secret_reference(value: object) -> bool:
+    """Whether a text only says where a secret is kept, such as `vault+kvv2:///path#key`."""
+    return isinstance(value, str) and _VAULT.search(value) is not None
 
 
 def must_be_set(option: Option) -> bool:

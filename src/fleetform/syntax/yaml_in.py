@@ -26,7 +26,7 @@ from yaml.events import (
 
 from fleetform.syntax.hashing import number_text
 from fleetform.syntax.trees import YamlMap, YamlValue
-from fleetform.syntax.yaml_scalars import MAY_BE_NUMBER, WORDS, number, tagged
+from fleetform.syntax.yaml_scalars import MAY_BE_NUMBER, WORDS, key_of_number, number, tagged
 
 # libyaml's binding has no types: an event of one of the classes above.
 YamlEvent: TypeAlias = Any
@@ -113,14 +113,24 @@ def _before_forbidden(text: str) -> tuple[str, YamlError | None]:
 
 
 def read_one(text: str) -> YamlValue:
-    """The tree of a text with one document (or none: None)."""
+    """The tree of a text with one document (or none: None). A `---` at its end begins no other one."""
+    return _only(text, _Reader(text, 0)).tree
+
+
+def read_foreign(text: str) -> YamlDocument:
+    """The one document of a file that others publish: of a key that stands twice the last value counts."""
+    return _only(text, _Reader(text, 0, lenient=True))
+
+
+def _only(text: str, reader: _Reader) -> YamlDocument:
     _, forbidden = _before_forbidden(text)
     if forbidden is not None:
         raise forbidden
-    documents = list(_Reader(text, 0).documents())
-    if len(documents) > 1:
-        raise YamlError("more than one document where one is expected", documents[1].first_line, 1)
-    return documents[0].tree if documents else None
+    documents = list(reader.documents())
+    for more in documents[1:]:
+        if more.tree is not None:
+            raise YamlError("more than one document where one is expected", more.first_line, 1)
+    return documents[0] if documents else YamlDocument(None, 1, 1)
 
 
 def is_too_deep(tree: YamlValue) -> bool:
@@ -141,8 +151,8 @@ def is_too_deep(tree: YamlValue) -> bool:
 class _Reader:
     """One pass over the events of a stream."""
 
-    def __init__(self, text: str, lines_before: int) -> None:
-        self._lines_before = lines_before
+    def __init__(self, text: str, lines_before: int, lenient: bool = False) -> None:
+        self._lines_before, self._lenient = lines_before, lenient
         self._depth = 0
         self._anchors: dict[str, tuple[YamlValue, int]] = {}
         self._nodes = 0
@@ -213,7 +223,10 @@ class _Reader:
                 continue
             key = self._key(event)
             if key in mapping:
-                raise self._duplicate(key, event)
+                if not self._lenient:
+                    raise self._duplicate(key, event)
+                message = f"the key {key} stands twice, and the last value counts"
+                self._remarks.append(Remark(message, *self._place(event), "keep one of them"))
             mapping[key] = self._node(self._event())
         # Explicit keys win, also above the <<; of several merged maps the first wins.
         for each in merged:
@@ -222,18 +235,36 @@ class _Reader:
         return mapping
 
     def _key(self, event: YamlEvent) -> str:
-        value = self._node(event)
+        try:
+            value = self._node(event)
+        except YamlError:
+            # Infinity and its like are no values, and are keys.
+            key = self._number_as_key(event)
+            if key is None:
+                raise
+            return key
         if value.__class__ is str:
             return self._keys.setdefault(value, value)
         if value is None or isinstance(value, (dict, list)):
             raise self._error("a map key must be text", event, "quote the key")
-        text = number_text(value) if isinstance(value, float) else str(value)
+        text = self._number_as_key(event) or (number_text(value) if isinstance(value, float) else str(value))
         if isinstance(value, bool):
             text = "true" if value else "false"
             if event.__class__ is ScalarEvent and event.value not in ("true", "false"):
                 message, hint = f'the key {event.value} is read as "{text}"', f'quote it: "{event.value}"'
                 self._remarks.append(Remark(message, *self._place(event), hint))
         return text
+
+    def _number_as_key(self, event: YamlEvent) -> str | None:
+        """The text of a key that is an untagged number; None if it is none."""
+        if event.__class__ is not ScalarEvent or event.style or event.tag is not None or not event.value:
+            return None
+        if event.value[0] not in MAY_BE_NUMBER:
+            return None
+        try:
+            return key_of_number(event.value)
+        except ValueError as error:
+            raise self._error(str(error), event, "quote the key") from error
 
     def _alias(self, event: YamlEvent) -> YamlValue:
         if event.anchor not in self._anchors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from base64 import b64decode
 from binascii import Error as Base64Error
 
@@ -84,3 +85,40 @@ def tagged(tag: str, text: str) -> YamlValue:
     if not isinstance(value, fits) or (isinstance(value, bool) and tag != "bool"):
         raise ValueError(f"!!{tag} cannot hold this")
     return value
+
+
+# ---- Keys
+
+
+def key_of_number(text: str) -> str | None:
+    """The key that Go makes of a number: whole ones in decimal, others as floats of 32 bits; None for text."""
+    if text in _NOT_JSON:
+        return text.lower().removeprefix("+")
+    plain = text if text[0] == "." else text.replace("_", "")
+    if len(plain) > 400:
+        return None
+    for pattern, base in _INTEGERS if text[0] != "." else ():
+        if pattern.match(plain):
+            integer = int(plain.replace("o", "").replace("O", ""), base) if base == 8 else int(plain, base)
+            if -(2**63) <= integer < 2**63:
+                return str(integer)
+            if integer < 2**64 and integer > 0:
+                raise ValueError("a whole number beyond 64 bits cannot be a key")
+            break
+    return _short_float(float(plain)) if _FLOAT.match(plain) and abs(float(plain)) != float("inf") else None
+
+
+def _short_float(number: float) -> str:
+    """A float in the fewest digits that tell it from others of 32 bits, as Go's format `g` has it."""
+    try:
+        bits = struct.pack("<f", number)
+    except OverflowError:
+        return ".inf" if number > 0 else "-.inf"
+    (rounded,) = struct.unpack("<f", bits)
+    written = next(text for digits in range(9) if struct.pack("<f", float(text := f"{rounded:.{digits}e}")) == bits)
+    mantissa, _, exponent = written.partition("e")
+    power = int(exponent)
+    if power < -4 or power >= 6:
+        return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02}"
+    # As many places as its digits need.
+    return f"{float(written):.{max(0, len(mantissa.lstrip('-').replace('.', '')) - 1 - power)}f}"

@@ -121,7 +121,7 @@ class TransformingRenders:
             kept += _by_patch(object_label(change.before), change.patch, change.before, change.after)
         check_distinct(patched.objects, input_.release_namespace)
         transformation = Transformation(tuple(kept), tuple(ignored), tuple(whiteouts), patched.unmatched)
-        return Rendered(key, patched.objects, result.unsteady, transformation)
+        return Rendered(key, patched.objects, result.unsteady, result.odd_keys, transformation)
 
     def _proposals(self, tree: Mapping[str, Any], transforms: Sequence[Transform]) -> list[Proposal]:
         view = read_only(tree)

@@ -227,5 +227,6 @@ def test_a_catalog_offers_what_stands_at_its_ref_under_its_aliases() -> None:
     )  # fmt: skip
     assert (source.include, source.interval, source.secret_ref.name) == (["perses/plugindefinition.yaml"], "24h", "git")
     assert [(each.name, each.as_) for each in source.rename] == [("perses", "perses-stable")]
-    notes = [each.message for each in read.findings.all if each.object == catalog.ref and each.code == "foreign-note"]
-    assert notes == ["defaults of thanos stay as they are", "the chart repository of thanos stays as it is"]
+    (override,) = source.overrides
+    assert (override.name, override.repository) == ("thanos", "oci://mirror.example.com")
+    assert [(each.name, each.value) for each in override.options] == [("a", "b")]

@@ -114,7 +114,7 @@ def _change(
     for name in [*later, *(name for name in earlier if name not in later)]:
         then, now = earlier.get(name), later.get(name)
         if then is not now:
-            alike = same(then.value if then is not None else ABSENT, now.value if now is not None else ABSENT)
+            alike = same.decisions(then, now)
             options += [OptionChange(name, then, now, unknown=alike is None)] if alike is not True else []
     variables: list[VariableChange] = []
     old, new = _variables(left), _variables(right)

@@ -16,6 +16,7 @@ from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
 from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.desired import values_tree
+from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.plan.records import Step
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.listing import (
@@ -137,7 +138,7 @@ class _PluginAnswers:
         status = PluginStatus(
             version=plugin.version,
             input_hash=self._fleet.inputs.hash(plugin),
-            values=options.tree,
+            values=with_injected(options.tree, self._fleet.inputs.injected(plugin)),
             applied_overrides=options.applied,
             config_references=[config_status(each) for each in plugin.configs.effective],
             running=plugin.running,

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
+from msgspec import structs
+
 from fleetform.app.reading.documents import read_document
 from fleetform.app.reading.snapshots import version_key
 from fleetform.model.answers.base import Json, JsonMap
-from fleetform.model.kinds.definition import CatalogSource, CatalogSpec, PluginDefinitionSpec
+from fleetform.model.kinds.definition import CatalogOverride, CatalogSource, CatalogSpec, PluginDefinitionSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import did_you_mean
@@ -90,6 +92,9 @@ def _add(
         return None
     renamed = {each.name: each.as_ for each in source.rename or []}
     name = renamed.get(object_.ref.name, object_.ref.name)
+    for override in source.overrides or []:
+        if override.name == object_.ref.name:
+            object_ = replace(object_, spec=_overridden(object_.spec, override))
     object_ = replace(object_, ref=Ref("PluginDefinition", catalog.ref.organization, name))
     key = version_key(object_)
     file = object_.origin.file
@@ -106,6 +111,19 @@ def _add(
         if value is not None:
             known[key] = value
     return file
+
+
+def _overridden(spec: PluginDefinitionSpec, override: CatalogOverride) -> PluginDefinitionSpec:
+    """A definition with its chart from elsewhere, and with other defaults of options that it declares."""
+    if override.repository is not None and spec.source is not None and spec.source.helm is not None:
+        helm = structs.replace(spec.source.helm, repository=override.repository)
+        spec = structs.replace(spec, source=structs.replace(spec.source, helm=helm))
+    defaults = {each.name: each.value for each in override.options or []}
+    options = [
+        structs.replace(each, default=defaults[each.name]) if each.name in defaults else each
+        for each in spec.options or []
+    ]
+    return structs.replace(spec, options=options or None)
 
 
 def _problems_of(
@@ -128,6 +146,19 @@ def _problems_of(
     for text in reading.changed:
         hint = "a version that changes needs a new number"
         yield Diagnostic("changed-without-bump", f"{reading.title}: {text}", hint, severity, catalog.ref, at)
+    declared: dict[str, set[str]] = {}
+    for entry in reading.entries if source.overrides else ():
+        tree = _map(entry.document.tree)
+        options = _map(tree.get("spec")).get("options")
+        listed = {str(_map(one).get("name")) for one in options} if isinstance(options, list) else set()
+        declared.setdefault(str(_map(tree.get("metadata")).get("name")), set()).update(listed)
+    for position, override in enumerate(source.overrides or []):
+        for one in (override.options or []) if override.name in declared else ():
+            if one.name not in declared[override.name]:
+                hint = did_you_mean(one.name, sorted(declared[override.name]), "fix the name, or drop it")
+                message = f"{override.name} of {reading.title} has no option {one.name}"
+                place = catalog.at("spec", "sources", index, "overrides", position)
+                yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, place)
     names = {_map(each.document.tree.get("metadata")).get("name") for each in reading.entries}
     for position, each in enumerate(source.rename or []):
         if names and each.name not in names:

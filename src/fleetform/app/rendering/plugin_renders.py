@@ -33,6 +33,7 @@ class PluginRender(NamedTuple):
     unsteady: bool = False
     key: str | None = None
     transformation: Transformation = NO_TRANSFORMATION
+    odd_keys: tuple[str, ...] = ()
 
 
 _FAILURES = ("render-failed", "plain-secret")
@@ -71,7 +72,12 @@ def render_plugins(
     for (index, plugin, _), result in zip(waiting, rendered, strict=True):
         if isinstance(result, Rendered):
             answers[index] = PluginRender(
-                plugin, result.objects, unsteady=result.unsteady, key=result.key, transformation=result.transformation
+                plugin,
+                result.objects,
+                unsteady=result.unsteady,
+                key=result.key,
+                transformation=result.transformation,
+                odd_keys=result.odd_keys,
             )
             continue
         revision, hint = plugin.target.revision, result.hint
@@ -126,6 +132,24 @@ def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
     return list(found.values())
 
 
+def odd_key_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
+    """Keys of plain manifests such as `y`, which is read as `true`, once for each version."""
+    found: dict[Revision, list[Diagnostic]] = {}
+    for each in rendered:
+        revision = each.plugin.target.revision
+        if revision is not None and revision not in found:
+            ref, at = revision.object.ref, revision.object.at("spec", "source")
+            found[revision] = [
+                Diagnostic("odd-key", text, "quote the key", "warning", ref, at) for text in each.odd_keys
+            ]
+    return [finding for findings in found.values() for finding in findings]
+
+
+def notes_on(rendered: Sequence[PluginRender]) -> list[Diagnostic]:
+    """Everything about renders that people should know although they came about."""
+    return [*unsteady_findings(rendered), *unmatched_findings(rendered), *odd_key_findings(rendered)]
+
+
 def unmatched_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
     """Patches whose target is none of the rendered objects, once for each patch."""
     found: dict[At, Diagnostic] = {}
@@ -173,4 +197,4 @@ def lint_renders(fleet: Fleet, renders: Renders) -> tuple[list[Diagnostic], bool
         message = f"{plugin.target.definition} {plugin.version} on {plugin.cluster.ref.name}{more}: {gate.message}"
         at = gate.at or owner.at("spec")
         failures.append(Diagnostic(gate.gate, message, gate.do, "error", gate.ref or owner.ref, at))
-    return [*failures, *unsteady_findings(rendered), *unmatched_findings(rendered)], unavailable
+    return [*failures, *notes_on(rendered)], unavailable

@@ -1,4 +1,6 @@
-"""Greenhouse's expressions as CEL: a YAML text with ${…} placeholders becomes one expression over native variables.
+"""Greenhouse's expressions as CEL: a YAML text with ${…} placeholders becomes one expression.
+
+What they read, `global.greenhouse`, is what Greenhouse adds to the values of every plugin (dialects/greenhouse/read).
 
 Placeholders are found by counting braces, so that a map inside one does not end it. A placeholder that is a whole
 unquoted scalar keeps its type, as its author sees in the text.
@@ -12,12 +14,6 @@ import re
 from fleetform.syntax.trees import YamlValue
 from fleetform.syntax.yaml_in import YamlError, read_one
 
-_NAME = re.compile(
-    r"""(?P<literal>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
-    r"""|\bglobal\.greenhouse\.metadata(?:\.(?P<label>\w+)|\[(?P<quote>['"])(?P<key>[^'"]+)(?P=quote)\])"""
-    r"""|\bglobal\.greenhouse\.(?P<name>\w+)"""
-)
-_NAMES = {"clusterName": "cluster.name", "organizationName": "organization.name"}
 _MARK = "\ue000{}\ue001"
 _MARK_CHARACTERS = re.compile("[\ue000\ue001]")
 _LITERALS = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")
@@ -29,7 +25,7 @@ class UnreadableExpressionError(ValueError):
 
 
 def as_cel(text: str) -> str:
-    """The native expression with the same meaning."""
+    """The expression with the same meaning, as one of CEL."""
     if _MARK_CHARACTERS.search(text):
         raise UnreadableExpressionError("it contains a character of the private use area")
     marked, expressions, quoted = _mark_placeholders(text)
@@ -37,7 +33,7 @@ def as_cel(text: str) -> str:
         tree = read_one(marked)
     except YamlError as error:
         raise UnreadableExpressionError(f"it is not YAML: {error.message}") from error
-    return _literal(tree, [_NAME.sub(_native_name, each) for each in expressions], quoted)
+    return _literal(tree, expressions, quoted)
 
 
 def _mark_placeholders(text: str) -> tuple[str, list[str], set[int]]:
@@ -69,18 +65,6 @@ def _closing_brace(text: str, position: int) -> int:
             return position
         position += 1
     raise UnreadableExpressionError("a ${ is not closed")
-
-
-def _native_name(match: re.Match[str]) -> str:
-    """The native variable for one of Greenhouse's; text literals are left alone."""
-    label = match.group("label") or match.group("key")
-    if label:
-        return f"cluster.labels['metadata.greenhouse.sap/{label}']"
-    if match.group("literal"):
-        return match.group()
-    if match.group("name") not in _NAMES:
-        raise UnreadableExpressionError(f"{match.group()} is not known here")
-    return _NAMES[match.group("name")]
 
 
 def _literal(tree: YamlValue, expressions: list[str], quoted: set[int]) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
 from fleetform.model.kinds.base import LabelSelector, Name, Record, ReleaseName, SecretKey, Text
+from fleetform.model.kinds.definition import Option
 from fleetform.syntax.trees import YamlMap, YamlValue
 
 
 class HelmChart(Record, frozen=True):
     name: Text
-    repository: Text
-    version: str
+    repository: str = ""
+    version: str = ""
 
 
 class GreenhouseOption(Record, frozen=True):
@@ -24,6 +25,12 @@ class GreenhouseOption(Record, frozen=True):
     display_name: str | None = None
     required: bool = False
     regex: str | None = None
+
+
+class GreenhouseDeclaredOption(Option, frozen=True):
+    """An option as a definition of Greenhouse declares it: there 2.5 fits an int option."""
+
+    takes_fractions: ClassVar[bool] = True
 
 
 class GreenhouseDefinitionSpec(Record, frozen=True):
@@ -116,11 +123,16 @@ class GreenhouseRef(Record, frozen=True):
     branch: str | None = None
 
 
+class GreenhouseOptionDefault(Record, frozen=True):
+    name: Text
+    value: YamlValue
+
+
 class GreenhouseCatalogOverride(Record, frozen=True):
     name: Name
     alias: Name | None = None
     repository: str | None = None
-    options_override: list[YamlMap] | None = None
+    options_override: list[GreenhouseOptionDefault] | None = None
 
 
 class GreenhouseCatalogSource(Record, frozen=True):

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec import structs
+
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata, read_tolerantly
+from fleetform.dialects.greenhouse.injected import INJECTED
 from fleetform.dialects.greenhouse.kinds import (
     GreenhouseCatalogSpec,
     GreenhouseClusterSpec,
@@ -24,6 +27,7 @@ from fleetform.dialects.greenhouse.translate import (
     translate_organization,
     translate_plugin,
     translate_preset,
+    written_by_people,
 )
 from fleetform.dialects.manifest import Manifest, metadata_text
 from fleetform.model.conventions import Conventions
@@ -37,9 +41,20 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import nearest
 from fleetform.syntax.trees import YamlMap, YamlValue
 
-API_VERSION = "greenhouse.sap/v1alpha1"
-CONVENTIONS = Conventions(lenient=True, passes_undeclared=True, cluster_optional=True, release_after_chart=True)
-_UNREAD = ("ClusterKubeconfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
+API_VERSIONS = ("greenhouse.sap/v1alpha1", "greenhouse.sap/v1alpha2")
+CONVENTIONS = Conventions(
+    lenient=True,
+    passes_undeclared=True,
+    cluster_optional=True,
+    release_after_chart=True,
+    definitions_by_kind=True,
+    takes_prereleases=True,
+    refuses_plain_secrets=True,
+    injected=INJECTED,
+)
+# What the controller made from a preset bears the preset's name in this label.
+MADE_BY = "greenhouse.sap/pluginpreset"
+_UNREAD = ("ClusterKubeconfig", "PluginConfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding")
 Moved = tuple[tuple[Path, Path], ...]
 
 
@@ -55,7 +70,7 @@ class _Translation(NamedTuple):
 def read_greenhouse(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     """A document of Greenhouse's API group, whatever kind it is."""
     translation = _TRANSLATIONS.get(str(tree.get("kind")))
-    if translation is None or tree.get("apiVersion") != API_VERSION:
+    if translation is None or tree.get("apiVersion") not in API_VERSIONS:
         return Reading(None, (_unread(tree, origin),))
     name, namespace = metadata_text(tree, "name") or "", metadata_text(tree, "namespace")
     if tree["kind"] == "ClusterPluginDefinition":
@@ -74,22 +89,36 @@ def read_greenhouse(tree: YamlMap, origin: Origin, organization: str) -> Reading
     diagnostics += misfit_diagnostics(unknown, origin, ref, ("spec",), "warning")
     if spec is None or metadata is None or not ref.name:
         return Reading(None, tuple(diagnostics))
-    manifest = Manifest(tree, origin, ref, metadata, "greenhouse", CONVENTIONS)
+    conventions = CONVENTIONS
+    if tree["kind"] == "Plugin" and MADE_BY in (metadata.labels or {}):
+        conventions = structs.replace(CONVENTIONS, made_by_system=True)
+    manifest = Manifest(tree, origin, ref, metadata, "greenhouse", conventions)
     native = translation.translate(spec, manifest)
-    # The whole spec, also what has no counterpart here: any change of a definition is a change.
-    content = tree.get("spec") if isinstance(native, PluginDefinitionSpec) else None
-    object_ = Object(ref, metadata, native, origin, "greenhouse", translation.moved, None, content, CONVENTIONS)
-    return Reading(object_, (*diagnostics, *manifest.found))
+    # The whole spec, also what has no counterpart here: any change of a definition is a change. Of what runs, all.
+    content = tree if conventions.made_by_system else None
+    content = tree.get("spec") if isinstance(native, PluginDefinitionSpec) else content
+    moved = (*_moved_values(spec), *translation.moved)
+    object_ = Object(ref, metadata, native, origin, "greenhouse", moved, None, content, conventions)
+    found = () if conventions.made_by_system else manifest.found
+    return Reading(object_, (*diagnostics, *found))
+
+
+def _moved_values(spec: Record) -> Moved:
+    """Where the values of a Plugin stand, if others among them were left out."""
+    values = spec.option_values if isinstance(spec, GreenhousePluginSpec) else None
+    if not isinstance(values, list):
+        return ()
+    positions = written_by_people(values, "Plugin")
+    place: Path = ("spec", "optionValues")
+    return tuple(((*place, ours), (*place, theirs)) for ours, theirs in enumerate(positions) if ours != theirs)
 
 
 def _unread(tree: YamlMap, origin: Origin) -> Diagnostic:
     """The finding for other kinds and versions: a typo, or something that is not read."""
     kind = str(tree.get("kind"))
-    if tree.get("apiVersion") != API_VERSION:
-        at = At(origin, (*origin.base, "apiVersion"))
-        return Diagnostic(
-            "unsupported-version", f"{tree.get('apiVersion')} cannot be read", f"there is {API_VERSION}", at=at
-        )
+    if tree.get("apiVersion") not in API_VERSIONS:
+        message, at = f"{tree.get('apiVersion')} cannot be read", At(origin, (*origin.base, "apiVersion"))
+        return Diagnostic("unsupported-version", message, f"there are {' and '.join(API_VERSIONS)}", at=at)
     at = At(origin, (*origin.base, "kind"))
     meant = None if kind in _UNREAD else nearest(kind, [*_TRANSLATIONS, "PluginOverride"])
     if meant is not None:

@@ -8,11 +8,13 @@ import msgspec
 from msgspec import UNSET
 
 from fleetform.dialects.greenhouse.expressions import UnreadableExpressionError, as_cel
+from fleetform.dialects.greenhouse.injected import PREFIX
 from fleetform.dialects.greenhouse.kinds import (
     GreenhouseCatalogSource,
     GreenhouseCatalogSpec,
     GreenhouseClusterSpec,
     GreenhouseClusterValues,
+    GreenhouseDeclaredOption,
     GreenhouseDefinitionRef,
     GreenhouseDefinitionSpec,
     GreenhouseOrganizationSpec,
@@ -26,12 +28,14 @@ from fleetform.dialects.manifest import Manifest
 from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, SecretRef, ValueFrom
 from fleetform.model.kinds.definition import (
     CatalogGit,
+    CatalogOverride,
     CatalogRename,
     CatalogSource,
     CatalogSpec,
     GitRevision,
     HelmSource,
     Option,
+    OptionDefault,
     PluginDefinitionSpec,
     Source,
 )
@@ -48,18 +52,23 @@ from fleetform.model.objects import Path
 from fleetform.syntax.times import parse_duration
 from fleetform.syntax.trees import YamlMap
 
+SUSPENDED = "greenhouse.sap/suspend"
+
 
 def translate_definition(spec: GreenhouseDefinitionSpec, manifest: Manifest) -> PluginDefinitionSpec:
     source = None
     if spec.helm_chart is not None:
         chart = spec.helm_chart
-        source = Source(helm=HelmSource(chart.repository, chart.name, chart.version))
+        # Without a repository the name is a path, which lies beside the definition.
+        source = Source(helm=HelmSource(chart.repository or ".", chart.name, chart.version or None))
     if spec.ui_application is not None:
         manifest.note("uiApplication has no counterpart here", "keep it in Greenhouse", "spec", "uiApplication")
     if spec.weight is not None:
         manifest.note("weight has no counterpart here", "", "spec", "weight")
-    options = [
-        Option(each.name, each.type, each.default, each.required, each.description, each.display_name, each.regex)
+    options: list[Option] = [
+        GreenhouseDeclaredOption(
+            each.name, each.type, each.default, each.required, each.description, each.display_name, each.regex
+        )
         for each in spec.options or []
     ]
     return PluginDefinitionSpec(
@@ -77,6 +86,9 @@ def translate_preset(spec: GreenhousePresetSpec, manifest: Manifest) -> PluginPr
     path: Path = ("spec", "plugin")
     _note_lost_plugin_fields(spec.plugin, manifest, path)
     selector = spec.cluster_selector
+    if selector is not None and not selector.match_labels and not selector.match_expressions:
+        message, hint = "Greenhouse refuses a preset with an empty clusterSelector", "select the clusters by a label"
+        manifest.error("bad-value", message, hint, "spec", "clusterSelector")
     return PluginPresetSpec(
         plugin=PluginTemplate(
             _definition_ref(spec.plugin) or "",
@@ -89,7 +101,7 @@ def translate_preset(spec: GreenhousePresetSpec, manifest: Manifest) -> PluginPr
         else ClusterSelector(match_labels=selector.match_labels, match_expressions=selector.match_expressions),
         cluster_option_overrides=_blocks(spec.cluster_option_overrides, manifest, "clusterOptionOverrides"),
         cluster_overrides=_blocks(spec.cluster_overrides, manifest, "clusterOverrides"),
-        wait_for=list(_wait_for(spec.wait_for)) or None,
+        wait_for=list(_wait_for(spec.wait_for, manifest)) or None,
         deletion_policy=spec.deletion_policy or spec.plugin.deletion_policy,
     )
 
@@ -102,16 +114,18 @@ def translate_plugin(spec: GreenhousePluginSpec, manifest: Manifest) -> PluginSp
         release_name=spec.release_name,
         release_namespace=spec.release_namespace,
         option_values=_values(spec.option_values, manifest, ("spec", "optionValues")),
-        wait_for=list(_wait_for(spec.wait_for)) or None,
+        wait_for=list(_wait_for(spec.wait_for, manifest)) or None,
         deletion_policy=spec.deletion_policy,
+        suspend=SUSPENDED in (manifest.metadata.annotations or {}),
     )
 
 
 def _definition_ref(spec: GreenhousePluginTemplate) -> DefinitionRef | None:
-    """pluginDefinitionRef, or the older and the planned spelling."""
+    """pluginDefinitionRef, or the older and the planned spelling; without a kind it is the organization's own."""
     ref = spec.plugin_definition_ref or spec.plugin_definition
     if isinstance(ref, GreenhouseDefinitionRef):
-        return DefinitionRef(ref.name, ref.kind, ref.version or spec.plugin_definition_version)
+        kind = ref.kind or "PluginDefinition"
+        return DefinitionRef(ref.name, kind, ref.version or spec.plugin_definition_version)
     return DefinitionRef(ref, version=spec.plugin_definition_version) if ref else None
 
 
@@ -123,9 +137,18 @@ def _note_lost_plugin_fields(spec: GreenhousePluginTemplate, manifest: Manifest,
 
 
 def _values(values: list[GreenhouseValue] | YamlMap | None, manifest: Manifest, path: Path) -> OptionValues | None:
+    """Values as they are written, without those that Greenhouse itself wrote into a Plugin."""
     if values is None or isinstance(values, dict):
         return values
-    return [_value(value, manifest, (*path, index)) for index, value in enumerate(values)]
+    kept = written_by_people(values, manifest.kind)
+    if len(kept) < len(values):
+        manifest.note(f"values of {PREFIX.rstrip('.')} are added by Greenhouse itself", "", *path)
+    return [_value(values[index], manifest, (*path, index)) for index in kept]
+
+
+def written_by_people(values: list[GreenhouseValue], kind: str) -> list[int]:
+    """The positions of values that somebody wrote; a live Plugin also has those that Greenhouse adds by itself."""
+    return [index for index, each in enumerate(values) if kind != "Plugin" or not each.name.startswith(PREFIX)]
 
 
 def _value(value: GreenhouseValue, manifest: Manifest, path: Path) -> OptionValue:
@@ -134,16 +157,19 @@ def _value(value: GreenhouseValue, manifest: Manifest, path: Path) -> OptionValu
         try:
             expression = as_cel(value.expression)
         except UnreadableExpressionError as error:
-            manifest.warn(
-                "bad-expression", f"the expression of {value.name} cannot be read: {error}", "", *path, "expression"
-            )
-    secret = None
-    if value.value_from is not None:
-        if value.value_from.ref is not None:
-            manifest.note(f"valueFrom.ref of {value.name} is not read", "write the value itself", *path, "valueFrom")
-        if value.value_from.secret is not None:
-            secret = ValueFrom(value.value_from.secret)
+            # Kept as it is: no value comes of it, which blocks the plugins that it is for.
+            expression = value.expression
+            message = f"the expression of {value.name} cannot be read: {error}"
+            manifest.warn("bad-expression", message, "fix the expression", *path, "expression")
+    secret, reference = None, value.value_from.ref if value.value_from is not None else None
+    if reference is not None:
+        manifest.note(f"valueFrom.ref of {value.name} is not read", "write the value itself", *path, "valueFrom")
+    if value.value_from is not None and value.value_from.secret is not None:
+        secret = ValueFrom(value.value_from.secret)
     written = UNSET if value.value is None else value.value
+    if written is UNSET and secret is None and expression is None and reference is None:
+        hint = "add value, valueFrom or expression"
+        manifest.error("exactly-one", f"{value.name} has no value, which Greenhouse refuses", hint, *path)
     return OptionValue(value.name, written, secret, expression)
 
 
@@ -160,9 +186,15 @@ def _blocks(
     return made
 
 
-def _wait_for(items: list[GreenhouseWaitFor] | None) -> Iterator[WaitFor]:
-    for item in items or []:
-        yield WaitFor(item.plugin_ref.name, item.plugin_ref.plugin_preset)
+def _wait_for(items: list[GreenhouseWaitFor] | None, manifest: Manifest) -> Iterator[WaitFor]:
+    first: dict[WaitFor, int] = {}
+    for index, item in enumerate(items or []):
+        wait = WaitFor(item.plugin_ref.name, item.plugin_ref.plugin_preset)
+        if first.setdefault(wait, index) != index:
+            what, related = wait.plugin or wait.preset, ("spec", "waitFor", first[wait])
+            message = f"waitFor names {what} twice, which Greenhouse refuses"
+            manifest.error("duplicate-object", message, "keep one of them", "spec", "waitFor", index, related=related)
+        yield wait
 
 
 def translate_cluster(spec: GreenhouseClusterSpec, manifest: Manifest) -> ClusterSpec:
@@ -198,25 +230,19 @@ def translate_catalog(spec: GreenhouseCatalogSpec, manifest: Manifest) -> Catalo
                 include=source.resources,
                 interval=interval,
                 secret_ref=SecretRef(source.secret_name) if source.secret_name is not None else None,
-                rename=_renames(source, manifest, at) or None,
+                rename=[CatalogRename(each.name, each.alias) for each in source.overrides or [] if each.alias] or None,
+                overrides=list(_catalog_overrides(source)) or None,
             )
         )
     return CatalogSpec(sources)
 
 
-def _renames(source: GreenhouseCatalogSource, manifest: Manifest, at: Path) -> list[CatalogRename]:
-    """The names that a source gives to definitions; other overrides have no counterpart."""
-    renames = []
-    for position, each in enumerate(source.overrides or []):
-        path = (*at, "overrides", position)
-        if each.alias is not None:
-            renames.append(CatalogRename(each.name, each.alias))
-        if each.repository is not None:
-            hint = "write a definition of your own"
-            manifest.note(f"the chart repository of {each.name} stays as it is", hint, *path)
-        if each.options_override is not None:
-            manifest.note(f"defaults of {each.name} stay as they are", "write them as a PluginOverride", *path)
-    return renames
+def _catalog_overrides(source: GreenhouseCatalogSource) -> Iterator[CatalogOverride]:
+    """What a source changes of definitions, beside their names."""
+    for each in source.overrides or []:
+        defaults = [OptionDefault(one.name, one.value) for one in each.options_override or []]
+        if each.repository or defaults:
+            yield CatalogOverride(each.name, each.repository or None, defaults or None)
 
 
 def translate_organization(spec: GreenhouseOrganizationSpec, manifest: Manifest) -> OrganizationSpec:

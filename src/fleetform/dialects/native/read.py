@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from msgspec import structs
+
 from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
+from fleetform.dialects.injections import INJECTIONS, INJECTS
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
+from fleetform.model.conventions import NATIVE
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
 from fleetform.model.kinds.base import Record
 from fleetform.model.objects import At, Object, Origin, Ref
@@ -59,7 +63,11 @@ def read_native(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     spec, moved = _read_spec(tree, kind, origin, ref, diagnostics)
     if spec is None or metadata is None or not name:
         return Reading(None, tuple(diagnostics))
-    return Reading(Object(ref, metadata, spec, origin, moved=moved), tuple(diagnostics))
+    conventions = NATIVE
+    injects = (metadata.annotations or {}).get(INJECTS)
+    if injects in INJECTIONS:
+        conventions = structs.replace(NATIVE, injected=INJECTIONS[injects])
+    return Reading(Object(ref, metadata, spec, origin, moved=moved, conventions=conventions), tuple(diagnostics))
 
 
 def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -> list[Diagnostic]:

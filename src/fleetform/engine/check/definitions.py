@@ -137,7 +137,8 @@ def _lint_options(report: Report, options: list[Option]) -> None:
         try:
             form = normal_form(parse_path(option.name))
         except PathError as error:
-            report.error("bad-path", error.message, "name options as a.b or a.b[0]", *path, "name")
+            add = report.error if not report.object.conventions.lenient else report.warn
+            add("bad-path", error.message, "name options as a.b or a.b[0]", *path, "name")
             continue
         if form in first:
             message = f"the option {option.name} is declared twice"
@@ -151,12 +152,10 @@ def _lint_options(report: Report, options: list[Option]) -> None:
             continue
         _, other = declared[outer]
         path = ("spec", "options", index, "name")
-        if report.object.conventions.lenient and other.type in ("map", "list", "any"):
-            message = f"the option {option.name} lies inside {other.name}, and is a part of its value"
-            report.warn("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
-        else:
-            message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
-            report.error("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
+        # Other systems accept it, and there the inner one replaces that part (S54).
+        add = report.error if not report.object.conventions.lenient else report.warn
+        message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
+        add("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
 
 
 def _lint_option(report: Report, option: Option, names: list[str], index: int) -> None:

@@ -194,11 +194,14 @@ def _lint_definition(
     report: Report, known: Index, definition: str, wanted: str | None, places: tuple[Path, Path]
 ) -> None:
     organization = report.object.ref.organization
-    offers = known.definitions.offered_to(organization, definition)
+    owner = known.owners.get(report.object)
+    offers = known.definitions.offers(owner) if owner else known.definitions.offered_to(organization, definition)
     if definition_may_be_there(report, known, definition):
         return
     if not offers:
         hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
+        if known.definitions.offered_to(organization, definition):
+            hint = "there is a ClusterPluginDefinition of that name: write kind: ClusterPluginDefinition"
         report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
         return
     chosen = choose(offers, definition, wanted, known.definitions.rules(organization, definition))
@@ -221,7 +224,9 @@ def _lint_definition(
 def _lint_against_definition(
     report: Report, known: Index, definition: str, readable: Sequence[tuple[LocatedValue, Steps]]
 ) -> None:
+    owner = known.owners.get(report.object)
     revisions = known.definitions.of(report.object.ref.organization, definition)
+    revisions = list(known.definitions.offers(owner).values()) if owner is not None else revisions
     if not revisions:
         return
     sources = [each.object.spec.source for each in revisions]

@@ -17,7 +17,7 @@ from fleetform.model.results.decisions import Revision, Steps
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError, compile_expression
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
-from fleetform.syntax.option_rules import breaks_rules
+from fleetform.syntax.option_rules import breaks_rules, is_secret_reference
 from fleetform.syntax.trees import same_value
 from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
@@ -54,7 +54,9 @@ def lint_written(report: Report, written: Sequence[LocatedValue]) -> list[tuple[
         try:
             readable.append((each, parse_path(each.text)))
         except PathError as error:
-            report.error("bad-path", error.message, "write a.b, a.b[0] or /a/b/0", *each.name_place)
+            # Where such a name is accepted its value goes nowhere (S54).
+            add = report.error if not report.object.conventions.lenient else report.warn
+            add("bad-path", error.message, "write a.b, a.b[0] or /a/b/0", *each.name_place)
         _lint_sources(report, each)
     _lint_contradictions(report, readable)
     return readable
@@ -77,23 +79,32 @@ def _lint_sources(report: Report, each: LocatedValue) -> None:
     elif len(given) > 1:
         message = f"{each.text} has {' and '.join(given)}"
         report.error("exactly-one", message, "keep one of them", *each.place, given[1])
-    elif not given:
+    elif not given and not report.object.conventions.lenient:
+        # In other systems a value may come from what Fleetform does not read, which was said where it was read.
         message = f"{each.text} has no value"
-        # In other systems a value may come from what Fleetform does not read, which was noted.
-        add = report.error if not report.object.conventions.lenient else report.warn
-        add("exactly-one", message, "add value, valueFrom or expression", *each.place)
+        report.error("exactly-one", message, "add value, valueFrom or expression", *each.place)
     if item.value_from is not None and item.value_from.secret is None:
         report.error("missing-field", "valueFrom needs the field secret", "add secret", *each.place, "valueFrom")
     if each.strategy == "Merge" and item.value is not UNSET and not isinstance(item.value, dict):
         report.error("bad-value", f"Merge needs a map for {each.text}", "use Replace", *value_place(each))
+    if item.expression is not None:
+        _lint_expression(report, each, item.expression)
+
+
+def _lint_expression(report: Report, each: LocatedValue, expression: str) -> None:
+    conventions = report.object.conventions
+    more = (conventions.injected.at[0],) if conventions.injected is not None else ()
     try:
-        if item.expression is not None:
-            compile_expression(item.expression)
+        compile_expression(expression, more)
     except ExpressionError as error:
         # The option may be a secret, and with it what is written here.
         message = f"the expression of {each.text} cannot be read: {error.unquoted}"
         hint = "it is CEL over cluster, organization and definition"
-        report.error("bad-expression", message, hint, *each.place, "expression")
+        if not conventions.lenient:
+            report.error("bad-expression", message, hint, *each.place, "expression")
+        elif "${" not in expression:
+            # One with a placeholder in it was reported when it was read. Either blocks the plugins that it is for.
+            report.warn("bad-expression", message, "fix the expression", *each.place, "expression")
 
 
 def value_place(each: LocatedValue) -> Path:
@@ -168,9 +179,10 @@ def lint_rules(
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
         report.error("wrong-type", str(problems[0]), "fix the value", *value_place(each))
     written = (each.item.value is not UNSET and not filled_in) or each.item.expression is not None
-    if secret and written and each.strategy != "Remove":
+    if secret and written and each.strategy != "Remove" and not is_secret_reference(each.item.value):
+        add = report.error if report.object.conventions.refuses_plain_secrets else report.warn
         message = f"{each.text} is a secret, and is written here in plain text"
-        report.warn("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *value_place(each))
+        add("plain-secret", message, "keep it in a Secret, and use valueFrom.secret", *value_place(each))
     if all(option.deprecated is not None for option, _ in found):
         replacement = next((option.deprecated.replaced_by for option, _ in found if option.deprecated), None)
         hint = f"use {replacement}" if replacement else "drop it"

@@ -56,7 +56,7 @@ def _lint_schedule(report: Report, spec: UpdateWindowSpec) -> None:
         cron_text(spec.schedule)
     except ValueError as error:
         hint = 'write minute, hour, day, month and weekday, as in "0 22 * * MON-THU"'
-        report.error("bad-value", f"the schedule {error}", hint, "spec", "schedule")
+        report.error("bad-value", f"the schedule cannot be read: {error}", hint, "spec", "schedule")
 
 
 def _lint_dates(report: Report, spec: UpdateWindowSpec) -> None:

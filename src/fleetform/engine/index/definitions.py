@@ -41,8 +41,8 @@ class DefinitionIndex:
         self.retired = self._by_name(snapshot.retired, earlier)
         self.policies: list[Policy] = [each for ref, each in snapshot.others.items() if ref.kind == "LifecyclePolicy"]
         self._rules: dict[tuple[str, bool, str, frozenset[str]], SupportRules] = {}
-        self._choices: dict[tuple[str, bool, str, str | None, frozenset[str]], Choice | Gate] = {}
-        self._known: dict[tuple[str, str], Offers] = {}
+        self._choices: dict[tuple[str, bool, bool, str, str | None, frozenset[str]], Choice | Gate] = {}
+        self._known: dict[tuple[str, str, bool], Offers] = {}
 
     def _by_name(
         self, definitions: Mapping[VersionKey, Definition], earlier: Mapping[Definition, Revision]
@@ -68,7 +68,8 @@ class DefinitionIndex:
         return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
 
     def offers(self, owner: Owner) -> Offers:
-        return offered(self.revisions, *_home(owner))
+        home = _home(owner)
+        return self.revisions.get(home, {}) if owner.own_definition else offered(self.revisions, *home)
 
     def offered_to(self, organization: str, definition: str) -> Offers:
         return offered(self.revisions, organization, definition)
@@ -91,10 +92,12 @@ class DefinitionIndex:
 
     def known(self, owner: Owner) -> Offers:
         """The revisions that an owner is offered, and those that it is not any more and that may still run."""
-        key = _home(owner)
+        home = _home(owner)
+        key = (*home, owner.own_definition)
         found = self._known.get(key)
         if found is None:
-            retired = {**self.retired.get((PLATFORM_NAMESPACE, key[1]), {}), **self.retired.get(key, {})}
+            of_platform = {} if owner.own_definition else self.retired.get((PLATFORM_NAMESPACE, home[1]), {})
+            retired = {**of_platform, **self.retired.get(home, {})}
             found = {**retired, **self.offers(owner)} if retired else self.offers(owner)
             self._known[key] = found
         return found
@@ -102,7 +105,8 @@ class DefinitionIndex:
     def choice(self, owner: Owner) -> Choice | Gate:
         """What an owner wants; owners of an organization that ask for the same get the same answer."""
         rejected = self._snapshot.rejected.get(owner.object.ref, frozenset())
-        key = (owner.object.ref.organization, owner.of_platform, owner.definition, owner.wanted, rejected)
+        homes = (owner.object.ref.organization, owner.of_platform, owner.own_definition)
+        key = (*homes, owner.definition, owner.wanted, rejected)
         found = self._choices.get(key)
         if found is None:
             rules = self.rules(owner.object.ref.organization, owner.definition, owner.of_platform, rejected)

@@ -53,6 +53,7 @@ class Owner(Struct, frozen=True, eq=False):
     passes_undeclared: bool
     acknowledged: tuple[tuple[str, Matchers], ...] = ()
     of_platform: bool = False
+    own_definition: bool = False
     placement: str | None = None
     configs: tuple[ConfigReference, ...] = ()
     config_mode: ConfigMode | None = None
@@ -129,7 +130,7 @@ def preset_owner(object_: Object[PluginPresetSpec]) -> Owner:
         _blocks(spec),
         object_.conventions.passes_undeclared,
         _acknowledged(spec.upgrades),
-        _is_of_platform(spec.plugin.plugin_definition),
+        *_definition_home(object_, spec.plugin.plugin_definition),
         spec.placement.name if spec.placement is not None else None,
         references_of(object_, spec.plugin.configs, ("spec", "plugin", "configs"), 2),
         spec.config_mode,
@@ -144,9 +145,11 @@ def _names(object_: Object[Any]) -> tuple[Program | None, dict[str, Any]]:
     return None, {name: value for name, _, value in substitutions(object_)}
 
 
-def _is_of_platform(written: DefinitionRef | str | None) -> bool:
-    """Greenhouse tells its cluster-wide definitions from an organization's own; here those are the platform's."""
-    return isinstance(written, DefinitionRef) and written.kind == "ClusterPluginDefinition"
+def _definition_home(object_: Object[Any], written: DefinitionRef | str | None) -> tuple[bool, bool]:
+    """Whether a definition is the platform's, and whether it is the organization's own; neither says: either one."""
+    kind = written.kind if isinstance(written, DefinitionRef) else None
+    own = object_.conventions.definitions_by_kind and kind == "PluginDefinition"
+    return kind == "ClusterPluginDefinition", own
 
 
 def _groups(object_: Object[PluginPresetSpec]) -> Iterator[Group]:
@@ -200,7 +203,7 @@ def plugin_owner(object_: Object[PluginSpec]) -> Owner:
         {},
         object_.conventions.passes_undeclared,
         _acknowledged(spec.upgrades),
-        _is_of_platform(spec.plugin_definition),
+        *_definition_home(object_, spec.plugin_definition),
         configs=references_of(object_, spec.configs, ("spec", "configs"), 3),
         config_mode=spec.config_mode,
         program=program,

@@ -7,6 +7,7 @@ from typing import Any
 
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.plugin_variables import Cluster, PluginVariables
+from fleetform.engine.layers.injected import injected_values
 from fleetform.engine.options.fold import written_value
 from fleetform.engine.options.holes import marks_in
 from fleetform.model.results.bindings import Failure, Unresolved
@@ -38,11 +39,11 @@ class ItemValues:
         return template.make(self._frame)
 
     def _evaluated(self, item: Item, expression: str) -> Any:
+        assert self._cluster is not None
         if self._context is None:
-            assert self._cluster is not None
             self._context = context_of(self._cluster, self._definition, self._version)
         try:
-            return evaluate(expression, self._context)
+            return evaluate(expression, self._context, injected_values(item.layer.object, self._cluster))
         except ExpressionError as error:
             message, do = f"the expression gives no value: {error}", "fix the value where it is set"
             return Failure("value-type", message, do, item.at, ref=item.layer.object.ref)

@@ -19,7 +19,7 @@ from fleetform.engine.plan.records import Approval, Candidate, Change, Limits, O
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Event, EventName, Outcome, Scenario, Simulation
 from fleetform.engine.plan.stage_spans import stage_spans
-from fleetform.engine.plan.stages import ApprovalRule, StageRule
+from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
@@ -271,17 +271,17 @@ class _Run:
             last = change.rollout
             if last is not None and last.name == rollout:
                 rule = next(each for each in last.policy.stages if each.name == stage)
-                given = _consent(last, rule, change.author)
+                bound = (last.name, rule.name, last.change_id, last.policy.digest)
+                asked = rule.approvals or ApprovalRule(0)
+                given = _consent(bound, asked, change.author, change.owner.organization, self.now)
                 change = structs.replace(change, approvals=(*change.approvals, *given))
             changes.append(change)
         self.world = structs.replace(self.world, changes=tuple(changes))
 
     def _consent_to_delete(self, removal: Removal) -> list[Approval]:
         asked = self.world.limits_of(removal.key[0]).deletes_approval
-        return [
-            Approval(removal.rollout, DELETES, removal.change_id, removal.policy, each, asked.groups)
-            for each in _people(asked, removal.author)
-        ]
+        bound = (removal.rollout, DELETES, removal.change_id, removal.policy)
+        return _consent(bound, asked, removal.author, removal.key[0], self.now)
 
     def _result(self, found: Plan) -> Simulation:
         events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
@@ -309,21 +309,13 @@ def _led_on(before: Rollout | None, now: Rollout) -> bool:
     return now.ended is not None and (before is None or before.ended is None)
 
 
-def _consent(rollout: Rollout, rule: StageRule, author: str | None) -> list[Approval]:
-    """As many people as the stage asks for, none the author."""
-    asked = rule.approvals
-    if asked is None:
-        return []
-    digest = rollout.policy.digest
-    return [
-        Approval(rollout.name, rule.name, rollout.change_id, digest, each, asked.groups)
-        for each in _people(asked, author)
-    ]
-
-
-def _people(asked: ApprovalRule, author: str | None) -> list[str]:
+def _consent(
+    bound: tuple[str, str, str, str], asked: ApprovalRule, author: str | None, organization: str, at: datetime
+) -> list[Approval]:
+    """As many people as are asked for, none the author."""
     named = [each for each in sorted(asked.users) if each != author]
-    return [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
+    people = [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
+    return [Approval(*bound, each, asked.groups, organization, "", at) for each in people]
 
 
 def _outcome(found: Plan) -> Outcome:

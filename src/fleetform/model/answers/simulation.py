@@ -53,10 +53,16 @@ class FreezeSpan(AnswerRecord, frozen=True, kw_only=True):
 
 
 class SimulatedApprovals(AnswerRecord, frozen=True, kw_only=True):
-    """How many people must approve a stage, and when they are taken to have done so; None: nobody does."""
+    """How many people must approve a stage, and when they are taken to have done so; None: nobody does.
+
+    decide_by is the latest time at which that does not move the end, and later_costs by how much the next minute does;
+    None: nobody looked, or the end does not depend on it.
+    """
 
     required: int
     at: datetime | None
+    decide_by: datetime | None = None
+    later_costs: str | None = None
 
 
 class SimulatedStage(AnswerRecord, frozen=True, kw_only=True):

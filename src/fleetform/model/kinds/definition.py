@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from fleetform.model.kinds.base import Choices, Digest, Duration, Name, NameRef, Record, SecretRef, Time, doc
+from fleetform.model.kinds.base import Choices, Digest, Duration, Name, NameRef, Record, SecretRef, Text, Time, doc
 
 OptionType = Literal["string", "bool", "int", "list", "map", "secret", "any"]
 ConfigMode = Literal["OverrideByGVK", "Merge", "Override"]
@@ -65,6 +65,9 @@ class Deprecated(Record, frozen=True):
 
 class Option(Record, frozen=True):
     """Something a user may set; every rule it states is enforced on every layer."""
+
+    # Other systems take 2.5 for an int option.
+    takes_fractions: ClassVar[bool] = False
 
     name: Annotated[str, doc("Its name; dots and indexes make the tree the renderer gets.", min_length=1)]
     type: Annotated[OptionType, doc("What its value is; any, if its author cannot say.")]
@@ -253,6 +256,21 @@ class CatalogRename(Record, frozen=True):
     as_: Annotated[Name, doc("Its name here.")] = msgspec.field(name="as")
 
 
+class OptionDefault(Record, frozen=True):
+    """Another default of an option."""
+
+    name: Annotated[str, doc("The option.", min_length=1)]
+    value: Annotated[Any, doc("Its default.")]
+
+
+class CatalogOverride(Record, frozen=True):
+    """What a catalog changes of a definition that it offers."""
+
+    name: Annotated[Name, doc("Its name in the source.")]
+    repository: Annotated[Text | None, doc("Where its Helm chart is.")] = None
+    options: Annotated[list[OptionDefault] | None, doc("Other defaults of its options.")] = None
+
+
 class HelmRepository(Record, frozen=True):
     """A Helm repository."""
 
@@ -287,6 +305,9 @@ class CatalogSource(Record, frozen=True):
         SecretRef | None, doc("Credentials: username and password, a token, or ssh-privatekey and known_hosts.")
     ] = None
     rename: Annotated[list[CatalogRename] | None, doc("Entries offered under another name.")] = None
+    overrides: Annotated[list[CatalogOverride] | None, doc("Definitions offered with other defaults, or charts.")] = (
+        None
+    )
 
 
 class CatalogSpec(Record, frozen=True):

@@ -90,11 +90,15 @@ NO_TRANSFORMATION = Transformation()
 
 
 class Rendered(Struct, frozen=True, eq=False, gc=False):
-    """The objects of one render, in the renderer's order. unsteady: a second render of the same came out otherwise."""
+    """The objects of one render, in the renderer's order. unsteady: a second render of the same came out otherwise.
+
+    odd_keys are keys of its manifests that are not read as they look.
+    """
 
     key: str
     objects: tuple[dict[str, Any], ...]
     unsteady: bool = False
+    odd_keys: tuple[str, ...] = ()
     transformation: Transformation = NO_TRANSFORMATION
 
 
