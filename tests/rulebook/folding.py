@@ -82,9 +82,10 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
     found: list[Item] = []
     for index, layer in enumerate(layers):
         applied = [[each for each in held if each not in found] for held in layers[:index]]
-        before = folded(revision, defaults, applied)
         beside = [each.steps for each in layer if each.strategy != "Remove"]
         for item in layer:
+            older = [each for each in layer if each.renames > item.renames]
+            before = folded(revision, defaults, [*applied, older])
             here = _with_container(before, item.steps, revision)
             leads = item.strategy == "Remove" or _leads_somewhere(here, item.steps, beside)
             merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole)
