@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from fleetform.app.answering.references import reported
+from fleetform.app.comparing.beside import beside
 from fleetform.app.errors import (
     AmbiguousError,
     DeniedError,
@@ -76,9 +77,12 @@ class Flags:
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
 
-    def fleet(self, sources: Sequence[str] = ()) -> Fleet:
-        """The fleet, decided; invalid input ends the command with exit 2 and says why."""
-        fleet = self.decided(sources)
+    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+        """The fleet, decided; invalid input ends the command with exit 2 and says why.
+
+        before is another that it is compared with, and decided from.
+        """
+        fleet = self.decided(sources, before)
         self.refuse(fleet, fleet.findings.errors)
         self.say_more(fleet)
         return fleet
@@ -152,9 +156,11 @@ class Flags:
                 said.report,
             )
 
-    def decided(self, sources: Sequence[str] = ()) -> Fleet:
+    def decided(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
         """The fleet as it is, with its plugins decided."""
         fleet = self.read(sources)
+        if before is not None:
+            fleet = beside(fleet, before)
         with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
             assert fleet.decisions is not None
         return fleet

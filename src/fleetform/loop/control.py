@@ -176,6 +176,7 @@ class Control:
             at=now,
             states=known.plugins,
             rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
+            selected={**fleet.snapshot.selected, **{ref: frozenset(names) for ref, names in known.placements.items()}},
         )
         self._decisions = decide(snapshot, self._decisions)
         self._fleet = replace(fleet, snapshot=self._decisions.index.snapshot, state=known, partial=self._decisions)
@@ -211,7 +212,7 @@ class Control:
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
-        image = admit(self.image, found, changes, rendering, now, extras)
+        image = admit(_with_placements(self.image, fleet), found, changes, rendering, now, extras)
         self._commit(image, extras, now)
         return rendering.unavailable
 
@@ -225,6 +226,15 @@ class Control:
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
             self._events += extras.events
+
+
+def _with_placements(image: Image, fleet: Fleet) -> Image:
+    """With what placements chose: a cluster that was chosen comes first the next time (B32)."""
+    placements = fleet.decisions.index.placements
+    chosen = {ref: placed.names for ref in placements.objects if (placed := placements.placed(ref)) is not None}
+    if chosen == {ref: tuple(names) for ref, names in image.known.placements.items()}:
+        return image
+    return replace(image, known=replace(image.known, placements=chosen))
 
 
 def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
