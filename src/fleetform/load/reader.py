@@ -15,6 +15,7 @@ from fleetform.load.neighbours import (
     is_template,
     kind_of_others,
     lines_of,
+    may_be_read_by_dialect,
     without_comments,
 )
 from fleetform.load.parses import ParsedDocument, Parses
