@@ -10,7 +10,7 @@ export UV_COMPILE_BYTECODE := 1
 SEEDS ?= 5000
 FIRST ?= 1000
 
-.PHONY: help setup run test lint unit spec soak bench mutants schemas lock clean
+.PHONY: help setup run serve test lint unit spec soak bench mutants schemas lock clean
 
 help: ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,8 +25,12 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: setup ## the main job on the example fleet: check it, look at it, ask it why
-	@tools/show examples/fleet $(BIN)/fleetform
+run: setup ## the main job on the example fleet: decide, roll out in stages, fail, go back, finish; into out/demo
+	@PATH="$$($(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" tools/demo examples/fleet $(CURDIR)/out/demo $(CURDIR)/$(BIN)/fleetform
+
+serve: setup ## keep the example fleet running in out/demo; Ctrl-C ends it
+	@test -d out/demo/fleet || { mkdir -p out/demo && cp -r examples/fleet out/demo/fleet && git -C out/demo/fleet init --quiet; }
+	@cd out/demo && PATH="$$(cd $(CURDIR) && $(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" $(CURDIR)/$(BIN)/fleetform serve -f fleet --state sqlite:state/fleet.db
 
 test: setup lint spec unit ## everything that must hold
 

@@ -44,12 +44,12 @@ def test_one_edited_override_is_one_block_whatever_it_touches(run: Runner) -> No
     result = run("diff", "old", "new")
     assert result.out == (
         "3 clusters · 9 plugins changed · nothing deleted\n"
-        "  ~ override more: 9 plugins on 3 clusters   (new/all.yaml:53)\n"
+        "  ~ override more: 9 plugins on 3 clusters   (new/all.yaml:50)\n"
         "      replicas 1 → 7 on 3 clusters: dns, web\n"
         "      replicas 2 → 7 on 3 clusters: logs\n"
     )
     comment = run("diff", "old", "new", "-o", "markdown").out
-    assert "**override more: 9 plugins on 3 clusters (new/all.yaml:53)**\n\n- replicas 1 → 7 on 3 clusters" in comment
+    assert "**override more: 9 plugins on 3 clusters (new/all.yaml:50)**\n\n- replicas 1 → 7 on 3 clusters" in comment
 
 
 def test_an_override_of_one_definition_is_shown_as_ever(run: Runner) -> None:

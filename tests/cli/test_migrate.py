@@ -158,3 +158,13 @@ def test_migrating_into_another_folder_is_refused(run: Runner, fleet: Path) -> N
 def test_values_that_come_from_configs_are_nobodys_to_rewrite(example: Runner, root: Path) -> None:
     done = example("convert", str(root / "examples" / "seed-1" / "native"), "--migrate", "--dry-run")
     assert (done.code, done.out) == (0, "")
+
+
+@pytest.mark.rule("B9", "R2-6")
+def test_an_override_of_which_nothing_would_be_left_is_left_to_a_person(run: Runner, fleet: Path) -> None:
+    emptied = OVERRIDE.replace("path: host", "path: legacy").replace("canary.example.com", "true")
+    (fleet / "override.yaml").write_text(emptied)
+    done = run("convert", str(fleet), "--migrate")
+    assert "legacy stays as it is: nothing would be left of canary: delete it" in done.err
+    assert (fleet / "override.yaml").read_text() == emptied
+    assert run("validate", "-f", str(fleet)).code == 0

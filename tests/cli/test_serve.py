@@ -138,6 +138,30 @@ def test_killed_and_started_again_it_goes_on(fleet: Runner) -> None:
     assert list(delivered(fleet.folder)) == ["eu-2"]
 
 
+def test_a_health_command_that_reads_nothing_ends_nothing_but_itself(fleet: Runner) -> None:
+    """Whoever runs programs writes to pipes that these may close."""
+    probes = fleet.folder / ".probes"
+    probes.mkdir()
+    (probes / "probe").write_text("#!/bin/sh\nexec <&-\nexit 1\n")
+    (probes / "probe").chmod(0o755)
+    clusters = (fleet.folder / "clusters.yaml").read_text()
+    spec = "tier: dev}}\nspec: {health: {command: probe}}"
+    (fleet.folder / "clusters.yaml").write_text(clusters.replace("tier: dev}}", spec))
+    command = [sys.executable, "-c", "from fleetform.cli.main import main; main()", "serve", "--once"]
+    for _ in range(3):
+        done = subprocess.run([*command, "--health-dir", ".probes"], cwd=fleet.folder, capture_output=True, text=True)
+        assert done.returncode == 0, done
+    assert "Failed     web 1.0.0 on eu-2" in done.stderr or "Failed" in fleet("history", "eu-2").out
+
+
+def test_an_output_that_nobody_reads_to_the_end_ends_quietly(fleet: Runner) -> None:
+    program = f"{sys.executable} -c 'from fleetform.cli.main import main; main()'"
+    script = f"{program} explain web -c eu-2 -o json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=fleet.folder, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout[1:].strip() in ("0", "141")
+
+
 def _until(holds: object, seconds: float = 60.0) -> None:
     assert callable(holds)
     ends = time.monotonic() + seconds

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
+from fleetform.app.rollout import Person, Rollouts
+from fleetform.app.scope import Scope
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.ports.delivery import Failure
+from fleetform.ports.store import Commit
+from fleetform.store.known_state import writes_between
 from support.fleets import BASE, NOW
 from support.plane import Files, Plane
 
@@ -98,6 +103,27 @@ def test_a_failure_rolls_back_and_the_version_stays_rejected_over_a_restart() ->
     upgraded(found, "1.2.0")
     found.wait(hours=6)
     assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.rule("B10")
+@pytest.mark.parametrize("pinned", [True, False])
+def test_retry_gives_a_rejected_version_another_try(pinned: bool) -> None:
+    found = installed()
+    found.health.says["eu-2", "1.1.0"] = "Failed"
+    if pinned:
+        preset = found.files.files["preset.yaml"]
+        found.files.files["preset.yaml"] = preset.replace("{name: web}", "{name: web, version: 1.1.0}", 1)
+    upgraded(found)
+    found.wait(hours=6)
+    assert found.versions["eu-2"] == "1.0.0"
+    found.health.says.clear()
+    fleet = found.control.fleet
+    assert fleet is not None
+    asked = Rollouts(replace(fleet, partial=None), Scope("acme"), Person("ann")).retry("web")
+    found.store.commit(Commit(writes_between(found.control.image.known, asked.known)), found.clock.at)
+    found.restart()
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.1.0"}
 
 
 @pytest.mark.rule("B2")
@@ -218,6 +244,27 @@ def test_a_cluster_that_does_not_answer_is_set_aside_and_catches_up() -> None:
     state = found.control.image.plugin(("acme", "us-1", "web-us-1"))
     assert state.attempt is not None
     assert state.attempt.phase == "Healthy"
+
+
+@pytest.mark.rule("B32")
+def test_a_placement_keeps_what_it_chose_when_a_better_cluster_comes() -> None:
+    cluster = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s, namespace: acme}\n"
+    placement = "apiVersion: fleetform.dev/v1alpha1\nkind: Placement\nmetadata: {name: one, namespace: acme}\n"
+    preset = BASE["preset.yaml"].replace("clusterSelector: {}", "placement: {name: one}")
+    files = {
+        "clusters.yaml": cluster % "middle",
+        "definition.yaml": BASE["definition.yaml"],
+        "placement.yaml": placement + "spec: {numberOfClusters: 1}\n",
+        "preset.yaml": preset,
+    }
+    found = Plane(Files(files))
+    found.settle()
+    assert list(found.versions) == ["middle"]
+    for name in ("first", "zulu"):
+        found.files.files[f"{name}.yaml"] = cluster % name
+    found.restart()
+    found.wait(hours=1)
+    assert list(found.versions) == ["middle"]
 
 
 @pytest.mark.rule("B7")

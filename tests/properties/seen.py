@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fleetform.engine.decisions import Decisions
+from fleetform.engine.options.holes import is_hole, marks_in
 from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, PluginKey
 from fleetform.syntax.option_paths import normal_form
 from support.oracle import Form, Voice
@@ -47,6 +48,8 @@ def exact(value: Any) -> Any:
     """A value in a form that does not take true for 1, nor a map's order for a difference."""
     if value is ABSENT:
         return "absent"
+    if is_hole(value):
+        return ("hole", [str(each) for each in marks_in(value)])
     if isinstance(value, dict):
         return {key: exact(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -158,6 +158,10 @@ def test_the_last_group_that_names_a_type_takes_the_place_of_the_presets() -> No
     ]
     merging = fleet(preset=preset(ref("r2", "n1"), groups + "  configMode: Merge\n"), instance="")
     assert listed(merging) == ["r2/n3", "r2/n1", "r1/n1"]
+    # Named by the preset, too, it keeps its group's place.
+    both = f"{ref('r2', 'n3')}, {ref('r2', 'n1')}"
+    twice = fleet(preset=preset(both, groups + "  configMode: Merge\n"), instance="")
+    assert listed(twice) == ["r2/n3", "r2/n1", "r1/n1"]
 
 
 @pytest.mark.rule("R1-20")

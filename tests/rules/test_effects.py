@@ -9,8 +9,9 @@ import pytest
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.report.effects import applied_overrides
-from support.answers import get
-from support.fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on
+from support.answers import explain, get
+from support.bound import bound_fleet
+from support.fleets import BASE, DEFINITION, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 ACME = Scope("acme")
 EU = "clusterSelector: {matchLabels: {region: eu}}"
@@ -160,3 +161,38 @@ def test_two_plugins_of_one_name_in_an_organization_are_told() -> None:
     )
     fleet = fleet_of({"clusters.yaml": clusters, "definition.yaml": DEFINITION, "other.yaml": other, "p.yaml": presets})
     assert codes(fleet) == ["bad-name"]
+
+
+@pytest.mark.rule("R0-18", "R0-23")
+@pytest.mark.parametrize(
+    "clearing",
+    ["[{path: labels, strategy: Remove}]", "[{path: labels.a, strategy: Remove}]", "[{path: labels.a, value: x}]"],
+)
+def test_what_clears_the_way_below_a_merge_has_an_effect(clearing: str) -> None:
+    preset = BASE["preset.yaml"] + "    - {name: labels, value: {a: {b: 1}}}\n"
+    merge = override("merge", "[{path: labels, value: {a: {c: 2}}, strategy: Merge}]", created="2026-02-01")
+    fleet = fleet_with(preset=preset, o=documents(override("clear", clearing, created="2026-01-01"), merge))
+    assert value_on(fleet, "eu-1", "labels")["a"] == {"c": 2}  # type: ignore[index]
+    applied = {each["name"]: each for each in explain(fleet, plugin_on(fleet, "eu-1"))["appliedOverrides"]}
+    assert [(bool(each["won"]), bool(each["lost"])) for each in applied.values()] == [(True, False)] * 2
+    assert "shadowed-override" not in codes(fleet)
+
+
+@pytest.mark.rule("R0-18")
+def test_a_merge_of_which_others_decide_every_leaf_has_lost() -> None:
+    merge = override("merge", "[{path: labels, value: {a: {c: 2}}, strategy: Merge}]", created="2026-01-01")
+    leaf = override("leaf", "[{path: labels.a.c, value: 3}]", created="2026-02-01")
+    fleet = fleet_with(o=documents(merge, leaf))
+    applied = {each["name"]: each for each in explain(fleet, plugin_on(fleet, "eu-1"))["appliedOverrides"]}
+    assert [applied[name]["won"] for name in ("merge", "leaf")] == [[], ["labels.a.c"]]
+    assert "shadowed-override" in codes(fleet)
+
+
+@pytest.mark.rule("R0-18", "R0-23", "S37")
+def test_an_override_whose_value_is_left_out_is_listed_in_both_directions() -> None:
+    optional = "[{name: X, clusterFieldRef: {path: /spec/none}, optional: true}]"
+    fleet = bound_fleet("[]", optional, o=override("o", "[{path: host, value: $(X)}]"))
+    assert explain(fleet, plugin_on(fleet, "eu-1"))["appliedOverrides"] == [
+        {"name": "o", "rank": 1, "won": [], "lost": ["host"]}
+    ]
+    assert len(items(fleet, "overrides")["o"]["status"]["plugins"]) == 3

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.scope import Scope
 from fleetform.model.results.decisions import ABSENT
+from support.answers import diff
 from support.bound import bound_fleet, gates_on, hash_on, option_on
 from support.fleets import documents, override, plugin_on, value_on
 
@@ -149,3 +151,36 @@ def test_what_is_laid_into_an_unread_map_is_hashed_with_it() -> None:
 def test_a_value_of_the_cluster_that_an_override_replaced_is_not_hashed() -> None:
     over = "[{path: labels.x, value: 2}]"
     assert hash_on(fleet_of_map("{a: 1, x: $(D)}", over)) == hash_on(fleet_of_map("{a: 1, x: 1}", over))
+
+
+# ---- Diffs
+
+
+@pytest.mark.rule("B30")
+@pytest.mark.parametrize(("hole", "gate"), HOLES)
+def test_diff_tells_what_changed_beside_what_is_not_known(hole: str, gate: str) -> None:
+    one, same, other = (fleet_of_map(f"{{a: {number}, x: {hole}}}") for number in (1, 1, 2))
+    assert diff(one, same, Scope("acme"))["changes"] == []
+    (change, *_) = diff(one, other, Scope("acme"))["changes"]
+    assert [(each["path"], each["from"], each["to"]) for each in change["options"]] == [
+        ("labels", {"a": 1, "x": None}, {"a": 2, "x": None})
+    ]
+
+
+@pytest.mark.rule("B30")
+def test_diff_does_not_say_no_change_over_another_text_that_is_not_known() -> None:
+    view = diff(fleet_of_map("{x: a-$(A)}"), fleet_of_map("{x: b-$(A)}"), Scope("acme"))
+    assert (view["changes"], view["summary"]["unknown"]) == ([], 3)
+
+
+@pytest.mark.rule("R0-14")
+def test_hints_do_not_follow_the_order_of_keys() -> None:
+    def do(facts: str) -> list[str]:
+        cluster = (
+            "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: eu-1, namespace: acme}\n"
+            f"spec: {{facts: {facts}}}\n"
+        )
+        bindings = "[{name: X, clusterFieldRef: {path: /spec/facts/none}}]"
+        return [each.do for each in plugin_on(bound_fleet(bindings=bindings, clusters=cluster), "eu-1").gates]
+
+    assert do("{b: 1, a: 2}") == do("{a: 2, b: 1}") == ["it has /spec/facts/a, /spec/facts/b"]

@@ -276,3 +276,30 @@ def test_a_cycle_that_another_plugin_breaks_on_one_cluster_is_told_where_it_stan
     other = preset("[]", None, "", "other", "b").replace("    option", "    releaseName: other\n    option")
     fleet = fleet_and({**cycle("a", "b"), "other": other.replace("Selector: {}", "Selector: {clusterNames: [eu-1]}")})
     assert told(fleet, "output-cycle") == ["a → b → a wait for each other's outputs on eu-2"]
+
+
+@pytest.mark.rule("B17")
+def test_outputs_are_those_of_the_target_where_gates_hold_back_what_is_wanted() -> None:
+    breaking = TWO + "  changes: {breaking: true}\n"
+    running = KnownState(plugins=states({("acme", "eu-1", "ca-eu-1"): "1.0.0"}))
+    fleet = with_producer("[]", state=running, producer=breaking)
+    assert [option_on(fleet, cluster=each) for each in ("eu-1", "eu-2")] == ["old", "new"]
+    free = with_producer("[]", state=running, producer=TWO)
+    assert option_on(free) == "new"
+
+
+@pytest.mark.rule("S63")
+@pytest.mark.parametrize(("more", "gates", "value"), [("", ["value-type"], None), (", as: json", [], '{"a":1}')])
+def test_a_map_reaches_substitute_only_as_text(more: str, gates: list[str], value: str | None) -> None:
+    fleet = bound_fleet("[]", f"[{{name: X, value: {{a: 1}}{more}}}]", "  substitute: {A: $(X)}\n")
+    assert gates_on(fleet) == gates
+    assert fleet.inputs.substituted(plugin_on(fleet, "eu-1")).get("A") == value
+
+
+@pytest.mark.rule("S63", "S39")
+def test_an_option_that_is_a_map_or_a_list_is_no_variable() -> None:
+    fleet = bound_fleet("[{name: host, value: x}]", None)
+    needs = fleet.inputs.render_input(plugin_on(fleet, "eu-1"))
+    assert needs is not None
+    assert needs.variables.keys() == {"host", "replicas"}
+    assert needs.unset == ("token",)

@@ -182,3 +182,29 @@ def test_labels_given_twice_in_one_selector_are_refused() -> None:
 def test_a_misspelt_selector_field_is_an_error_and_selects_nothing_silently() -> None:
     fleet = fleet_with(override=override("o", FIVE, "clusterSelector: {matchlabels: {region: eu}}"))
     assert [(each.code, each.hint) for each in fleet.findings.all] == [("unknown-field", "did you mean matchLabels?")]
+
+
+@pytest.mark.rule("S53")
+def test_an_empty_label_selector_beside_names_selects_the_names_alone() -> None:
+    both = override("o", "[{path: replicas, value: 9}]", "clusterSelector: {labelSelector: {}, clusterNames: [eu-1]}")
+    fleet = fleet_with(o=both)
+    assert [value_on(fleet, each, "replicas") for each in ("eu-1", "eu-2")] == [9, 2]
+    assert "ambiguous-selector" in codes(fleet)
+
+
+@pytest.mark.rule("S61", "S19")
+@pytest.mark.parametrize(("expires", "value"), [("2026-11-01", 2), ("2026-11-02", 9)])
+def test_a_date_of_expiry_ends_at_its_first_instant(expires: str, value: int) -> None:
+    fleet = fleet_with(o=override("o", "[{path: replicas, value: 9}]", f"expires: '{expires}'"))
+    assert value_on(fleet, "eu-1", "replicas") == value
+
+
+@pytest.mark.rule("S61", "S6")
+def test_two_spellings_of_a_version_with_one_content_are_a_warning() -> None:
+    def severities(text: str) -> list[str]:
+        found = fleet_with(again=text).findings.all
+        return [each.severity for each in found if each.code == "duplicate-object"]
+
+    again = BASE["definition.yaml"].replace("version: 1.0.0", "version: v1.0.0")
+    assert severities(again) == ["warning"]
+    assert severities(again.replace("default: 1,", "default: 3,")) == ["error"]

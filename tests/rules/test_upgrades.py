@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +12,13 @@ from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
+from fleetform.engine.decide import decide
 from fleetform.engine.versions.retention import judge_history
 from fleetform.engine.world.contents import content_of
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
+from fleetform.syntax.times import parse_time
 from support.answers import diff, explain, get
 from support.fleets import BASE, DEFINITION, PRESET, documents, fleet_of, fleet_with, override, plugin_on
 from support.states import states
@@ -447,3 +450,76 @@ def test_a_floor_above_all_versions_and_a_misspelt_definition_are_told() -> None
     assert [each.code for each in above.findings.all] == ["missing-version"]
     misspelt = fleet_with(limit=policy("support: [{definition: wbe, yanked: [1.0.0]}]"))
     assert [(each.code, each.hint) for each in misspelt.findings.all] == [("unknown-name", "did you mean web?")]
+
+
+# ---- Forced
+
+
+def policy_for(organization: str, text: str) -> str:
+    return (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\n"
+        f"metadata: {{name: default, namespace: {organization}}}\nspec: {{{text}}}\n"
+    )
+
+
+@pytest.mark.rule("S56", "B11")
+@pytest.mark.parametrize(
+    ("wanted", "support", "version", "forced"),
+    [
+        ("~1.0", "ends: [{version: 1.0.x, at: 2026-01-01}]", "1.1.0", True),
+        ("~1.0", "ends: [{version: 1.0.x, at: 2027-01-01}]", "1.0.0", False),
+        ("1.0.x || 1.2.x", "ends: [{version: 1.0.x, at: 2026-01-01}]", "1.2.0", False),
+        ("~1.0", "floor: 1.1.0", None, False),
+        ("~1.2", "ends: [{version: 1.2.x, at: 2026-01-01}]", None, False),
+    ],
+)
+def test_an_end_date_forces_a_range_that_has_nothing_left(
+    wanted: str, support: str, version: str | None, forced: bool
+) -> None:
+    rules = policy_for("acme", f"support: [{{definition: web, {support}}}]")
+    plugin = plugin_on(fleet_with(newer=NEWER, preset=wanting(wanted), policy=rules), "eu-1")
+    assert (plugin.version, plugin.target.forced) == (version, forced)
+    assert gates(plugin) == ([] if version else ["version"])
+
+
+@pytest.mark.rule("S56", "R2-11")
+def test_a_breaking_version_is_no_longer_blocked_once_it_is_forced() -> None:
+    def fleet_announced(on: str) -> Fleet:
+        breaking = version("2.0.0", "{breaking: true}").replace(
+            "namespace: acme}", f"namespace: acme, annotations: {{fleetform.dev/announced: '{on}'}}}}", 1
+        )
+        return fleet_running(running("1.0.0"), newer=breaking, policy=policy_for("acme", "grace: 5d, forceAfter: 10d"))
+
+    waiting = plugin_on(fleet_announced("2026-10-25"), "eu-1")
+    assert [(each.gate, each.until) for each in waiting.blocked_by] == [("breaking", parse_time("2026-11-04"))]
+    forced = plugin_on(fleet_announced("2026-10-01"), "eu-1")
+    assert (forced.version, gates(forced)) == ("2.0.0", [])
+    early = fleet_announced("2026-10-25")
+    assert early.decisions.next_due == parse_time("2026-11-04")
+    later = decide(replace(early.snapshot, at=parse_time("2026-11-05")), early.decisions)
+    assert later.plugins["acme", "eu-1", "web-eu-1"].version == "2.0.0"
+
+
+@pytest.mark.rule("S3")
+def test_an_option_that_is_gone_and_comes_back_later_blocks_by_its_name() -> None:
+    gone, again = version("1.1.0", host=""), version("1.2.0-rc.1")
+    values = override("o", "[{path: /host, value: x}]")
+    plugin = plugin_on(fleet_running(running("1.0.0"), gone=gone, again=again, o=values), "eu-1")
+    assert [(each.gate, each.option) for each in plugin.blocked_by] == [("removed-option", "host")]
+    assert plugin.version == "1.0.0"
+    removing = override("o", "[{path: /host, strategy: Remove}]")
+    assert gates(plugin_on(fleet_running(running("1.0.0"), gone=gone, again=again, o=removing), "eu-1")) == []
+
+
+@pytest.mark.rule("R2-22")
+def test_a_conflict_of_owners_hides_neither_other_gates_nor_what_is_wanted() -> None:
+    young = PRESET.replace("name: web, namespace", "name: young, namespace").replace(
+        "  plugin:\n", "  plugin:\n    releaseName: web\n    releaseNamespace: web\n"
+    )
+    older = PRESET.replace("namespace: acme}", "namespace: acme, annotations: {fleetform.dev/created: 2026-01-01}}")
+    key = ("acme", "eu-1", "young-eu-1")
+    state = KnownState(plugins=states({key: "1.0.0"}))
+    fleet = fleet_running(state, preset=older, young=young, newer=version("2.0.0", "{breaking: true}"))
+    view = explain(fleet, find_plugin(fleet, Scope("acme", "eu-1"), "young", None))
+    assert [each["gate"] for each in view["blocked"]] == ["conflict", "breaking"]
+    assert (view["target"]["version"], view["wanted"]["version"]) == ("1.0.0", "2.0.0")

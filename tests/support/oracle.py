@@ -121,6 +121,9 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
             paths.setdefault(text_of(steps), steps)
     context = (cluster, definition_name(owner)[0], version)
     types: dict[Form, str] = {form: option.type for form, option in declared.items()}
+    # A value does not become harmless by being older, or newer.
+    same = [each for each in snapshot.definitions.values() if each.ref == definition.ref]
+    secret = {form_of(option.name) for each in same for option in each.spec.options or [] if option.type == "secret"}
     roots = roots_of(paths)
     said_of: dict[Form, list[tuple[Said, Steps]]] = {root: [] for root in roots.values()}
     for said, steps in everything:
@@ -130,7 +133,9 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
     return PluginAnswer(
         version,
         {
-            name: answer(steps, roots[name], types, said_of[roots[name]], context, list(roots.values()))
+            name: answer(
+                steps, roots[name], types, said_of[roots[name]], context, list(roots.values()), texts(steps) in secret
+            )
             for name, steps in paths.items()
         },
     )
@@ -457,6 +462,7 @@ def answer(
     everything: list[tuple[Said, Steps]],
     context: tuple[Cluster, str, str],
     roots: list[Form],
+    secret: bool,
 ) -> OptionAnswer:
     """Everything said about the outermost option that this one lies in, said again one after the other onto a copy."""
     nested = roots.count(root) > 1
@@ -478,7 +484,7 @@ def answer(
     if holds_hole(result.value):
         result.value, result.stumbled = ABSENT, True
     result.stumbled = result.stumbled or bool(replay.faults)
-    if types.get(texts(steps)) == "secret" and result.value is not ABSENT and not isinstance(result.value, Secret):
+    if secret and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
     return result
 
@@ -543,7 +549,16 @@ class Replay:
         try:
             self._hear(said, inside)
         except Misfit:
-            self.faults.append(texts(inside))
+            # It is wrong where its path ends, until that is replaced.
+            length = next(each for each in range(len(inside)) if not self._leads_on(inside[: each + 1]))
+            self.faults.append(texts(inside[:length]))
+
+    def _leads_on(self, steps: Steps) -> bool:
+        try:
+            put(self._copy(steps), steps, None)
+        except Misfit:
+            return False
+        return True
 
     def _hear(self, said: Said, inside: Steps) -> None:
         if said.strategy == "Remove":
@@ -568,21 +583,24 @@ class Replay:
         tree = a_copy(self.result.value)
         for length in range(len(inside)):
             kind = self._types.get(texts(inside[:length]), "")
-            if kind in ("map", "list") and found_at(tree, inside[:length]) is ABSENT:
-                tree = put(tree, inside[:length], {} if kind == "map" else [])
+            if kind == "map" and found_at(tree, inside[:length]) is ABSENT:
+                tree = put(tree, inside[:length], {})
         return tree
 
     def _replace(self, said: Said, value: Any) -> None:
         self.result = OptionAnswer(a_copy(value), said.voice, self._voices(()))
         self._heard.append(Heard(said, (), value))
-        self.faults = []
+        self.faults = [each for each in self.faults if not each and said.strategy == "Merge"]
 
     def _claim(self, heard: Heard, changed: list[Form]) -> None:
         parts = self.result.parts
         for form in changed:
             for below in [each for each in parts if each[: len(form)] == form]:
                 del parts[below]
-            self.faults = [each for each in self.faults if each[: len(form)] != form]
+            merges = heard.said.strategy == "Merge" and isinstance(
+                found_at(heard.value, form[len(heard.inside) :]), dict
+            )
+            self.faults = [each for each in self.faults if each[: len(form)] != form or (merges and each == form)]
             parts[form] = PartAnswer(heard.said.voice, self._voices(form))
         if changed:
             self._heard.append(heard)

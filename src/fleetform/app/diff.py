@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -11,15 +12,16 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import object_reference, reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
+from fleetform.app.comparing.beside import beside
 from fleetform.app.comparing.causes import Sides, cause_of
 from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.comparing.manifest_changes import ManifestChanges
 from fleetform.app.comparing.plugin_changes import PluginChange, compare
+from fleetform.app.comparing.same_values import known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
-from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
 from fleetform.engine.world.contents import NOT_PART_OF_A_CHANGE, content_with_annotations, identity_of
 from fleetform.model.answers.base import MASKED
@@ -48,7 +50,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
 
     renders: what shows the objects that change, too.
     """
-    after = with_earlier_side(after, before)
+    after = with_earlier_side(beside(after, before), before)
     changes, unknown = compare(before, after, scope)
     manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
     upgrades = _upgrades(before, after, changes)
@@ -95,7 +97,7 @@ def _changed_plugin(sides: Sides, breaking: bool, manifests: ManifestChanges | N
         # Secret on one side is secret on both: a value does not become harmless by a change.
         decisions = (option.before, option.after)
         secret = any(each is not None and each.slot.secret for each in decisions)
-        given = [each.value if each is not None else ABSENT for each in decisions]
+        given = [known_of(each) for each in decisions]
         then, now = (MASKED if secret and value is not ABSENT else masked(value) for value in given)
         options.append(ChangedOption(path=option.name, from_=then, to=now, cause=cause_of(sides, option)))
     variables = []
@@ -249,11 +251,11 @@ def _noted_overrides(before: Fleet, after: Fleet, scope: Scope) -> NotedOverride
 
 def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]]:
     """Overrides that reach no plugin, that others hide everywhere, and that tie with another."""
-    effects = Effects(fleet.decisions)
+    effects = fleet.findings.effects
     active = [each for each in fleet.decisions.overrides if scope.holds(each.ref)]
     tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
     return {
-        "dead": [each for each in active if not effects.plugins(each)],
+        "dead": [each for each in active if not effects.reaches_any(each)],
         "shadowed": [each for each in active if effects.is_shadowed(each)],
         "ties": [each for each in active if each in tied],
     }
@@ -264,16 +266,20 @@ def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]
 
 def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
     """A name for the change: the same objects changed in the same way have the same one. Secrets do not count."""
-    old, new = _contents(before, scope), _contents(after, scope)
+    # What both have is no part of a change.
+    shared = set(before.snapshot.objects) & set(after.snapshot.objects)
+    old, new = _contents(before, scope, shared), _contents(after, scope, shared)
     keys = sorted(old.keys() | new.keys())
     return CHANGE_ID + content_hash([[*key, new.get(key, "absent")] for key in keys if old.get(key) != new.get(key)])
 
 
-def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
+def _contents(fleet: Fleet, scope: Scope, left_out: Collection[Object[object]]) -> dict[tuple[str, str, str], str]:
     """The content of every object that may make a difference: all that bindings may read, annotations included."""
     organizations = set(fleet.organizations)
     found = {}
     for each in fleet.snapshot.objects:
+        if each in left_out:
+            continue
         # A namespace of no organization may be a module's own.
         in_scope = scope.offers(each.ref) or each.ref.organization not in organizations
         if in_scope and each.ref.kind not in NOT_PART_OF_A_CHANGE:

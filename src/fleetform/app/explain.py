@@ -53,7 +53,9 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         options=[explained_option(each, locator, variables_in(each)) for each in chosen],
         skipped=[skipped_item(each, locator) for each in plugin.skipped],
         running=plugin.running,
-        wanted=WantedVersion(version=plugin.wanted_version, range=target.wanted, forced=target.forced),
+        wanted=WantedVersion(
+            version=plugin.wanted_version, range=target.wanted, forced=(plugin.upgrade or plugin).target.forced
+        ),
         upgrade=_upgrade_ahead(fleet, plugin),
         blocked=reported_gates(plugin.blocked_by, plugin, locator),
         waiting=reported_gates(plugin.waits, plugin, locator),

@@ -67,6 +67,7 @@ class Migration(NamedTuple):
 def migrate(fleet: Fleet, files: Files) -> Migration:
     """What to write. Files are read as they are now; one that cannot be edited safely is left alone."""
     moves, left = _settled(_Readings(fleet))
+    moves, left = _keeping_one(moves, left)
     by_file: dict[str, list[Move]] = {}
     for move in moves:
         by_file.setdefault(move.at.origin.file, []).append(move)
@@ -183,6 +184,22 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
         else:
             moves.append(changing[0])
     return sorted(moves, key=_place), sorted(left, key=lambda entry: _place(entry[0]))
+
+
+def _keeping_one(moves: list[Move], left: list[tuple[Move, str]]) -> tuple[list[Move], list[tuple[Move, str]]]:
+    """The moves without those that would leave nothing of an override: it would no longer load."""
+    removed: dict[Object[object], list[Move]] = {}
+    for move in moves:
+        if move.outcome.steps is None and move.item.layer.name == "override":
+            removed.setdefault(move.item.layer.object, []).append(move)
+    emptied = {each for each, gone in removed.items() if len(gone) == len(getattr(each.spec, "overrides", ()))}
+    kept = [each for each in moves if each.item.layer.object not in emptied]
+    unmade = [
+        (each, f"nothing would be left of {each.item.layer.object.ref.name}: delete it")
+        for each in moves
+        if each.item.layer.object in emptied
+    ]
+    return kept, sorted([*left, *unmade], key=lambda entry: _place(entry[0]))
 
 
 def _place(move: Move) -> tuple[str, int, str]:

@@ -112,7 +112,8 @@ class Rollouts:
         known = self._fleet.state
         stored = known.rollouts
         for each in rollouts_of(self._fleet, owner):
-            if each.change_id == rollout.change_id and each.name != rollout.name and each.rejected:
+            # All of the owner's: while a version is rejected, what its owner wants is another change by name.
+            if each.name != rollout.name and each.rejected:
                 stored = stored.with_rollout(structs.replace(each, rejected=False))
         refused = [each for each in known.rejected if each.owner != rollout.owner]
         freed = rollout.rejected or len(refused) < len(known.rejected)

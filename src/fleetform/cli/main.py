@@ -103,10 +103,12 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
     gc.set_threshold(1_000_000, 50, 50)
-    if hasattr(signal, "SIGPIPE"):
-        # `fleetform … | head -1` closes the pipe: end quietly, as other commands do.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(run())
+    code = run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed()
+    sys.exit(code)
 
 
 def run() -> int:
@@ -129,6 +131,8 @@ def _run() -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        return _closed()
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         from fleetform.outside.files import reason
@@ -153,6 +157,15 @@ def _run() -> int:
         _say(problem, "this is a bug; FLEETFORM_DEBUG=1 shows where it happened")
         return 70
     return result if isinstance(result, int) else 0
+
+
+def _closed() -> int:
+    """`fleetform … | head -1` closes the pipe: end quietly, as other commands do.
+
+    The signal itself is not left to end the process: programs that it runs close their pipes, too.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
 
 
 def _say(message: str, hint: str) -> None:

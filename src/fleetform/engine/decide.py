@@ -6,7 +6,9 @@ answer never depends on that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, structs
@@ -30,6 +32,7 @@ from fleetform.engine.options.own import own_items, touched_by
 from fleetform.engine.options.resolve import decide_option, decide_with_own, filled_outline
 from fleetform.engine.options.shared import Sharing
 from fleetform.engine.versions.choose import Choice
+from fleetform.engine.versions.lifecycle import forced_at, lifecycle_in
 from fleetform.engine.versions.upgrade_gates import removed_option_gates, upgrade_gates
 from fleetform.model.objects import Object, Ref
 from fleetform.model.reasons import VALIDITY_GATES
@@ -58,7 +61,7 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
     changes = Changes(snapshot, previous.index.snapshot, previous.next_due)
     if changes.nothing:
         index = previous.index.at_time(snapshot)
-        return Decisions(previous.clusters, index, previous.sharing, previous.binders, previous.next_due)
+        return replace(previous, index=index)
     index = Index(snapshot, previous.index)
     changed = sum(each in index.owners for each in changes.objects("presets", "plugins"))
     if changed * 2 > len(index.owners):
@@ -110,7 +113,7 @@ def _decide_again(index: Index, previous: Decisions, reached: Reached) -> Decisi
         clusters[cluster.ref] = deciding.on(cluster, before, owners)
     if any(cluster.ref not in previous.clusters for cluster in index.clusters.came):
         clusters = {ref: clusters[ref] for ref in sorted(clusters)}
-    return deciding.decisions(clusters)
+    return deciding.decisions(clusters, previous.openings)
 
 
 class _Case(Struct, frozen=True, eq=False, gc=False):
@@ -131,10 +134,15 @@ class Deciding:
         self._index, self._snapshot = index, index.snapshot
         self._binders = binders or Binders(index)
         self._sharing = sharing or Sharing(index, self._binders)
+        self._binders.decided_by(self._target_of)
+        # When gates open by themselves.
+        self._openings: set[datetime] = set()
 
-    def decisions(self, clusters: dict[Ref, ClusterDecisions]) -> Decisions:
-        next_due = min(self._index.due(), default=None)
-        return Decisions(clusters, self._index, self._sharing, self._binders, next_due)
+    def decisions(self, clusters: dict[Ref, ClusterDecisions], before: frozenset[datetime] = frozenset()) -> Decisions:
+        """The decisions on clusters; before are the openings of gates that were known of those kept."""
+        openings = frozenset(each for each in (*before, *self._openings) if each > self._snapshot.at)
+        next_due = min((*self._index.due(), *openings), default=None)
+        return Decisions(clusters, self._index, self._sharing, self._binders, next_due, openings)
 
     def on(
         self, cluster: Cluster, before: ClusterDecisions | None = None, owners: set[Object[Any]] | None = None
@@ -185,6 +193,14 @@ class Deciding:
         """What an owner's plugin gets on a cluster if nobody else claims its release."""
         return self._plugin(self._case(cluster, selected, reach))
 
+    def _target_of(self, owner: Owner, cluster: Cluster) -> Revision | None:
+        """The revision that an owner's plugin on a cluster gets."""
+        selected = next((each for each in self._index.owners_on(cluster) if each.owner is owner), None)
+        if selected is None:
+            return None
+        reach = self._index.reach(cluster.ref.organization).reach(cluster)
+        return self._candidate(cluster, selected, reach).target.revision
+
     def _case(self, cluster: Cluster, selected: Selected, reach: Reach) -> _Case:
         owner, name = selected.owner, selected.plugin_on(cluster)
         binder = self._binders.of(owner)
@@ -220,14 +236,19 @@ class Deciding:
         revision = wanted.target.revision
         if revision is None:
             return wanted.gates
-        known: set[str] = set()
-        if running is not None:
-            schema = self._sharing.schema(running)
-            known = {each.item.text for each in wanted.skipped if schema.route(each.item.steps) is not None}
+        step = self._sharing.step(version, revision)
+        forced = None
+        if step.breaking and not step.downgrade:
+            lifecycle = lifecycle_in(self._snapshot, case.owner.object.ref.organization)
+            forced = forced_at(lifecycle, step.breaking, revision, self._snapshot)
+            self._openings |= {forced} if forced is not None else set()
+        removed: Iterable[Gate] = ()
+        if running is not None and not step.downgrade:
+            removed = removed_option_gates(wanted.skipped, self._sharing.schema(running).option_of)
         return (
             *wanted.gates,
-            *removed_option_gates(wanted.skipped, known),
-            *upgrade_gates(case.owner, case.cluster, self._sharing.step(version, revision)),
+            *removed,
+            *upgrade_gates(case.owner, case.cluster, step, self._snapshot.at, forced),
         )
 
     def _at_revision(self, case: _Case, revision: Revision | Gate) -> PluginDecision:

@@ -70,7 +70,7 @@ class Decisions:
     """Everything decided in one pass: what each cluster gets, by the cluster's reference, in order.
 
     index, sharing and binders are what it was decided with; the next pass takes from them what no change reaches.
-    next_due is when something follows from the clock alone.
+    next_due is when something follows from the clock alone; openings are the times at which gates open.
     """
 
     clusters: Mapping[Ref, ClusterDecisions]
@@ -78,6 +78,7 @@ class Decisions:
     sharing: Sharing
     binders: Binders
     next_due: datetime | None = None
+    openings: frozenset[datetime] = frozenset()
 
     @cached_property
     def plugins(self) -> Plugins:

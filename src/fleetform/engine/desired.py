@@ -181,6 +181,16 @@ class Inputs:
         }
         return {**by_name, **self.substituted(plugin)}
 
+    def _declared(self, plugin: PluginDecision) -> set[str]:
+        """The variables that a plugin may have: its options but for maps and lists (S63), and what its owner names."""
+        options = [(each.name, each.slot.option, each.value) for each in plugin.options.values()]
+        single = {
+            name
+            for name, option, value in options
+            if (option is None or option.type not in ("map", "list")) and not isinstance(value, (dict, list))
+        }
+        return single | self.written_substitute(plugin).keys()
+
     def variable_references(self, plugin: PluginDecision, item: Item) -> tuple[str, ...]:
         """The names that an item mentions, as this plugin reads it."""
         template = self._template(plugin, item)
@@ -203,7 +213,7 @@ class Inputs:
 
     def parts(self, plugin: PluginDecision) -> dict[str, Any]:
         """What a plugin is made of beside its values."""
-        parts = dict(self._fixed(plugin).parts)
+        parts = dict(self.shared_parts(plugin))
         parts["downstream"] = downstream = self._downstream(plugin)
         on_cluster = downstream["variables"] if downstream is not None else {}
         variables = self.substituted(plugin) if plugin.target.owner.spec.substitute else {}
@@ -211,6 +221,10 @@ class Inputs:
         if injected := self.injected(plugin):
             parts["injected"] = injected
         return parts
+
+    def shared_parts(self, plugin: PluginDecision) -> dict[str, Any]:
+        """Those of them that all plugins with one target and the same configs have; nobody may change them."""
+        return self._fixed(plugin).parts
 
     def hash(self, plugin: PluginDecision) -> str | None:
         """The inputHash of a plugin; None where a part of it is not known (B18)."""
@@ -284,7 +298,7 @@ class Inputs:
         substitution = getattr(plugin.target.owner.spec, "substitution", None) or _NO_SUBSTITUTION
         takes_values = renderer in ("helm", "addon-template")
         variables = self.variables(plugin) if not takes_values else {}
-        declared = set() if takes_values else plugin.options.keys() | self.written_substitute(plugin).keys()
+        declared = set() if takes_values else self._declared(plugin)
         return RenderInput(
             revision.object,
             renderer,

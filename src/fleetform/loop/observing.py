@@ -46,7 +46,9 @@ def observe(
         if after is not before:
             changed[each.key] = after
             extras.events.append(_event(each, after, verdict, now))
-        if verdict.look_at is not None and (after.in_flight or after is before):
+        # What is healthy is judged again at every pass; only what is under way asks for one of its own.
+        under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
+        if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
     image = _with_silence(image.with_plugins(changed), delivered, verdicts, now)
     return Seen(image, min(looks, default=None))

@@ -44,7 +44,8 @@ def read_record(tree: object, record: type[R], name: str = "it") -> R | list[Mis
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known word that was probably meant."""
-    words = [each for each in known if len(each) <= _LONGEST_WORD]
+    # Of two that are equally near, the order in which they are written must not decide.
+    words = sorted(each for each in known if len(each) <= _LONGEST_WORD)
     if len(words) > _MOST_WORDS or len(word) > _LONGEST_WORD:
         # Looking for the nearest of thousands, or of texts, costs more than the hint is worth.
         return None

@@ -104,5 +104,5 @@ def applied(plugin: PluginDecision, options: Mapping[str, OptionDecision]) -> li
     """The overrides that have an item for a plugin, in order of application."""
     return [
         AppliedOverride(name=each.override.ref.name, rank=each.rank, won=list(each.won), lost=list(each.lost))
-        for each in applied_overrides(plugin.shared.overrides, options)
+        for each in applied_overrides(plugin.shared.overrides, options, plugin.skipped)
     ]

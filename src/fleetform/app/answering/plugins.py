@@ -22,6 +22,7 @@ from fleetform.model.results.configs import ConfigReference, HiddenConfig
 from fleetform.model.results.decisions import Gate, PluginDecision
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.times import time_text
 
 
 def reported_gates(gates: Iterable[Gate], plugin: PluginDecision, locator: Locator) -> list[ReportedGate]:
@@ -32,6 +33,7 @@ def reported_gates(gates: Iterable[Gate], plugin: PluginDecision, locator: Locat
             gate=gate.gate,
             option=gate.option or None,
             message=without_logins(gate.message),
+            until=time_text(gate.until) if gate.until is not None else None,
             object=reference(gate.ref or owner.ref, gate.at if gate.at is not None else owner.at(), locator),
             do=without_logins(gate.do),
         )

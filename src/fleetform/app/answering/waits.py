@@ -81,7 +81,7 @@ class Waits:
             state=shown_state(step),
             action=step.action,
             from_=_runs(self._plan.world.states.get(step.key, UNKNOWN)),
-            to=target.version if target is not None else None,
+            to=(target.version or self._wanted(step.key)) if target is not None else None,
             unknown=unknown,
             rollout=rollout,
             stage=step.stage or None,
@@ -91,6 +91,11 @@ class Waits:
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
         )
+
+    def _wanted(self, key: PluginKey) -> str | None:
+        """What its owner asks for where no version answers that: a pin or a range."""
+        plugin = self._fleet.decisions.plugins.get(key)
+        return plugin.target.wanted if plugin is not None else None
 
     def zone(self, key: PluginKey) -> str:
         """The clock of a cluster."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
+from msgspec import structs
+
 from fleetform.app.reading.namespaces import distinct
 from fleetform.app.reading.referred import References
 from fleetform.engine.world.contents import content_of
@@ -113,11 +115,7 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
         # Patches, and what several folders bring along, stand for one object of another kind: it is only unclear what
         # it is if somebody wants to know (S10).
         if earlier is not object_ and (native or (ref.name and references.may_mean(object_))):
-            same = (earlier.spec, earlier.content, earlier.metadata) == (
-                object_.spec,
-                object_.content,
-                object_.metadata,
-            )
+            same = _contents(earlier) == _contents(object_)
             number = f" {object_.spec.version}" if isinstance(object_.spec, PluginDefinitionSpec) else ""
             contents = "the same content" if same else "two contents"
             message = f"{ref.kind} {ref.name}{number} is written twice, with {contents}"
@@ -125,6 +123,14 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
             at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
             diagnostics.append(Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related))
     return places
+
+
+def _contents(object_: Object[object]) -> tuple[object, object, object]:
+    """What makes two objects of one name the same; two spellings of a version are one (S61)."""
+    spec = object_.spec
+    if isinstance(spec, PluginDefinitionSpec):
+        spec = structs.replace(spec, version=version_key(cast("Object[PluginDefinitionSpec]", object_))[1])
+    return spec, object_.content, object_.metadata
 
 
 def _decisions_of_ocm(others: Iterable[Object[object]]) -> dict[Ref, frozenset[str]]:

@@ -28,6 +28,7 @@ from fleetform.model.kinds.definition import ObjectFieldRef, Output
 from fleetform.model.kinds.preset import Binding, OwnerSpec
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.bindings import Section, Unresolved
+from fleetform.model.results.decisions import Secret
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.variables import ExpandError, as_text, variable_references, variable_references_in
 
@@ -110,7 +111,7 @@ class Program:
         self.producers = sorted({each.definition for each in refs if each is not None})
         self.varying = [(index, each.template.make) for index, each in enumerate(self.steps) if each.template.varies]
         self.variables = [
-            Variable(name, path, value, self.compile(value, object_.at(*path)))
+            Variable(name, path, value, _as_variable(name, self.compile(value, object_.at(*path)), object_.at(*path)))
             for name, path, value in substitutions(object_)
         ]
         # What makes the values of those that refer to variables.
@@ -273,6 +274,23 @@ class Program:
                 return Unresolved("value-type", f"{binding.name} cannot be read as {how}: {error}", "", at)
 
         return finished
+
+
+def _as_variable(name: str, template: Template | None, at: At) -> Template | None:
+    """What fills in a variable of substitute, which is text: a map or a list has no form there without `as` (S63)."""
+    if template is None:
+        return None
+
+    def make(variables: PluginVariables) -> object:
+        value = template.make(variables)
+        plain = value.plain if isinstance(value, Secret) else value
+        if not isinstance(plain, (dict, list)):
+            return value
+        what = "a map" if isinstance(plain, dict) else "a list"
+        message = f"the variable {name} is text, and cannot be {what}"
+        return Unresolved("value-type", message, "bind it with as: json or yaml, and refer to that", at)
+
+    return template._replace(make=make)
 
 
 # ---- What an owner writes

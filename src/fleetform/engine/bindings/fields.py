@@ -263,7 +263,7 @@ def _fields_near(tree: object, path: str) -> str:
         way.append(_escaped(step if index is None else index))
     if isinstance(here, list):
         return f"/{'/'.join(way)} has {len(here)} items" if way else ""
-    fields = ["/" + "/".join([*way, _escaped(key)]) for key in here] if isinstance(here, dict) else []
+    fields = ["/" + "/".join([*way, _escaped(key)]) for key in sorted(here)] if isinstance(here, dict) else []
     return f"it has {_listed(fields)}" if fields else "it is empty"
 
 

@@ -119,11 +119,12 @@ def combine(
         else:
             hidden.append(HiddenConfig(each, "not-supported"))
     counting = _counting(mode, known, {type_ for type_, each in types.items() if each.merge_fields})
-    # Each object once: at the latest place that names it, and there the first time (R1-9).
+    # Each object once: at the latest place that names it (a group's comes after its preset's), and there the first time
+    # (R1-9).
     once: dict[Identity, ConfigReference] = {}
     for each in (reference for reference in known if reference in counting):
         other = once.get(each.identity)
-        if other is None or other.place < each.place:
+        if other is None or (other.place, bool(other.part)) < (each.place, bool(each.part)):
             once[each.identity] = each
     kept = [each for each in known if once.get(each.identity) is each]
     for each in known:

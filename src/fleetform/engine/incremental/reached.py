@@ -85,13 +85,31 @@ def reached_by(changes: Changes, index: Index, previous: Decisions) -> Reached:
             reached.add_owner(owner)
     _add_placed(reached, index, before)
     _add_states(reached, changes, index)
+    _add_forced(reached, changes, index, previous)
     if index.configs is not before.configs:
         reached.configs = ChangedConfigs(index, before)
         for cluster, owner in reached.configs.reached():
             reached.add(cluster, (owner.object,))
     for owner in owners_reading_changes(changes, index, before, reached.changed):
         reached.add_owner(owner)
+    _add_readers(reached, index)
     return reached
+
+
+def _add_readers(reached: Reached, index: Index) -> None:
+    """Those that read outputs of plugins that are reached on their clusters: these may get another version now."""
+    reading = {each.object: set(each.program.producers) for each in index.owners.values() if each.program is not None}
+    reading = {object_: producers for object_, producers in reading.items() if producers}
+    for cluster, owners in list(reached.on_clusters()) if reading else ():
+        here = {each.owner.object for each in index.owners_on(cluster)} & reading.keys()
+        known = set(owners) if owners is not None else here
+        while more := {each for each in here - known if not reading[each].isdisjoint(_definitions_of(known, index))}:
+            known |= more
+            reached.add(cluster, more)
+
+
+def _definitions_of(owners: Iterable[OwnerObject], index: Index) -> set[str]:
+    return {index.owners[each].definition for each in owners if each in index.owners}
 
 
 def _add_owners(reached: Reached, changes: Changes, index: Index, before: Index) -> None:
@@ -168,6 +186,21 @@ def _add_placed(reached: Reached, index: Index, before: Index) -> None:
             home = owner.object.ref.organization
             for cluster in index.placements.members(home, name) ^ before.placements.members(home, name):
                 reached.add_cluster(cluster)
+
+
+def _add_forced(reached: Reached, changes: Changes, index: Index, previous: Decisions) -> None:
+    """Plugins on the way to another version, where it may be another time from which one that breaks is forced."""
+    now, then = index.snapshot, previous.index.snapshot
+    policies = [each.definitions.policies for each in (index, previous.index)]
+    if not any(each.spec.force_after is not None for listed in policies for each in listed):
+        return
+    if not changes.time_tells and policies[0] == policies[1] and now.announced == then.announced:
+        return
+    for ref, here in previous.clusters.items():
+        moving = [each for each in here.candidates if each.running not in (None, each.wanted_version)]
+        cluster = now.clusters.get(ref)
+        if moving and cluster is not None:
+            reached.add(cluster, (each.target.owner for each in moving if each.target.owner in index.owners))
 
 
 def _add_states(reached: Reached, changes: Changes, index: Index) -> None:

@@ -1,11 +1,11 @@
 """Outputs: what binds the variables of each owner, and what plugins offer each other on a cluster (R3-4).
 
-Outputs are those of the version that was last healthy; where no state tells, of the one that is wanted (B17).
+Outputs are those of the version that was last healthy; where no state tells, of the plugin's target (B17).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -25,6 +25,8 @@ from fleetform.model.shape import did_you_mean
 
 # So many plugins may build on each other's outputs: people can follow fewer, and Python's stack some more.
 LONGEST_CHAIN = 60
+# The revision that an owner's plugin on a cluster gets.
+TargetOf = Callable[[Owner, Cluster], Revision | None]
 # An owner and the name of its plugin on a cluster.
 Producer = tuple[Owner, str]
 
@@ -45,6 +47,8 @@ class Binders:
         self._of_cluster: dict[tuple[Owner, Cluster], set[str]] = {}
         self._without: dict[tuple[str, str], str] = {}
         self._may_read: dict[Owner, bool] = {}
+        self._target_of: TargetOf | None = None
+        self._targets: dict[tuple[Owner, Cluster], Revision | None] = {}
 
     def of(self, owner: Owner) -> Binder | None:
         """What binds an owner's variables; None where `$(…)` is text (B6)."""
@@ -176,12 +180,31 @@ class Binders:
             return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
         return False
 
+    def decided_by(self, target_of: TargetOf) -> None:
+        """From here on, target_of tells which revision a plugin gets where gates may keep it from what is wanted."""
+        self._target_of = target_of
+
     def _revision(self, owner: Owner, cluster: Cluster, name: str) -> Revision | None:
-        healthy = self._index.snapshot.state(cluster.ref, name).last_healthy
-        version = healthy.version if healthy is not None else None
-        kept = self._index.definitions.known(owner).get(version) if version is not None else None
+        """The revision whose outputs count: the last healthy one; where no state tells, the one that is the target."""
+        state, known = self._index.snapshot.state(cluster.ref, name), self._index.definitions.known(owner)
+        healthy = state.last_healthy.version if state.last_healthy is not None else None
+        kept = known.get(healthy) if healthy is not None else None
+        if kept is not None:
+            return kept
         choice = self._index.definitions.choice(owner)
-        return kept or (choice.revision if isinstance(choice, Choice) else None)
+        wanted = choice.revision if isinstance(choice, Choice) else None
+        admitted = state.admitted
+        of_another = admitted is not None and admitted.definition not in (None, owner.definition)
+        version = admitted.version if admitted is not None and not of_another else None
+        running = known.get(version) if version is not None else None
+        if running is None or running is wanted or self._target_of is None:
+            return wanted
+        key = (owner, cluster)
+        if key not in self._targets:
+            # Plugins that read each other's outputs are reported; here it must only come to an end.
+            self._targets[key] = running
+            self._targets[key] = self._target_of(owner, cluster)
+        return self._targets[key]
 
     def mentioned_in_outputs(self, owner: Owner, revision: Revision) -> set[str]:
         """The variables to which the outputs of an owner's plugin refer."""

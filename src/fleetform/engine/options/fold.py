@@ -14,6 +14,8 @@ from msgspec import Struct, structs
 from fleetform.engine.options.conclusion import concluded
 from fleetform.engine.options.holes import (
     cleared,
+    deep_leaves,
+    depth_of_misfit,
     hole_above,
     is_hole,
     marks_in,
@@ -103,7 +105,10 @@ class Folding:
     # ---- Applying
 
     def _apply(self, item: Item, inside: Steps) -> None:
-        """Apply one item. One that cannot be applied is a fault until something at or above its path hides it."""
+        """Apply one item. One that cannot be applied is a fault at the place where its path ends (S59).
+
+        It stays one until that place, or something above it, is replaced or removed.
+        """
         try:
             if item.strategy == "Remove":
                 self._remove(item, inside)
@@ -122,7 +127,8 @@ class Folding:
                 self._default_tree = with_value(self._default_tree, inside, value)
                 self._defaults.append(self._heard[-1])
         except PathError as error:
-            self._faults[normal_form(inside)] = _Fault(error.message, item)
+            end = depth_of_misfit(self._with_containers(inside), inside)
+            self._faults[normal_form(inside[:end])] = _Fault(error.message, item)
 
     def _said(self, item: Item, inside: Steps) -> tuple[Item, Any]:
         """An item and its value as this version takes it."""
@@ -150,20 +156,23 @@ class Folding:
             for path, then, _ in leaves:
                 self._tree = with_value(self._tree, path, then)
             for (path, _, said), (_, cleared_by) in zip(leaves, below, strict=True):
-                self._claim(item, path, said, cleared_by)
+                self._claim(item, path, said, cleared_by, merges=isinstance(said, dict))
             if not leaves:
                 return
-        elif hole_above(self._tree, inside) is not ABSENT:
-            self._tree = placed(self._tree, inside, value, merges=True)
-            self._claim(item, inside, value)
-        elif is_hole(target) or (is_hole(value) and isinstance(target, dict)):
+        elif hole_above(self._tree, inside) is not ABSENT or is_hole(target):
+            then = merged_into(value, target) if is_hole(target) else value
+            self._tree = placed(self._tree, inside, then, merges=not is_hole(target)) if inside else then
+            # It decides what it says, and not the rest of what is not known.
+            for path, said in deep_leaves(value, inside):
+                self._claim(item, path, said, merges=True)
+        elif is_hole(value) and isinstance(target, dict):
             then = merged_into(value, target)
             self._tree = with_value(self._tree, inside, then) if inside else then
             self._claim(item, inside, value)
         else:
             cleared_by = self._decider(inside)
             self._tree = placed(self._with_containers(inside), inside, value) if inside else value
-            self._claim(item, inside, value, cleared_by)
+            self._claim(item, inside, value, cleared_by, merges=True)
         self._heard.append(Contribution(item, inside, value))
 
     def _remove(self, item: Item, inside: Steps) -> None:
@@ -185,22 +194,26 @@ class Folding:
         self._heard.append(Contribution(item, inside, ABSENT))
 
     def _with_containers(self, inside: Steps) -> Any:
-        """The tree to put a path into: where an option on the way has no value, its type says what a number means."""
+        """The tree to put a path into: a map on the way is one before it has a value, so that a number is a key."""
         tree = self._tree
         form = normal_form(inside)
         for length in range(len(form)):
             member = self._members.get(form[:length])
-            kind = member.option.type if member is not None and member.option is not None else ""
-            if kind in ("map", "list") and get_in(tree, inside[:length]) is ABSENT:
-                tree = placed(tree, inside[:length], {} if kind == "map" else [])
+            is_map = member is not None and member.option is not None and member.option.type == "map"
+            if is_map and get_in(tree, inside[:length]) is ABSENT:
+                tree = placed(tree, inside[:length], {})
         return tree
 
-    def _claim(self, item: Item, path: Steps, value: Any, cleared_by: Item | None = None) -> None:
-        """The item decides the path from here on; what was said about it before is hidden."""
+    def _claim(self, item: Item, path: Steps, value: Any, cleared_by: Item | None = None, merges: bool = False) -> None:
+        """The item decides the path from here on; what was said about it before is hidden.
+
+        A map that is merged into what could not be reached into does not mend that.
+        """
         form = normal_form(path)
-        for decided in (self._parts, self._faults):
-            for below in [each for each in decided if each[: len(form)] == form]:
-                del decided[below]
+        for below in [each for each in self._parts if each[: len(form)] == form]:
+            del self._parts[below]
+        for below in [each for each in self._faults if each[: len(form)] == form and not (merges and each == form)]:
+            del self._faults[below]
         hidden = tuple(self._heard_of(path, form, len(self._heard)))
         self._parts[form] = Part(path, value, item, hidden, self._find_tie(item, path, value), cleared_by)
         self._since[form] = len(self._heard)

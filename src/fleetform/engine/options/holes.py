@@ -35,10 +35,11 @@ class Covered(Struct, frozen=True, eq=False, gc=False):
 
 
 _MARKS = frozenset({Unresolved, Failure, OnCluster})
+HOLES = frozenset({*_MARKS, Covered})
 
 
 def is_hole(value: object) -> bool:
-    return value.__class__ in _MARKS or value.__class__ is Covered
+    return value.__class__ in HOLES
 
 
 def marks_in(tree: Any) -> Iterator[Mark]:
@@ -97,6 +98,27 @@ def merge_leaves(value: dict[str, Any], target: dict[str, Any], inside: Steps) -
             yield path, merged_into(said, below), said
         else:
             yield path, said, said
+
+
+def deep_leaves(value: Any, inside: Steps) -> Iterator[tuple[Steps, Any]]:
+    """All that a map says, down to what is no map; itself where it is none, or empty."""
+    if isinstance(value, dict) and value:
+        for key in sorted(value):
+            yield from deep_leaves(value[key], (*inside, key))
+    else:
+        yield inside, value
+
+
+def depth_of_misfit(tree: Any, steps: Steps) -> int:
+    """How far a path leads before it cannot go on: to what is no map and no list, or has no such index."""
+    for depth, step in enumerate(steps):
+        if isinstance(tree, dict):
+            tree = tree.get(str(step), ABSENT)
+        elif isinstance(tree, list) and isinstance(step, int) and step <= len(tree):
+            tree = tree[step] if step < len(tree) else ABSENT
+        elif tree is not ABSENT or (isinstance(step, int) and step):
+            return depth
+    return len(steps)
 
 
 def without_holes(tree: Any, which: Callable[[Mark], bool]) -> Any:

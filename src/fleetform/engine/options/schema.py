@@ -114,6 +114,12 @@ class Schema:
         value = retyped(slot.option, slot.retypes, item.value)
         return item if value is item.value else structs.replace(item, value=value, migrated_from=option)
 
+    def option_of(self, steps: Steps) -> str | None:
+        """The option that a path belongs to, also under a name that it had earlier."""
+        moved = self._migrations.moved(steps) if self.route(steps) is None else steps
+        route = self.route(moved) if moved is not None else None
+        return route[0] if route is not None else None
+
     def why_skipped(self, steps: Steps) -> SkipReason:
         """Why no value is taken at a path: nobody declares it, a newer version does, or it was removed."""
         if self._migrations.moved(steps) is None:

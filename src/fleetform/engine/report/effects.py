@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fleetform.engine.decisions import Decisions
@@ -16,6 +16,7 @@ from fleetform.model.results.decisions import (
     TieBreak,
     how_settled,
 )
+from fleetform.syntax.option_paths import normal_form
 
 
 class Applied(NamedTuple):
@@ -43,9 +44,19 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
-def applied_overrides(overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision]) -> list[Applied]:
-    """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included."""
+def applied_overrides(
+    overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision], skipped: Iterable[Skipped] = ()
+) -> list[Applied]:
+    """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included.
+
+    skipped is what has no effect on the plugin: what is left out there was said all the same.
+    """
     won, lost = _sides(options)
+    named = {normal_form(each.slot.steps) for each in options.values()}
+    for item in (each.item for each in skipped if each.reason == "left-out" and each.item.layer.rank):
+        form = normal_form(item.steps)
+        if any(form[: length + 1] in named for length in range(len(form))):
+            lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
     applied = []
     for override in overrides:
         winners, losers = won.get(override, {}), lost.get(override, {})
@@ -75,36 +86,69 @@ def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
 
 def winning_items(decision: OptionDecision) -> list[Item]:
     """The items that made the value: the winner, those of parts, a removal that stands, and what cleared the way."""
-    items = [item for part in decision.parts for item in (part.winner, part.cleared_by)]
-    items += (decision.winner, decision.removed_by, decision.cleared_by)
-    return [item for item in items if item is not None]
+    won = [decision.winner, decision.removed_by, *(part.winner for part in decision.parts)]
+    cleared = [decision.cleared_by, *(part.cleared_by for part in decision.parts)]
+    found = [item for item in won if item is not None and not _is_covered(item, decision)]
+    return [*found, *(item for item in cleared if item is not None)]
+
+
+def _is_covered(item: Item, decision: OptionDecision) -> bool:
+    """Whether others decide all that a Merge says: that it made the map in which they stand is no effect."""
+    if item.strategy != "Merge" or not isinstance(item.value, dict) or not item.value:
+        return False
+    inside = normal_form(item.steps)[len(decision.slot.steps) :]
+    deciders = {(): decision.winner} | {normal_form(each.steps): each.winner for each in decision.parts}
+    for leaf in _leaves(item.value, inside):
+        over = next(deciders[leaf[:n]] for n in range(len(leaf), -1, -1) if leaf[:n] in deciders)
+        if over is item:
+            return False
+    return True
+
+
+def _leaves(value: Mapping[str, object], inside: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for key, each in value.items():
+        if isinstance(each, dict) and each:
+            yield from _leaves(each, (*inside, key))
+        else:
+            yield *inside, key
+
+
+def _covered(decision: OptionDecision) -> list[Item]:
+    """The items that have a place in the value, and no effect on it."""
+    items = [decision.winner, *(part.winner for part in decision.parts)]
+    return [item for item in items if item is not None and _is_covered(item, decision)]
 
 
 def hidden_items(decision: OptionDecision) -> list[Item]:
-    """The items that made no difference: those that others hide, and one that could not be applied."""
-    return [*decision.hidden, *(item for part in decision.parts for item in part.hidden), *decision.at_fault]
+    """The items that made no difference: those that others hide or cover, and those that could not be applied."""
+    hidden = [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
+    return [*hidden, *decision.at_fault, *_covered(decision)]
 
 
 class Effects:
     """What every override did over all plugins; computed once, from what plugins share."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self._plugins: dict[Object[object], list[PluginDecision]] = {}
+        # The plugins of each shared record, with their places in the order; and the records that an override is in.
+        self._plugins: dict[Shared, list[tuple[int, PluginDecision]]] = {}
+        self._records: dict[Object[object], list[Shared]] = {}
         self._winners: set[Object[object]] = set()
         # Those with an item that is left out on a plugin (S37).
         self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
         alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
-        contributing: dict[Shared, set[Object[object]]] = {}
-        for plugin in decisions.plugins.values():
+        for number, plugin in enumerate(decisions.plugins.values()):
             shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
             alike[shared, own] = alike.get((shared, own), 0) + 1
-            if shared not in contributing:
-                contributing[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
-                contributing[shared] |= _left_out(shared.skipped)
-                self._left_out |= _left_out(shared.skipped)
-            for override in contributing[shared]:
-                self._plugins.setdefault(override, []).append(plugin)
+            alike_here = self._plugins.get(shared)
+            if alike_here is None:
+                alike_here = self._plugins[shared] = []
+                left_out = _left_out(shared.skipped)
+                self._left_out |= left_out
+                contributing = {item.layer.object for settled in shared.options for item, _ in settled.above} | left_out
+                for override in contributing:
+                    self._records.setdefault(override, []).append(shared)
+            alike_here.append((number, plugin))
             if plugin.own_skipped:
                 self._left_out |= _left_out(plugin.own_skipped)
             for decision in plugin.own:
@@ -125,10 +169,15 @@ class Effects:
 
     def plugins(self, override: Object[object]) -> list[PluginDecision]:
         """The plugins that an override has items for."""
-        return self._plugins.get(override, [])
+        found = [each for shared in self._records.get(override, ()) for each in self._plugins[shared]]
+        return [plugin for _, plugin in sorted(found, key=lambda each: each[0])]
+
+    def reaches_any(self, override: Object[object]) -> bool:
+        """Whether there is a plugin that an override has items for."""
+        return override in self._records
 
     def is_shadowed(self, override: Object[object]) -> bool:
-        return override in self._plugins and override not in self._winners
+        return override in self._records and override not in self._winners
 
     def silenced(self, override: Object[object]) -> list[str]:
         """What became of the items of an override without effect: left out, or hidden by others."""

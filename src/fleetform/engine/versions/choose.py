@@ -105,7 +105,7 @@ def offered(revisions: Revisions, organization: str, definition: str) -> Offers:
 
 
 class Choice(NamedTuple):
-    """The revision that is wanted, and whether an end date forced it on a pin."""
+    """The revision that is wanted, and whether an end date forced it on a pin or a range."""
 
     revision: Revision
     forced: bool = False
@@ -126,6 +126,10 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
     supported = [version for version in admitted if rules.refuses(version) is None]
     if supported:
         return Choice(offers[max(supported, key=_order)])
+    if any(rules.has_ended(each) for each in admitted):
+        forced = _forced(offers, [each for each in admitted if rules.has_ended(each)], rules)
+        if forced is not None:
+            return forced
     if admitted:
         why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
         return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
@@ -148,10 +152,9 @@ def _pinned(offers: Offers, definition: str, exact: str, wanted: str, rules: Sup
     named = [each for each in builds if wanted.strip().lstrip("=v ") == each]
     pinned = exact if exact in offers and not named else max(named or builds, key=_order, default=exact)
     if rules.has_ended(pinned):
-        above = [each for each in offers if parse_version(each) > parse_version(pinned) and rules.refuses(each) is None]
-        stable = [each for each in above if not parse_version(each).prerelease]
-        if stable:
-            return Choice(offers[min(stable, key=_order)], forced=True)
+        forced = _forced(offers, [pinned], rules)
+        if forced is not None:
+            return forced
         message = f"support of {definition} {pinned} has ended, and there is no supported version above it"
         return _gate(message, "publish one, or move the end date in the LifecyclePolicy")
     if pinned in rules.rejected:
@@ -163,6 +166,14 @@ def _pinned(offers: Offers, definition: str, exact: str, wanted: str, rules: Sup
     if pinned in offers:
         return Choice(offers[pinned])
     return _gate(f"{definition} has no version {pinned}", f"there is {_listed(offers)}")
+
+
+def _forced(offers: Offers, ended: Iterable[str], rules: SupportRules) -> Choice | None:
+    """What an end date forces: the lowest supported version above those that have ended (B11, S56)."""
+    last = max(map(parse_version, ended))
+    above = [each for each in offers if parse_version(each) > last and rules.refuses(each) is None]
+    stable = [each for each in above if not parse_version(each).prerelease]
+    return Choice(offers[min(stable, key=_order)], forced=True) if stable else None
 
 
 def _gate(message: str, do: str) -> Gate:

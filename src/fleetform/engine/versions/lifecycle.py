@@ -6,7 +6,7 @@ written, and clamped for what already runs (R2-12).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -119,6 +119,15 @@ def upgrade_times(
     return UpgradeTimes(
         announced, not_before, grace_until, max(forced, grace_until) if forced and grace_until else forced
     )
+
+
+def forced_at(
+    lifecycle: Lifecycle, breaking: Sequence[Revision], wanted: Revision, snapshot: Snapshot
+) -> datetime | None:
+    """When versions that break wait for consent no longer (S56); None where nothing says when they were announced."""
+    if lifecycle.force_after is None or any(known_announcement(each, snapshot) is None for each in breaking):
+        return None
+    return upgrade_times(lifecycle, breaking, wanted, snapshot).forced
 
 
 def later(time: datetime, by: timedelta) -> datetime:

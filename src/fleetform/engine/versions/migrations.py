@@ -86,7 +86,11 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
         for step in (changes.migrations if changes is not None else None) or []:
             try:
                 if step.rename is not None:
-                    moves.append(_move(step.rename.from_, parse_path(step.rename.to)))
+                    move = _move(step.rename.from_, parse_path(step.rename.to))
+                    moves.append(move)
+                    # What was retyped before is another name's value from here on.
+                    new = normal_form(parse_path(step.rename.to))
+                    retypes = [(new if form == move.form else form, each) for form, each in retypes]
                 elif step.remove is not None:
                     moves.append(_move(step.remove.name, None))
                 elif step.retype is not None:

@@ -5,7 +5,8 @@ Validity only, and for every version on the way (S26); when an upgrade may start
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -13,7 +14,7 @@ from fleetform.engine.layers.owners import Owner
 from fleetform.model.kinds.definition import Changes
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Gate, Revision, Skipped
+from fleetform.model.results.decisions import Gate, Item, Revision, Skipped, Steps
 from fleetform.syntax.selectors import any_matches
 from fleetform.syntax.versions import parse_version
 
@@ -44,8 +45,10 @@ def _changes(revision: Revision) -> Changes:
     return revision.object.spec.changes or Changes()
 
 
-def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Iterator[Gate]:
-    """Gates of the way from one revision to another.
+def upgrade_gates(
+    owner: Owner, cluster: Object[ClusterSpec], step: Step, at: datetime, forced: datetime | None = None
+) -> Iterator[Gate]:
+    """Gates of the way from one revision to another at a time; forced is when versions that break wait no longer.
 
     A way back must be asked for by its exact version, and leads over no version that is irreversible (R2-39).
     """
@@ -65,7 +68,8 @@ def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Ite
             ref=revision.object.ref,
             at=revision.object.at("spec", "changes", "irreversible"),
         )
-    for revision in step.breaking if not step.downgrade else ():
+    is_forced = forced is not None and forced <= at
+    for revision in step.breaking if not step.downgrade and not is_forced else ():
         if is_acknowledged(owner, cluster, revision.version):
             continue
         acknowledge = _changes(revision).acknowledge
@@ -76,13 +80,23 @@ def upgrade_gates(owner: Owner, cluster: Object[ClusterSpec], step: Step) -> Ite
             f"do what it asks, then add {revision.version} to upgrades.acknowledged of {owner.object.ref.name}",
             ref=revision.object.ref,
             at=revision.object.at("spec", "changes", "breaking"),
+            until=forced,
         )
 
 
-def removed_option_gates(skipped: Iterable[Skipped], known_to_running: set[str]) -> Iterator[Gate]:
-    """Options that people set, that the running revision knows, and that are gone without a migration (S3)."""
-    for name in sorted({each.item.text for each in skipped if each.reason == "not-declared"} & known_to_running):
-        item = next(each.item for each in skipped if each.item.text == name)
+def removed_option_gates(skipped: Iterable[Skipped], running: Callable[[Steps], str | None]) -> Iterator[Gate]:
+    """Options that people set, that the running revision knows, and that are gone without a migration (S3).
+
+    That a later version has them again does not help: the one that is wanted has not. running is the option that a path
+    belongs to there.
+    """
+    gone: dict[str, Item] = {}
+    for item, reason in skipped:
+        sets = item.strategy != "Remove" and reason in ("not-declared", "not-yet-known")
+        name = running(item.steps) if sets else None
+        if name is not None:
+            gone.setdefault(name, item)
+    for name, item in sorted(gone.items()):
         yield Gate(
             "removed-option",
             f"{name} is set and no longer exists",

@@ -30,7 +30,7 @@ from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.kinds.preset import OwnerSpec, PresetGroup
 from fleetform.model.objects import AnyObject, Object, Ref
-from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, Deployed, PluginState
 
@@ -51,13 +51,23 @@ class _Part(NamedTuple):
         return ref if self.group is None else ref._replace(name=f"{ref.name}/{self.group.name}")
 
 
+class _Plugins(NamedTuple):
+    """An owner's plugins, what is stored of each, their clusters, and what else is there if that matters."""
+
+    plugins: list[PluginDecision]
+    states: list[PluginState]
+    facts: list[ClusterFacts]
+    beside: list[ClusterDecisions]
+
+
 class _Made(NamedTuple):
     """A Change, and all that it was made of."""
 
     change: Change
     contents: Mapping[str, str]
     made_of: tuple[Any, ...]
-    plugins: tuple[Any, ...]
+    plugins: _Plugins
+    candidates: list[Candidate]
     elsewhere: Mapping[str, str | None]
 
 
@@ -175,20 +185,37 @@ class OwnerChanges:
         states = [self.states.get(each.key, UNKNOWN) for each in plugins]
         facts = [self._facts.of(each.cluster) for each in plugins]
         beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if _has_dependencies(each)]
-        plugins_now = (plugins, states, facts, beside)
+        plugins_now = _Plugins(plugins, states, facts, beside)
         if known is not None and known.plugins == plugins_now:
             return known
-        opening = context.openings.of(part.owner, plugins[0].target.definition)
-        candidates = [
-            context.candidates.candidate(plugin, state, cluster, staging, opening)
-            for plugin, state, cluster in zip(plugins, states, facts, strict=True)
-        ]
-        candidates = self._with_baselines(context, plugins, candidates, states)
+        earlier = self._earlier.made.get(ref)
+        made = self._candidates(part, context, staging, plugins_now, earlier)
+        candidates = self._with_baselines(context, plugins, made, states)
         contents = self._hashes.contents(self._objects(part.owner, plugins, states))
         change = self._change(part, context, staging, candidates, contents, rollouts, request, admitted)
         base = admitted.objects if admitted is not None else {}
         elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
-        return _Made(change, contents, made_of, plugins_now, elsewhere)
+        return _Made(change, contents, made_of, plugins_now, made, elsewhere)
+
+    def _candidates(
+        self, part: _Part, context: _Context, staging: Staging, now: _Plugins, earlier: _Made | None
+    ) -> list[Candidate]:
+        """A candidate for each plugin; of the pass before those of which nothing is another."""
+        opening = context.openings.of(part.owner, now.plugins[0].target.definition)
+        known: dict[PluginDecision, tuple[PluginState, ClusterFacts, Candidate]] = {}
+        # What plugins of other owners are beside them is told for all of them at once.
+        if earlier is not None and earlier.made_of[:2] == (part.owner, context.key) and not now.beside:
+            then = earlier.plugins
+            triples = zip(then.states, then.facts, earlier.candidates, strict=True)
+            known = dict(zip(then.plugins, triples, strict=True))
+        found = []
+        for plugin, state, cluster in zip(now.plugins, now.states, now.facts, strict=True):
+            same = known.get(plugin)
+            if same is not None and same[0] is state and same[1] is cluster:
+                found.append(same[2])
+            else:
+                found.append(context.candidates.candidate(plugin, state, cluster, staging, opening))
+        return found
 
     def _is_elsewhere(self, known: Mapping[str, str | None]) -> bool:
         """Whether objects that no longer reach the owner are as they were."""
@@ -311,12 +338,12 @@ class OwnerChanges:
                     by_owner.setdefault(claim.candidate.target.owner, []).append(claim.plugin)
         found: dict[Ref, tuple[_Part, list[PluginDecision]]] = {}
         for owner, plugins in by_owner.items():
+            if not groups.has_any(owner):
+                found[owner.ref] = _Part(owner, None), plugins
+                continue
             for plugin in plugins:
-                part = _Part(owner, groups.of(plugin) if groups.has_any(owner) else None)
-                if part.ref in found:
-                    found[part.ref][1].append(plugin)
-                else:
-                    found[part.ref] = part, [plugin]
+                part = _Part(owner, groups.of(plugin))
+                found.setdefault(part.ref, (part, []))[1].append(plugin)
         return dict(sorted(found.items(), key=lambda pair: (pair[0].organization, pair[0].name, pair[0].kind)))
 
     def _organizations(self) -> list[str]:

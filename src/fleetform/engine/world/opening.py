@@ -49,6 +49,7 @@ class Openings:
             if isinstance(object_.spec, UpdateWindowSpec)
         ]
         self.calendars = Calendars(windows) if windows else None
+        self._by_definition = any(each.definitions is not None for each in windows)
         home = snapshot.organizations.get(Ref("Organization", organization, organization))
         self._home = home.spec if home is not None else OrganizationSpec()
         self._of: dict[tuple[frozenset[str], str], OpeningOf] = {}
@@ -66,7 +67,8 @@ class Openings:
         return self._named(frozenset(self._home.default_update_windows or ()), definition)
 
     def _named(self, named: frozenset[str], definition: str) -> OpeningOf:
-        key = (named, definition)
+        # Where no window is about some definitions, all of them share what is found.
+        key = (named, definition if self._by_definition else "")
         found = self._of.get(key)
         if found is None:
             found = self._of[key] = OpeningOf(self.calendars, *key)

@@ -175,7 +175,7 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
 
 
 class Gate(Struct, frozen=True, eq=False, gc=False):
-    """Something that keeps a plugin from its target, by its name in the closed list."""
+    """Something that keeps a plugin from its target, by its name in the closed list; until when, if that is known."""
 
     gate: str
     message: str
@@ -183,6 +183,7 @@ class Gate(Struct, frozen=True, eq=False, gc=False):
     option: str = ""
     ref: Ref | None = None
     at: At | None = None
+    until: datetime | None = None
 
 
 def gate_of(unresolved: Unresolved) -> Gate:
