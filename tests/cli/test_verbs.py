@@ -141,7 +141,7 @@ def test_explain_prints_the_winner_first_with_its_place(example: Runner) -> None
         (("get", "plugins", "-l", "a in b"), 2, "expected ("),
         (("get", "plugins", "--at", "soon"), 2, "2026-12-31"),
         (("get", "plugins", "-n", "acmee"), 1, "did you mean acme?"),
-        (("get", "plugins", "--server", "http://x"), 2, "--server"),
+        (("validate", "--server", "http://x"), 2, "drop --server"),
         (("explain",), 2, "Name a plugin"),
         (("explain", "--definition", "web"), 2, "-c"),
         (("validate", "--state", "none.json"), 2, "none.json"),
