@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
     from fleetform.loop.records import Destination
     from fleetform.loop.viewing import Views
+    from fleetform.outside.control_plane import ControlPlane
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.store import StoreError
@@ -96,6 +97,14 @@ def open_state(name: str) -> StateStore:
     from fleetform.store.sqlite_state import SqliteState
 
     return SqliteState(database_path(name), _Clock(None))
+
+
+def open_control_plane(url: str) -> ControlPlane:
+    """A control plane that runs somewhere."""
+    # Imported where it is needed: it brings an HTTP client.
+    from fleetform.outside.control_plane import ControlPlane
+
+    return ControlPlane(url)
 
 
 def open_parses(kept: bool = True) -> Parses:
