@@ -141,7 +141,11 @@ class Folding:
             # What must be converted as a whole is not known where a part of it is not.
             return item, value if has_type(member.option, value) else mark
         converted = retyped(member.option, member.retypes, value)
-        return (item, value) if converted is value else (structs.replace(item, migrated_from=member.name), converted)
+        return (
+            (item, value)
+            if converted is value
+            else (structs.replace(item, migrated_from=item.migrated_from or member.name), converted)
+        )
 
     def _set(self, item: Item, inside: Steps, value: Any) -> None:
         self._tree = placed(self._with_containers(inside), inside, value) if inside else value
@@ -170,10 +174,23 @@ class Folding:
             self._tree = with_value(self._tree, inside, then) if inside else then
             self._claim(item, inside, value)
         else:
-            cleared_by = self._decider(inside)
+            cleared_by, apart = self._decider(inside), self._apart_from(value, inside) if target is ABSENT else {}
             self._tree = placed(self._with_containers(inside), inside, value) if inside else value
             self._claim(item, inside, value, cleared_by, merges=True)
+            self._parts.update(apart)
         self._heard.append(Contribution(item, inside, value))
+
+    def _apart_from(self, value: Any, inside: Steps) -> dict[Form, Part]:
+        """Removals below a path of which a map that is merged there does not speak: they stand."""
+        form = normal_form(inside)
+        leaves = [normal_form(path) for path, said in deep_leaves(value, inside) if said != {}]
+        return {
+            each: part
+            for each, part in self._parts.items()
+            if len(each) > len(form)
+            and each[: len(form)] == form
+            and not any(each[: len(one)] == one for one in leaves)
+        }
 
     def _remove(self, item: Item, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
