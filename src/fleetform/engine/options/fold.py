@@ -156,7 +156,7 @@ class Folding:
         target = get_in(self._tree, inside)
         if isinstance(value, dict) and isinstance(target, dict):
             leaves = list(merge_leaves(value, target, inside))
-            below = [(path, self._decider(path) if isinstance(said, dict) else None) for path, _, said in leaves]
+            below = [(path, self._cleared_by(path) if isinstance(said, dict) else None) for path, _, said in leaves]
             for path, then, _ in leaves:
                 self._tree = with_value(self._tree, path, then)
             for (path, _, said), (_, cleared_by) in zip(leaves, below, strict=True):
@@ -174,7 +174,7 @@ class Folding:
             self._tree = with_value(self._tree, inside, then) if inside else then
             self._claim(item, inside, value)
         else:
-            cleared_by, apart = self._decider(inside), self._apart_from(value, inside) if target is ABSENT else {}
+            cleared_by, apart = self._cleared_by(inside), self._apart_from(value, inside) if target is ABSENT else {}
             self._tree = placed(self._with_containers(inside), inside, value) if inside else value
             self._claim(item, inside, value, cleared_by, merges=True)
             self._parts.update(apart)
@@ -239,9 +239,12 @@ class Folding:
         """Who spoke of a path among the first of those heard, the last one first."""
         return (each.item for each in reversed(self._heard[:first]) if each.at(path, form) is not NOTHING)
 
-    def _decider(self, path: Steps) -> Item | None:
+    def _cleared_by(self, path: Steps) -> Item | None:
+        """Who left nothing at a path for a Merge to go into. A Merge above it cleared nothing."""
         part = self._part_over(normal_form(path))
-        return part.winner if part is not None else None
+        if part is None or (part.winner.strategy == "Merge" and len(part.steps) < len(path)):
+            return None
+        return part.winner
 
     def _part_over(self, form: Form) -> Part | None:
         """What decides a path: the part at it, or the nearest above."""
