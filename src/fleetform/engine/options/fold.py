@@ -109,6 +109,7 @@ class Folding:
 
         It stays one until that place, or something above it, is replaced or removed.
         """
+        value: Any = ABSENT
         try:
             if item.strategy == "Remove":
                 self._remove(item, inside)
@@ -129,6 +130,8 @@ class Folding:
         except PathError as error:
             end = depth_of_misfit(self._with_containers(inside), inside)
             self._faults[normal_form(inside[:end])] = _Fault(error.message, item)
+            # Whoever mends it hides it.
+            self._heard.append(Contribution(item, inside, value))
 
     def _said(self, item: Item, inside: Steps) -> tuple[Item, Any]:
         """An item and its value as this version takes it."""
