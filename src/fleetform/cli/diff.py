@@ -64,7 +64,7 @@ def command(
     paths = [to_side] if to_side else list(flags.filename)
     folders = paths if len(paths) == 1 and os.path.isdir(paths[0]) else []
     before = flags.fleet([in_same_folder(from_side, folders)])
-    after = flags.fleet([to_side] if to_side else ())
+    after = flags.fleet([to_side] if to_side else (), before)
     # All organizations unless one is named: a preview that leaves something out is none.
     organization = None if flags.everywhere else flags.organization
     scope = scope_over([before, after], organization, flags.cluster, flags.selector)

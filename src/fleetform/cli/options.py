@@ -12,15 +12,8 @@ import click
 import msgspec
 
 from fleetform.app.answering.references import reported
-from fleetform.app.errors import (
-    AmbiguousError,
-    DeniedError,
-    NoAnswerError,
-    NotFoundError,
-    NotRenderedError,
-    StateChangedError,
-    StateError,
-)
+from fleetform.app.comparing.beside import beside
+from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.data import print_json
@@ -76,9 +69,12 @@ class Flags:
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
 
-    def fleet(self, sources: Sequence[str] = ()) -> Fleet:
-        """The fleet, decided; invalid input ends the command with exit 2 and says why."""
-        fleet = self.decided(sources)
+    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+        """The fleet, decided; invalid input ends the command with exit 2 and says why.
+
+        before is another that it is compared with, and decided from.
+        """
+        fleet = self.decided(sources, before)
         self.refuse(fleet, fleet.findings.errors)
         self.say_more(fleet)
         return fleet
@@ -152,9 +148,11 @@ class Flags:
                 said.report,
             )
 
-    def decided(self, sources: Sequence[str] = ()) -> Fleet:
+    def decided(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
         """The fleet as it is, with its plugins decided."""
         fleet = self.read(sources)
+        if before is not None:
+            fleet = beside(fleet, before)
         with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
             assert fleet.decisions is not None
         return fleet
@@ -231,7 +229,7 @@ def shared_flags(function: F) -> Any:
         except NoAnswerError as error:
             if flags.output in ("json", "yaml"):
                 choices = ": " + ", ".join(error.choices) if isinstance(error, AmbiguousError) else ""
-                code, message = _CODES[type(error)], error.message + choices
+                code, message = error.code, error.message + choices
                 flags.print_failure([Finding(code=code, severity="error", message=message, hint=error.hint)])
             raise
 
@@ -252,17 +250,6 @@ def _check_confined(flags: Flags) -> None:
         raise click.UsageError(
             f"--confined runs no programs of the repository, and {flags.plugin_dir} is in it: name another folder."
         )
-
-
-_CODES: dict[type[Exception], str] = {
-    AmbiguousError: "ambiguous",
-    NotFoundError: "not-found",
-    NotRenderedError: "render-failed",
-    DeniedError: "denied",
-    StateChangedError: "cannot-read",
-    NoAnswerError: "refused",
-    StateError: "cannot-read",
-}
 
 
 def _selector(_: click.Context, __: click.Parameter, text: str | None) -> Requirements:
