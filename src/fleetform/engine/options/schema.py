@@ -69,20 +69,24 @@ class Schema:
         )
 
     def route(self, steps: Steps) -> Route:
-        if steps not in self._routes:
+        try:
+            return self._routes[steps]
+        except KeyError:
             found = self.revision.find(steps)
-            self._routes[steps] = (found[0].name, found[1]) if found is not None else None
-        return self._routes[steps]
+            route = self._routes[steps] = (found[0].name, found[1]) if found is not None else None
+            return route
 
-    def read_all(self, items: Iterable[Item]) -> Iterator[tuple[Item, Route]]:
+    def read_all(self, items: Iterable[Item]) -> Iterable[tuple[Item, Route]]:
         """Items as the revision takes them, and the options they belong to.
 
         Of one layer those that bear an older name come first, so that a newer name in the same object wins.
         """
         if not self._migrates:
-            for item in items:
-                yield item, self.route(item.steps)
-            return
+            route = self.route
+            return [(item, route(item.steps)) for item in items]
+        return self._read(items)
+
+    def _read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Route]]:
         for _, layer in groupby(items, key=lambda item: item.layer):
             older: list[tuple[int, Item]] = []
             others: list[Item] = []
