@@ -132,7 +132,7 @@ def open_plane(
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
     from fleetform.load.inputs import InputFile
-    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.reader import DocumentCache, load_files, with_authors
     from fleetform.load.sources import FolderSource
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
@@ -148,7 +148,8 @@ def open_plane(
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     def deliverer(destination: Destination) -> Deliverer:

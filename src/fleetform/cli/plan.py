@@ -41,6 +41,7 @@ def command(flags: Flags) -> int:
             if rollout.name is not None:
                 click.echo(f"rollout/{rollout.name}")
     else:
+        flags.say_consents(answer.diagnostics)
         _print(answer, Painter(flags.color), output == "wide")
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
