@@ -11,6 +11,7 @@ from bench import (
     measure_decide,
     measure_edit,
     measure_envsubst,
+    measure_folders,
     measure_load,
     measure_loop,
     measure_peers,
@@ -39,6 +40,7 @@ MEASUREMENTS = {
     "world": measure_world,
     "start": measure_start,
     "load": measure_load,
+    "folders": measure_folders,
 }
 
 

@@ -8,6 +8,7 @@ from bench.table import Row, plainly
 from fleetform.engine.check import lint_objects
 from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decide import decide
+from fleetform.engine.report.effects import Effects
 
 CLUSTERS = 1_000
 TITLE = "Check: 10,000 plugins × 40 options on 1,000 clusters, 500 overrides"
@@ -19,7 +20,7 @@ def rows() -> list[Row]:
     decisions = decide(snapshot)
     deciding = best_of(3, lambda: decide(snapshot))
     objects = best_of(2, lambda: list(lint_objects(decisions.index)))
-    effects = best_of(2, lambda: list(lint_effects(decisions)))
+    effects = best_of(2, lambda: list(lint_effects(decisions, Effects(decisions))))
     return [
         plainly("deciding", deciding, "s", loop),
         plainly("checking the objects", objects, "s", loop),

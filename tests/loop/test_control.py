@@ -246,6 +246,27 @@ def test_a_cluster_that_does_not_answer_is_set_aside_and_catches_up() -> None:
     assert state.attempt.phase == "Healthy"
 
 
+@pytest.mark.rule("B32")
+def test_a_placement_keeps_what_it_chose_when_a_better_cluster_comes() -> None:
+    cluster = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s, namespace: acme}\n"
+    placement = "apiVersion: fleetform.dev/v1alpha1\nkind: Placement\nmetadata: {name: one, namespace: acme}\n"
+    preset = BASE["preset.yaml"].replace("clusterSelector: {}", "placement: {name: one}")
+    files = {
+        "clusters.yaml": cluster % "middle",
+        "definition.yaml": BASE["definition.yaml"],
+        "placement.yaml": placement + "spec: {numberOfClusters: 1}\n",
+        "preset.yaml": preset,
+    }
+    found = Plane(Files(files))
+    found.settle()
+    assert list(found.versions) == ["middle"]
+    for name in ("first", "zulu"):
+        found.files.files[f"{name}.yaml"] = cluster % name
+    found.restart()
+    found.wait(hours=1)
+    assert list(found.versions) == ["middle"]
+
+
 @pytest.mark.rule("B7")
 def test_the_store_stamps_objects_once() -> None:
     found = installed()

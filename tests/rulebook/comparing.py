@@ -56,21 +56,21 @@ def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[
         return []
     if errors:
         found = [Disagreement("invalid", "", [], errors)]
-        return [each for each in found if not _is_excused(excuses.of_folders(errors), excused)]
+        return [each for each in found if not _is_excused(excuses.of_folders(model, errors), excused)]
     found = []
     for plugin in model.plugins:
         expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
         for path in [path for path, said in expected.get("winners", {}).items() if said is None]:
             del expected["winners"][path], actual["winners"][path]
         differing = [kind for kind in expected if expected[kind] != actual[kind]]
-        if differing and not _is_excused(excuses.of_plugins(model, plugin), excused):
+        if differing and not _is_excused(excuses.of_plugins(model, plugin, differing), excused):
             found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
     return found or _reports(read, model)
 
 
 def _reports(read: Read, model: Fleet) -> list[Disagreement]:
     """Where overrides are reported otherwise; plugins are asked about first."""
-    if any(model.answer(plugin).misfits or excuses.of_plugins(model, plugin) for plugin in model.plugins):
+    if any(model.answer(plugin).misfits for plugin in model.plugins):
         return []
     found = []
     for item in get(read, Scope("acme"), "overrides")["items"]:

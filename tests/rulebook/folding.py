@@ -79,11 +79,13 @@ def _applied(tree: Any, item: Item, revision: Tree) -> Any:
 def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[Item]:
     """The items that cannot be applied: their path leads into what is no map or list there, or past the end (S59),
     or no migration can convert them (S58)."""
-    found = []
+    found: list[Item] = []
     for index, layer in enumerate(layers):
-        before = folded(revision, defaults, layers[:index])
+        applied = [[each for each in held if each not in found] for held in layers[:index]]
         beside = [each.steps for each in layer if each.strategy != "Remove"]
         for item in layer:
+            older = [each for each in layer if each.renames > item.renames]
+            before = folded(revision, defaults, [*applied, older])
             here = _with_container(before, item.steps, revision)
             leads = item.strategy == "Remove" or _leads_somewhere(here, item.steps, beside)
             merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole)

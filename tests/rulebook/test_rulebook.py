@@ -31,8 +31,7 @@ def test_fleetform_answers_as_the_rules_say(bunch: int) -> None:
 def without_places(answer: Any) -> Any:
     """An answer without the lines that things stand at, and without findings, which stand in their order."""
     if isinstance(answer, dict):
-        # What to do lists keys in the order of the file: to be mended.
-        left_out = ("place", "related", "diagnostics", "do")
+        left_out = ("place", "related", "diagnostics")
         return {key: without_places(each) for key, each in answer.items() if key not in left_out}
     return [without_places(each) for each in answer] if isinstance(answer, list) else answer
 

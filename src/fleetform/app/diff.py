@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import object_reference, reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
+from fleetform.app.comparing.beside import beside
 from fleetform.app.comparing.causes import Sides, cause_of
 from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.comparing.earlier_side import with_earlier_side
@@ -20,7 +22,6 @@ from fleetform.app.comparing.same_values import known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
-from fleetform.engine.report.effects import Effects
 from fleetform.engine.versions.span import span_between
 from fleetform.engine.world.contents import NOT_PART_OF_A_CHANGE, content_with_annotations, identity_of
 from fleetform.model.answers.base import MASKED
@@ -34,6 +35,7 @@ from fleetform.model.answers.diff import (
     DiffSummary,
     NotedOverride,
     NotedOverrides,
+    UnknownChange,
     VersionChange,
 )
 from fleetform.model.objects import Object
@@ -48,7 +50,7 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
 
     renders: what shows the objects that change, too.
     """
-    after = with_earlier_side(after, before)
+    after = with_earlier_side(beside(after, before), before)
     changes, unknown = compare(before, after, scope)
     manifests = ManifestChanges(before, after, changes, renders) if renders is not None else None
     upgrades = _upgrades(before, after, changes)
@@ -63,8 +65,18 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
         from_=before.input.name,
         to=after.input.name,
         change_id=change_id(before, after, scope),
-        summary=_summary(changes, unknown),
+        summary=_summary(changes, len(unknown)),
         changes=changed,
+        unknown=[
+            UnknownChange(
+                organization=each.plugin.organization,
+                cluster=each.plugin.cluster.ref.name,
+                plugin=each.plugin.name,
+                options=list(each.options),
+                variables=list(each.variables),
+            )
+            for each in unknown
+        ],
         groups=_groups(changed),
         changelog=[passed[key] for key in sorted(passed) if passed[key].text or passed[key].breaking],
         upgrades=list(upgrades.values()),
@@ -239,11 +251,11 @@ def _noted_overrides(before: Fleet, after: Fleet, scope: Scope) -> NotedOverride
 
 def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]]:
     """Overrides that reach no plugin, that others hide everywhere, and that tie with another."""
-    effects = Effects(fleet.decisions)
+    effects = fleet.findings.effects
     active = [each for each in fleet.decisions.overrides if scope.holds(each.ref)]
     tied = {each.layer.object for tie in effects.ties() for each in (tie.winner, tie.loser)}
     return {
-        "dead": [each for each in active if not effects.plugins(each)],
+        "dead": [each for each in active if not effects.reaches_any(each)],
         "shadowed": [each for each in active if effects.is_shadowed(each)],
         "ties": [each for each in active if each in tied],
     }
@@ -254,16 +266,20 @@ def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]
 
 def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
     """A name for the change: the same objects changed in the same way have the same one. Secrets do not count."""
-    old, new = _contents(before, scope), _contents(after, scope)
+    # What both have is no part of a change.
+    shared = set(before.snapshot.objects) & set(after.snapshot.objects)
+    old, new = _contents(before, scope, shared), _contents(after, scope, shared)
     keys = sorted(old.keys() | new.keys())
     return CHANGE_ID + content_hash([[*key, new.get(key, "absent")] for key in keys if old.get(key) != new.get(key)])
 
 
-def _contents(fleet: Fleet, scope: Scope) -> dict[tuple[str, str, str], str]:
+def _contents(fleet: Fleet, scope: Scope, left_out: Collection[Object[object]]) -> dict[tuple[str, str, str], str]:
     """The content of every object that may make a difference: all that bindings may read, annotations included."""
     organizations = set(fleet.organizations)
     found = {}
     for each in fleet.snapshot.objects:
+        if each in left_out:
+            continue
         # A namespace of no organization may be a module's own.
         in_scope = scope.offers(each.ref) or each.ref.organization not in organizations
         if in_scope and each.ref.kind not in NOT_PART_OF_A_CHANGE:

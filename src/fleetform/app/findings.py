@@ -10,6 +10,7 @@ from fleetform.engine.check import lint_objects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
 from fleetform.engine.check.decided import lint_effects
 from fleetform.engine.decisions import Decisions
+from fleetform.engine.report.effects import Effects
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import At
 from fleetform.model.results.decisions import PluginDecision
@@ -37,6 +38,11 @@ class Findings:
     ) -> None:
         self._decisions, self._reading, self._locator = decisions, reading, locator
         self._catalog_files, self._strict = catalog_files, strict
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What every override did."""
+        return Effects(self._decisions)
 
     @cached_property
     def of_objects(self) -> tuple[Diagnostic, ...]:
@@ -103,7 +109,7 @@ class Findings:
     @cached_property
     def _effects(self) -> list[Diagnostic]:
         """What decisions show."""
-        return list(lint_effects(self._decisions))
+        return list(lint_effects(self._decisions, self.effects))
 
     def _for_us(self, found: Iterable[Diagnostic], plugins: Iterable[PluginDecision]) -> Iterator[Diagnostic]:
         """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""

@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
+from typing import Any, TypeVar
+
+from msgspec import structs
 
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
@@ -25,12 +28,16 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan, World
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.objects import Origin
+from fleetform.model.objects import Object, Origin
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.rendering import RenderInput
 from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
 from fleetform.ports.inputs import Document, Input
 from fleetform.ports.state import KnownState
+
+Spec = TypeVar("Spec")
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,8 @@ class Fleet:
 
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
-    skipped are documents that are no manifests (S10).
+    skipped are documents that are no manifests (S10). previous are decisions of this fleet, or of another
+    to decide from; objects that are shared with it (comparing/beside) stand where origins says.
     """
 
     input: Input
@@ -52,15 +60,23 @@ class Fleet:
     partial: Decisions | None = None
     transforms: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Origin, ...] = ()
+    previous: Decisions | None = None
+    origins: Mapping[Origin, Origin] = field(default_factory=dict)
 
     @cached_property
     def index(self) -> Index:
         """What can be known of it before anything is decided."""
-        return self.partial.index if self.partial is not None else Index(self.snapshot)
+        made = self.partial or self._decided_already
+        return made.index if made is not None else Index(self.snapshot)
 
     @cached_property
     def decisions(self) -> Decisions:
-        return self.partial or decide(self.snapshot)
+        return self.partial or self._decided_already or decide(self.snapshot, self.previous)
+
+    @property
+    def _decided_already(self) -> Decisions | None:
+        previous = self.previous
+        return previous if previous is not None and previous.index.snapshot is self.snapshot else None
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -101,14 +117,33 @@ class Fleet:
         """The same fleet with decisions about some owners on some clusters only."""
         return replace(self, partial=decide_some(self.index, owners))
 
+    def as_read(self, object_: Object[Spec]) -> Object[Spec]:
+        """An object as it stands in this fleet, which paths in it are relative to."""
+        if object_.origin not in self.origins:
+            return object_
+        found = self._objects_as_read.get(object_)
+        if found is None:
+            found = self._objects_as_read[object_] = replace(object_, origin=self.origins[object_.origin])
+        return found
+
+    @cached_property
+    def _objects_as_read(self) -> dict[Object[Any], Object[Any]]:
+        return {}
+
+    def render_input(self, plugin: PluginDecision) -> RenderInput | None:
+        """What a plugin's render takes, from the files of this fleet; None where there is nothing to render."""
+        found = self.inputs.render_input(plugin)
+        return structs.replace(found, definition=self.as_read(found.definition)) if found is not None else None
+
     def digests(self, key: VersionKey) -> Digests:
         """The digests of what a definition renders, as far as they are known."""
         known = self.catalog_definitions
         if key in known.found:
             return Digests(known.recorded.get(key), known.found[key])
-        definition = self.snapshot.definitions.get(key)
-        if self.catalogs is None or definition is None:
+        shared = self.snapshot.definitions.get(key)
+        if self.catalogs is None or shared is None:
             return Digests()
+        definition = self.as_read(shared)
         if is_local(definition) and definition.origin.file in known.files:
             # A folder that a catalog's definition names is the catalog's, and not one of this machine.
             return Digests()

@@ -213,7 +213,7 @@ class Inputs:
 
     def parts(self, plugin: PluginDecision) -> dict[str, Any]:
         """What a plugin is made of beside its values."""
-        parts = dict(self._fixed(plugin).parts)
+        parts = dict(self.shared_parts(plugin))
         parts["downstream"] = downstream = self._downstream(plugin)
         on_cluster = downstream["variables"] if downstream is not None else {}
         variables = self.substituted(plugin) if plugin.target.owner.spec.substitute else {}
@@ -221,6 +221,10 @@ class Inputs:
         if injected := self.injected(plugin):
             parts["injected"] = injected
         return parts
+
+    def shared_parts(self, plugin: PluginDecision) -> dict[str, Any]:
+        """Those of them that all plugins with one target and the same configs have; nobody may change them."""
+        return self._fixed(plugin).parts
 
     def hash(self, plugin: PluginDecision) -> str | None:
         """The inputHash of a plugin; None where a part of it is not known (B18)."""

@@ -13,18 +13,29 @@ from fleetform.model.state import UNKNOWN, Deployed, PluginState
 
 
 def with_earlier_side(fleet: Fleet, before: Fleet) -> Fleet:
-    """The same fleet, where what the one before it wants is what runs, whatever it is offered now."""
+    """The same fleet, where what the one before it wants is what runs, whatever it is offered now.
+
+    If it is decided from that one (beside), this is so only on clusters that get something else: where both get the
+    very same, that it runs changes nothing.
+    """
     then, now = before.snapshot, fleet.snapshot
-    # What a version rendered before is what it must render now (R2-35).
-    both = [key for key in then.definitions if key in now.definitions]
-    recorded = {key: digest for key in both if (digest := before.digests(key).found) is not None}
-    found = {key: digest for key in recorded if (digest := fleet.digests(key).found) is not None}
+    decided_from_it = fleet.previous is before.decisions
+    # What a version rendered before is what it must render now (R2-35). That it still does makes no difference.
+    recorded, found = dict(now.recorded), dict(now.found)
+    for key in then.definitions:
+        rendered = before.digests(key).found if key in now.definitions else None
+        if rendered is not None:
+            first, last = now.recorded.get(key, rendered), now.found.get(key) or fleet.digests(key).found
+            if last is not None and first != last:
+                recorded[key], found[key] = first, last
     known = {**then.retired, **then.definitions, **now.retired}
     placed = {ref: before.placements.placed(ref) for ref in before.placements.objects}
     selected = {ref: frozenset(each.names) for ref, each in placed.items() if each is not None}
     # What runs is what a state knows and, if none does, what the earlier fleet wants.
     states: dict[Ref, Mapping[str, PluginState]] = dict(now.states)
     for ref, here in before.decisions.clusters.items():
+        if decided_from_it and fleet.decisions.clusters.get(ref) is here:
+            continue
         on_cluster = dict(now.states.get(ref, {}))
         for name, plugin in here.plugins.items():
             state, definition = on_cluster.get(name, UNKNOWN), plugin.target.definition
@@ -40,7 +51,7 @@ def with_earlier_side(fleet: Fleet, before: Fleet) -> Fleet:
         states=states,
         retired={key: each for key, each in known.items() if key not in now.definitions},
         selected={**selected, **now.selected},
-        recorded={**recorded, **now.recorded},
-        found={**found, **now.found},
+        recorded=recorded,
+        found=found,
     )
-    return replace(fleet, snapshot=snapshot)
+    return replace(fleet, snapshot=snapshot, previous=fleet.decisions if decided_from_it else None)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from fleetform.app.comparing.config_changes import config_changes
-from fleetform.app.comparing.same_values import SameValues
+from fleetform.app.comparing.same_values import SameValues, has_marks, known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.answers.diff import ChangeAction
-from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision
+from fleetform.model.results.configs import Configs
+from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Shared, Target
 from fleetform.syntax.versions import parse_version
 
 
@@ -53,47 +54,60 @@ class PluginChange(NamedTuple):
         return plugin
 
 
-def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChange], int]:
-    """What differs, by cluster and plugin, and how many plugins hold secrets whose content nobody can compare."""
-    changes = []
-    unknown = 0
-    # A plugin that either side selects is looked at on both: a relabelled cluster is neither new nor gone.
-    keys = {each.key for fleet in (before, after) for each in scope.plugins(fleet)}
-    runs = [plugin for key, plugin in before.decisions.plugins.items() if key in keys]
-    wanted = [plugin.upgrade or plugin for key, plugin in after.decisions.plugins.items() if key in keys]
+class UnknownPlugin(NamedTuple):
+    """A plugin that may differ: options and variables that nobody can compare; none if it is the definition itself."""
+
+    plugin: PluginDecision
+    options: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChange], list[UnknownPlugin]]:
+    """What differs, by cluster and plugin, and the plugins of which something cannot be compared."""
+    changes: list[PluginChange] = []
+    unknown: list[UnknownPlugin] = []
     sources = [each for fleet in (before, after) for each in fleet.catalog_definitions.sources.values()]
     unread = any(each.read is None for listed in sources for each in listed)
-    for one, other in _pairs(runs, wanted):
-        if unread and all(each is None or each.target.revision is None for each in (one, other)):
-            # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
-            unknown += 1
-        elif one is not None and other is not None:
-            change, certain = _change(before, after, one, other)
-            unknown += not certain
-            if change is not None:
-                changes.append(change)
-        elif other is not None:
-            given = [each for each in other.options.values() if each.value is not ABSENT]
-            options = tuple(OptionChange(each.name, None, each) for each in given)
-            named = sorted(_variables(after.inputs.parts(other)).items())
-            variables = tuple(VariableChange(name, ABSENT, each) for name, each in named)
-            changes.append(PluginChange(None, other, "install", options, (), variables))
-        elif one is not None:
-            retained = getattr(one.target.owner.spec, "deletion_policy", None) == "Retain"
-            changes.append(PluginChange(one, None, "retain" if retained else "delete", ()))
-    return sorted(changes, key=lambda change: change.either.key), unknown
+    comparison = _Comparison(before, after)
+    for runs, wanted in _on_clusters(before, after, scope):
+        for one, other in _pairs(runs, wanted):
+            if unread and all(each is None or each.target.revision is None for each in (one, other)):
+                # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
+                unknown += [UnknownPlugin(each) for each in (other or one,) if each is not None]
+            elif one is not other or not comparison.is_settled(other):
+                change, unsure = comparison.change(one, other)
+                unknown += [unsure] if unsure is not None else []
+                if change is not None:
+                    changes.append(change)
+    return sorted(changes, key=lambda change: change.either.key), sorted(unknown, key=lambda each: each.plugin.key)
+
+
+def _on_clusters(
+    before: Fleet, after: Fleet, scope: Scope
+) -> Iterator[tuple[Collection[PluginDecision], Collection[PluginDecision]]]:
+    """What each cluster runs, and what it is to run: blocked upgrades as they are wanted.
+
+    A cluster that either side selects is looked at on both: one with other labels is neither new nor gone.
+    """
+    then, now = before.decisions.clusters, after.decisions.clusters
+    for ref in {**then, **now}:
+        sides = [each for each in (then.get(ref), now.get(ref)) if each is not None]
+        if any(scope.holds_cluster(ref, each.cluster.labels) for each in sides):
+            runs = then[ref].plugins.values() if ref in then else ()
+            wanted = now[ref].plugins.values() if ref in now else ()
+            yield runs, [each.upgrade or each for each in wanted]
 
 
 def _pairs(
-    before: list[PluginDecision], after: list[PluginDecision]
+    before: Iterable[PluginDecision], after: Iterable[PluginDecision]
 ) -> Iterator[tuple[PluginDecision | None, PluginDecision | None]]:
-    """Plugins of both sides by name; a release that goes from one owner to another is one plugin, too (B23)."""
-    old = {each.key: each for each in before}
-    new = {each.key: each for each in after}
-    left = {(key[:2], _release(each)): each for key, each in old.items() if key not in new}
-    for key, plugin in new.items():
-        handed = left.pop((key[:2], _release(plugin)), None) if key not in old else None
-        yield old.get(key, handed), plugin
+    """Plugins of a cluster by name; a release that goes from one owner to another is one plugin, too (B23)."""
+    old = {each.name: each for each in before}
+    new = {each.name: each for each in after}
+    left = {_release(each): each for name, each in old.items() if name not in new}
+    for name, plugin in new.items():
+        handed = left.pop(_release(plugin), None) if name not in old else None
+        yield old.get(name, handed), plugin
     for plugin in left.values():
         yield plugin, None
 
@@ -103,17 +117,71 @@ def _release(plugin: PluginDecision) -> tuple[str, str, str]:
     return target.definition, target.release_namespace, target.release_name
 
 
+class _Comparison:
+    """Compares plugins of two fleets."""
+
+    def __init__(self, before: Fleet, after: Fleet) -> None:
+        self._before, self._after = before, after
+        # By what many plugins share: whether both sides make the same of it, and whether it holds secrets or holes.
+        self._same_parts: dict[tuple[Target, Configs], bool] = {}
+        self._marked: dict[Shared, bool] = {}
+
+    def is_settled(self, plugin: PluginDecision | None) -> bool:
+        """Whether a plugin that both fleets have decided as one is the same beyond doubt.
+
+        What it is made of may differ all the same: its organization's delivery, or what variables and secrets hold.
+        """
+        if plugin is None:
+            return False
+        target, owner = plugin.target, plugin.target.owner.spec
+        key = (target, plugin.configs)
+        same = self._same_parts.get(key)
+        if same is None:
+            one, other = (fleet.inputs.shared_parts(plugin) for fleet in (self._before, self._after))
+            same = self._same_parts[key] = one == other and not owner.substitute and not self._binds(plugin)
+        return same and not self._is_marked(plugin)
+
+    def _binds(self, plugin: PluginDecision) -> bool:
+        owner = plugin.target.owner
+        return any(fleet.decisions.index.owners[owner].program is not None for fleet in (self._before, self._after))
+
+    def _is_marked(self, plugin: PluginDecision) -> bool:
+        shared = plugin.shared
+        found = self._marked.get(shared)
+        if found is None:
+            decisions = [each.decision for each in shared.options if each.decision is not None]
+            found = self._marked[shared] = any(has_marks(known_of(each)) for each in decisions)
+        return found or any(has_marks(known_of(each)) for each in plugin.own)
+
+    def change(
+        self, one: PluginDecision | None, other: PluginDecision | None
+    ) -> tuple[PluginChange | None, UnknownPlugin | None]:
+        """What differs between a plugin on both sides, if anything, and what else may."""
+        if one is not None and other is not None:
+            return _change(self._before, self._after, one, other)
+        if other is not None:
+            given = [each for each in other.options.values() if each.value is not ABSENT]
+            options = tuple(OptionChange(each.name, None, each) for each in given)
+            named = sorted(_variables(self._after.inputs.parts(other)).items())
+            variables = tuple(VariableChange(name, ABSENT, each) for name, each in named)
+            return PluginChange(None, other, "install", options, (), variables), None
+        assert one is not None
+        retained = getattr(one.target.owner.spec, "deletion_policy", None) == "Retain"
+        return PluginChange(one, None, "retain" if retained else "delete", ()), None
+
+
 def _change(
     before: Fleet, after: Fleet, one: PluginDecision, other: PluginDecision
-) -> tuple[PluginChange | None, bool]:
-    """What differs between a plugin on both sides, if anything, and whether nothing else may."""
+) -> tuple[PluginChange | None, UnknownPlugin | None]:
+    """What differs between a plugin on both sides, if anything, and what else may."""
     left, right = before.inputs.parts(one), after.inputs.parts(other)
     same = SameValues(before, after, one.organization)
     options: list[OptionChange] = []
     earlier, later = one.options, other.options
     for name in [*later, *(name for name in earlier if name not in later)]:
         then, now = earlier.get(name), later.get(name)
-        if then is not now:
+        # The same decision may be about a secret that holds something else.
+        if then is not now or has_marks(known_of(now)):
             alike = same.decisions(then, now)
             options += [OptionChange(name, then, now, unknown=alike is None)] if alike is not True else []
     variables: list[VariableChange] = []
@@ -122,7 +190,7 @@ def _change(
         values = old.get(name, ABSENT), new.get(name, ABSENT)
         alike = same(*values)
         variables += [VariableChange(name, *values, unknown=alike is None)] if alike is not True else []
-    certain = not any(each.unknown for each in options) and not any(each.unknown for each in variables)
+    unsure = [tuple(each.name for each in found if each.unknown) for found in (options, variables)]
     also = tuple(_other_differences(left, right, one, other))
     action: ChangeAction = "reconfigure"
     if one.target.owner.ref != other.target.owner.ref:
@@ -134,7 +202,7 @@ def _change(
             action = "upgrade" if new_version > old_version else "downgrade"
     change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
     differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
-    return change if differs else None, certain
+    return change if differs else None, UnknownPlugin(other, *unsure) if any(unsure) else None
 
 
 def _certain(changes: list[_Change]) -> tuple[_Change, ...]:

@@ -11,7 +11,6 @@ from fleetform.app.answering.references import object_reference
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.layers.overrides import has_expired, override_layer
-from fleetform.engine.report.effects import Effects
 from fleetform.model.answers.listing import (
     ListedOverride,
     OverrideFinding,
@@ -22,7 +21,7 @@ from fleetform.model.objects import Object
 
 
 def list_overrides(fleet: Fleet, scope: Scope) -> Iterator[ListedOverride]:
-    effects, locator = Effects(fleet.decisions), fleet.input.locator
+    effects, locator = fleet.findings.effects, fleet.input.locator
     tied: dict[Object[object], set[Object[object]]] = {}
     for tie in effects.ties():
         tied.setdefault(tie.winner.layer.object, set()).add(tie.loser.layer.object)

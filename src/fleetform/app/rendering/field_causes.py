@@ -70,7 +70,7 @@ def parse_asked(text: str) -> Asked:
 
 def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) -> ExplainedField:
     """Where a field of a plugin's objects comes from."""
-    input_ = fleet.inputs.render_input(plugin)
+    input_ = fleet.render_input(plugin)
     gates = (*plugin.gates, *plugin.waits)
     if input_ is None or gates:
         why = gates[0].message if gates else f"{plugin.target.definition} names nothing to render"

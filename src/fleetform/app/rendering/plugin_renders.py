@@ -108,7 +108,7 @@ def _without_renderer(
         do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
         ref, at = place_of_secret(plugin, secrets[0])
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
-    input_ = fleet.inputs.render_input(plugin)
+    input_ = fleet.render_input(plugin)
     if input_ is None:
         message = f"{plugin.target.definition} names nothing to render"
         gate = Gate(

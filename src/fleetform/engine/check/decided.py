@@ -16,9 +16,8 @@ from fleetform.model.results.decisions import Gate, Item, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
-def lint_effects(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
     """What the decisions over a whole fleet show."""
-    effects = Effects(decisions)
     yield from _lint_overrides(decisions, effects)
     yield from _lint_ties(effects)
     yield from lint_gates(decisions)
@@ -70,7 +69,7 @@ def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnost
     """Overrides without effect."""
     for object_ in decisions.overrides:
         ref, at = object_.ref, object_.at("metadata", "name")
-        if not effects.plugins(object_):
+        if not effects.reaches_any(object_):
             message = f"the override {ref.name} reaches no plugin"
             hint = "fix its selector or definition names, or delete it"
             yield Diagnostic("dead-override", message, hint, "warning", ref, at)
@@ -102,6 +101,8 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     found: dict[tuple[Object[object], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
+        if not wanted.gates:
+            continue
         unresolved = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
             # lint_unresolved reports the others.

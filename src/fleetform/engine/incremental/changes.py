@@ -102,19 +102,28 @@ def adopted(now: Snapshot, then: Snapshot) -> Snapshot:
 def _adopted_objects(mine: Mapping[Key, Object[Any]], theirs: Mapping[Key, Object[Any]]) -> Mapping[Key, Object[Any]]:
     changed = changed_keys(mine, theirs)
     both = [key for key in changed if key in mine and key in theirs]
-    same = {key: theirs[key] for key in both if _says_the_same(mine[key], theirs[key])}
+    same = {key: theirs[key] for key in both if _is_read_again(mine[key], theirs[key])}
     if len(same) == len(changed):
         return theirs
     return {**mine, **same} if same else mine
 
 
-def _says_the_same(one: Object[Any], other: Object[Any]) -> bool:
+def _is_read_again(one: Object[Any], other: Object[Any]) -> bool:
     """Whether two objects are one document, read twice: the same content at the same place."""
     here, there = one.origin, other.origin
+    return (here.file, here.first_line, here.last_line, here.base) == (
+        there.file,
+        there.first_line,
+        there.last_line,
+        there.base,
+    ) and say_the_same(one, other)
+
+
+def say_the_same(one: Object[Any], other: Object[Any]) -> bool:
+    """Whether two objects have the same content, wherever they stand."""
     return (
-        (here.file, here.first_line, here.last_line, here.base)
-        == (there.file, there.first_line, there.last_line, there.base)
-        and (one.ref, one.created, one.dialect, one.moved) == (other.ref, other.created, other.dialect, other.moved)
+        (one.ref, one.created, one.dialect, one.moved) == (other.ref, other.created, other.dialect, other.moved)
+        and one.conventions == other.conventions
         and one.spec == other.spec
         and one.content == other.content
         and _same_bytes((one.metadata, one.spec, one.content), (other.metadata, other.spec, other.content))

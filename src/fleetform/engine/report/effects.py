@@ -129,30 +129,41 @@ class Effects:
     """What every override did over all plugins; computed once, from what plugins share."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self._plugins: dict[Object[object], list[PluginDecision]] = {}
+        # The plugins of each shared record, with their places in the order; and the records that an override is in.
+        self._plugins: dict[Shared, list[tuple[int, PluginDecision]]] = {}
+        self._records: dict[Object[object], list[Shared]] = {}
         self._winners: set[Object[object]] = set()
         # Those with an item that is left out on a plugin (S37).
         self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
-        alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
-        contributing: dict[Shared, set[Object[object]]] = {}
-        for plugin in decisions.plugins.values():
-            shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
-            alike[shared, own] = alike.get((shared, own), 0) + 1
-            if shared not in contributing:
-                contributing[shared] = {item.layer.object for settled in shared.options for item, _ in settled.above}
-                contributing[shared] |= _left_out(shared.skipped)
-                self._left_out |= _left_out(shared.skipped)
-            for override in contributing[shared]:
-                self._plugins.setdefault(override, []).append(plugin)
+        differing: dict[Shared, dict[tuple[str, ...], int]] = {}
+        for number, plugin in enumerate(decisions.plugins.values()):
+            shared = plugin.shared
+            alike = self._plugins.get(shared)
+            if alike is None:
+                alike = self._plugins[shared] = []
+                left_out = _left_out(shared.skipped)
+                self._left_out |= left_out
+                contributing = {item.layer.object for settled in shared.options for item, _ in settled.above} | left_out
+                for override in contributing:
+                    self._records.setdefault(override, []).append(shared)
+            alike.append((number, plugin))
             if plugin.own_skipped:
                 self._left_out |= _left_out(plugin.own_skipped)
-            for decision in plugin.own:
-                self._look_at(decision, 1)
-        for (shared, own), plugins in alike.items():
+            if plugin.own:
+                own = tuple([each.slot.name for each in plugin.own])
+                counts = differing.setdefault(shared, {})
+                counts[own] = counts.get(own, 0) + 1
+                for decision in plugin.own:
+                    self._look_at(decision, 1)
+        for shared, alike in self._plugins.items():
+            counts = differing.get(shared, {})
+            counts = {(): len(alike) - sum(counts.values()), **counts}
             for settled in shared.options:
-                if settled.above and settled.decision is not None and settled.slot.name not in own:
-                    self._look_at(settled.decision, plugins)
+                if settled.above and settled.decision is not None:
+                    plugins = sum(number for own, number in counts.items() if settled.slot.name not in own)
+                    if plugins:
+                        self._look_at(settled.decision, plugins)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
         for item in (*winning_items(decision), *decision.at_fault):
@@ -165,10 +176,15 @@ class Effects:
 
     def plugins(self, override: Object[object]) -> list[PluginDecision]:
         """The plugins that an override has items for."""
-        return self._plugins.get(override, [])
+        found = [each for shared in self._records.get(override, ()) for each in self._plugins[shared]]
+        return [plugin for _, plugin in sorted(found, key=lambda each: each[0])]
+
+    def reaches_any(self, override: Object[object]) -> bool:
+        """Whether there is a plugin that an override has items for."""
+        return override in self._records
 
     def is_shadowed(self, override: Object[object]) -> bool:
-        return override in self._plugins and override not in self._winners
+        return override in self._records and override not in self._winners
 
     def silenced(self, override: Object[object]) -> list[str]:
         """What became of the items of an override without effect: left out, or hidden by others."""
