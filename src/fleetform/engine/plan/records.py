@@ -95,9 +95,9 @@ class Emergency(Struct, frozen=True, gc=False):
 class Change(Struct, frozen=True):
     """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
 
-    rollout is the owner's last one, running or not, and used are the names of those before. authors are those
-    who made the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects that the owner's plugins are
-    made of: while a rollout runs and they are the same, it is the same change.
+    rollout is the owner's last one, running or not, and used are the names of those before. authors are those who made
+    the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
+    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change.
     """
 
     owner: Ref

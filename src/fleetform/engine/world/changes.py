@@ -8,7 +8,7 @@ after one event one Change is made anew and all others are the same objects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
