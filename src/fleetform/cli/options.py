@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ import msgspec
 
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
+from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
@@ -111,6 +112,12 @@ class Flags:
         """Without its catalogs a fleet may look as if definitions were missing."""
         for each in fleet.reading:
             if each.code in ("catalog-unread", "catalog-unavailable"):
+                self.say(f"{each.severity}: {each.message}")
+
+    def say_consents(self, found: Iterable[Finding]) -> None:
+        """Whose consent counts must be known in any case (S47)."""
+        for each in found:
+            if each.code in CONSENT_CODES:
                 self.say(f"{each.severity}: {each.message}")
 
     def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic], hint: str = "") -> None:
