@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from fleetform.outside.control_plane import ControlPlane
 
 F = TypeVar("F", bound=Callable[..., Any])
+# So many errors are named before a partial answer; nobody reads more.
+_SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
@@ -149,8 +151,10 @@ class Flags:
     def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
         click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
-        for each in reported(errors, fleet.input.locator):
+        for each in reported(errors[:_SHOWN], fleet.input.locator):
             click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
+        if len(errors) > _SHOWN:
+            click.echo(f"  and {len(errors) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
