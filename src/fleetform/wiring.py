@@ -28,9 +28,13 @@ from fleetform.ports.state import KnownState, StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
     from fleetform.loop.records import Destination
+    from fleetform.loop.viewing import Views
+    from fleetform.outside.control_plane import ControlPlane
+    from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.store import StoreError
     from fleetform.store.sqlite import SqliteReader
@@ -95,6 +99,14 @@ def open_state(name: str) -> StateStore:
     return SqliteState(database_path(name), _Clock(None))
 
 
+def open_control_plane(url: str) -> ControlPlane:
+    """A control plane that runs somewhere."""
+    # Imported where it is needed: it brings an HTTP client.
+    from fleetform.outside.control_plane import ControlPlane
+
+    return ControlPlane(url)
+
+
 def open_parses(kept: bool = True) -> Parses:
     """What the inputs of one command share of their parses; with those that earlier commands kept."""
     return Parses(KeptParses(os.path.join(cache_folder(), "parses"), _key_file()) if kept else None)
@@ -131,8 +143,6 @@ def open_plane(
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
-    from fleetform.load.inputs import InputFile
-    from fleetform.load.reader import DocumentCache, load_files
     from fleetform.load.sources import FolderSource
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
@@ -143,13 +153,6 @@ def open_plane(
 
     store = SqliteStore(database)
     clock = _Clock(parse_time(at) if at is not None else None)
-    cache = DocumentCache()
-    reader = Catalogs(CatalogCache(cache_folder()), clock.now, "due", None)
-
-    def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
-        read = [InputFile(name, content) for name, content in sorted(files.items())]
-        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     def deliverer(destination: Destination) -> Deliverer:
         if destination.kind == "directory":
@@ -165,7 +168,7 @@ def open_plane(
             store,
             clock,
             FolderSource(sources),
-            opened,
+            _opener(sources, organization, clock, "due", plugin_folder),
             open_renderers(plugin_folder=plugin_folder),
             deliverer,
             ClusterObserver(health_folder),
@@ -174,6 +177,40 @@ def open_plane(
         )
     )
     return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
+
+
+def open_views(
+    sources: Sequence[str], database: str, organization: str | None, at: str | None, plugin_folder: str | None
+) -> tuple[Views, SqliteReader, Clock]:
+    """What the API of a control plane answers from: the database, read only, and nothing of the network.
+
+    Views and history read by connections of their own: two threads cannot use one at a time.
+    """
+    from fleetform.loop.viewing import Views
+    from fleetform.store.sqlite import SqliteReader
+
+    clock = _Clock(parse_time(at) if at is not None else None)
+    opener = _opener(sources, organization, clock, "none", plugin_folder)
+    return Views(SqliteReader(database), opener, clock, database), SqliteReader(database), clock
+
+
+def _opener(
+    sources: Sequence[str], organization: str | None, clock: Clock, fetching: Fetching, plugin_folder: str | None
+) -> OpenFleet:
+    """Reads stored files as a fleet; those that did not change are not parsed again."""
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import DocumentCache, load_files, with_authors
+
+    cache = DocumentCache()
+    reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
+
+    def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
+        read = [InputFile(name, content) for name, content in sorted(files.items())]
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
+        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+
+    return opened
 
 
 def database_path(state: str | None) -> str:

@@ -40,7 +40,10 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     git("init", "--quiet")
     commit({"a.yaml": "n: 1\n", "prod/b.yaml": "n: 1\n", "notes.txt": "n\n", ".ci/c.yaml": "n: 1\n"}, "one")
-    commit({"a.yaml": "n: 2\n", "web/Chart.yaml": "n: 2\n", "web/templates/x.yaml": "n: 2\n"}, "two")
+    commit(
+        {"a.yaml": "n: 2\n", "web/Chart.yaml": "n: 2\n", "web/templates/x.yaml": "n: 2\n", "web/d.yaml": "n: 2\n"},
+        "two",
+    )
     (folder / "a.yaml").write_text("n: 3\n")
     return folder
 
@@ -62,8 +65,9 @@ def test_a_commit_is_read_as_it_was() -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_charts_and_hidden_folders_of_a_commit_are_left_alone() -> None:
-    assert read("git:two") == {"git:two/a.yaml": "n: 2\n", "git:two/prod/b.yaml": "n: 1\n"}
+def test_folders_of_charts_and_hidden_ones_of_a_commit_are_left_alone() -> None:
+    beside = {"git:two/web/d.yaml": "n: 2\n"}
+    assert read("git:two") == {"git:two/a.yaml": "n: 2\n", "git:two/prod/b.yaml": "n: 1\n", **beside}
 
 
 @pytest.mark.usefixtures("repository")

@@ -74,9 +74,10 @@ def test_hidden_files_and_folders_are_left_alone(folder: Path) -> None:
     assert names_of(".") == ["a/y.yaml"]
 
 
-def test_a_helm_chart_and_all_below_it_is_left_alone(folder: Path) -> None:
-    write(folder, "charts/web/Chart.yaml", "charts/web/values.yaml", "charts/web/templates/x.yaml", "charts/y.yaml")
-    assert names_of(".") == ["charts/y.yaml"]
+@pytest.mark.rule("S10")
+def test_the_folders_of_a_helm_chart_are_left_alone_and_what_stands_beside_it_is_read(folder: Path) -> None:
+    write(folder, "c/web/Chart.yaml", "c/web/definition.yaml", "c/web/templates/x.yaml", "c/web/a/b/x.yaml", "c/y.yaml")
+    assert names_of(".") == ["c/web/definition.yaml", "c/y.yaml"]
 
 
 def test_a_link_that_leads_back_up_ends(folder: Path) -> None:

@@ -82,10 +82,29 @@ def test_what_only_another_tool_can_read_is_a_document_without_content_unless_it
 
 
 @pytest.mark.rule("S10")
-@pytest.mark.parametrize("text", ["a: [1\n", "a: b: c\n", "\ta: 1\n", "{{- if x }}\na: 1\n{{- end }}\n"])
+@pytest.mark.parametrize("text", ["a: [1\n", "a: b: c\n", "\ta: 1\n", "apiVersion: v1\nkind: Service\nspec: [\n"])
 def test_text_that_is_no_yaml_is_an_error_wherever_it_stands(text: str) -> None:
     loaded = yaml(f"b: 1\n---\n{text}---\nc: 2\n")
     assert (loaded.trees, loaded.codes) == ([{"b": 1}, {"c": 2}], ["bad-yaml"])
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize(
+    ("manifest", "severity"),
+    [
+        ("a: 1", "warning"),
+        ("apiVersion: apps/v1\nkind: Deployment", "warning"),
+        ('apiVersion: {{ include "version" . }}\nkind: Ingress', "warning"),
+        ("apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset", "error"),
+        ("apiVersion: fleetform.dev/v1alpha1\nkind: {{ .kind }}", "error"),
+        ('{"apiVersion": "addon.open-cluster-management.io/v1alpha1"}', "error"),
+        ("kind: PluginOverride", "error"),
+    ],
+)
+def test_a_template_is_an_error_only_if_it_makes_something_that_has_an_effect(manifest: str, severity: str) -> None:
+    loaded = yaml(f"{{{{- if .Values.on }}}}\n{manifest}\n{{{{- end }}}}\n")
+    assert {(each.code, each.severity) for each in loaded.diagnostics} == {("bad-yaml", severity)}
+    assert all("looks like a template" in each.hint for each in loaded.diagnostics)
 
 
 # ---- Encodings

@@ -70,7 +70,6 @@ def test_files_of_other_tools_change_nothing_and_are_counted() -> None:
         ("metadata: {name: a}\nspec: {}\n", "add apiVersion and kind"),
         ("Kind: PluginPreset\nspec: {}\n", "is Kind meant to be kind?"),
         ("kind: PluginPrest\n", "add apiVersion: fleetform.dev/v1alpha1"),
-        ("kind: ConfigMap\nmetadata: {name: a}\n", "add apiVersion: v1"),
         ("apiVersion: v1\nmetadata: {name: a}\n", "add apiVersion and kind"),
         ("apiVersion: fleetfrom.dev/v1alpha1\nkind: Cluster\n", "did you mean fleetform.dev/v1alpha1?"),
         ("- {apiVersion: v1, kind: ConfigMap}\n", "write them one by one"),
@@ -80,6 +79,30 @@ def test_a_manifest_with_a_mistake_in_it_is_an_error_and_not_passed_over(text: s
     found, line, _ = only_error(fleet_of({**BASE, "odd.yaml": text}))
     assert found.hint.startswith(hint)
     assert line == 1
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: Dashboard\nmetadata: {name: a}\nspec: {}\n",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [], ports: []}\n",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: {{ name }}}\n",
+    ],
+)
+def test_a_broken_object_of_another_kind_is_a_warning_and_stops_nothing(text: str) -> None:
+    fleet = fleet_of({**BASE, "other.yaml": text})
+    assert [(each.severity, each.code in ("missing-field", "bad-yaml")) for each in fleet.findings.all] == [
+        ("warning", True)
+    ]
+
+
+@pytest.mark.rule("S10")
+@pytest.mark.parametrize("version", ["fleetform.dev/v1alpha1", "greenhouse.sap/v1alpha1"])
+def test_a_template_is_called_one(version: str) -> None:
+    text = f"apiVersion: {version}\nkind: Cluster\nmetadata: {{name: {{{{ .Values.name }}}}}}\n"
+    found, _, _ = only_error(fleet_of({**BASE, "other.yaml": text}))
+    assert found.hint == "this looks like a template: render it first, or leave it out by .fleetformignore"
 
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: acme}\ndata: {a: x}\n"

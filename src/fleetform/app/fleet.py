@@ -46,8 +46,8 @@ class Fleet:
 
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
-    skipped are documents that are no manifests (S10). previous are decisions of another fleet, to decide from; objects
-    that are shared with it (comparing/beside) stand where origins says.
+    skipped are documents that are no manifests (S10). previous are decisions of this fleet, or of another
+    to decide from; objects that are shared with it (comparing/beside) stand where origins says.
     """
 
     input: Input
@@ -66,11 +66,17 @@ class Fleet:
     @cached_property
     def index(self) -> Index:
         """What can be known of it before anything is decided."""
-        return self.partial.index if self.partial is not None else Index(self.snapshot)
+        made = self.partial or self._decided_already
+        return made.index if made is not None else Index(self.snapshot)
 
     @cached_property
     def decisions(self) -> Decisions:
-        return self.partial or decide(self.snapshot, self.previous)
+        return self.partial or self._decided_already or decide(self.snapshot, self.previous)
+
+    @property
+    def _decided_already(self) -> Decisions | None:
+        previous = self.previous
+        return previous if previous is not None and previous.index.snapshot is self.snapshot else None
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -80,8 +86,9 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        known = self.state.rollouts
-        return OwnerChanges(self.decisions, self.inputs, known, at_version=partial(at_version, self.decisions))
+        decided = partial(at_version, self.decisions)
+        stored, authors = self.state.rollouts, self.input.authors
+        return OwnerChanges(self.decisions, self.inputs, stored, at_version=decided, authors=authors)
 
     @cached_property
     def world(self) -> World:

@@ -15,7 +15,7 @@ from fleetform.loop.accepting import Refusal
 from fleetform.loop.control import PassReport
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import database_path, open_plane
+from fleetform.wiring import Plane, database_path, open_plane
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
@@ -26,6 +26,7 @@ _COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderF
     epilog="""\b
 Examples:
   fleetform serve -f fleet/                           run it; changes in the folder are followed
+  fleetform serve -f fleet/ --listen 127.0.0.1:8080   and answer questions over HTTP
   fleetform serve -f fleet/ --once                    everything that is due now, then exit
   fleetform serve -f fleet/ --fast-forward 14d        a trial: two weeks in seconds, into ./out
   fleetform serve -f fleet/ --state sqlite:/var/lib/fleetform/fleet.db
@@ -37,10 +38,19 @@ Examples:
 @click.option(
     "--output-dir", default="out", show_default=True, metavar="DIR", help="Where what names no delivery goes."
 )
+@click.option(
+    "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
+)
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
-    flags: Flags, once: bool, fast_forward: str | None, interval: str, output_dir: str, health_dir: str | None
+    flags: Flags,
+    once: bool,
+    fast_forward: str | None,
+    interval: str,
+    output_dir: str,
+    listen: str | None,
+    health_dir: str | None,
 ) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 
@@ -49,6 +59,8 @@ def command(
     process holds the database.
     """
     flags.only("table")
+    if listen is not None and (once or fast_forward is not None):
+        raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
     database = database_path(flags.state)
     every = _duration("--interval", interval)
     ahead = _duration("--fast-forward", fast_forward) if fast_forward is not None else None
@@ -78,6 +90,8 @@ def command(
             return teller.outcome(plane.driver.run_once())
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         flags.say(f"serving {' '.join(flags.filename) or '.'}, state in {database}; Ctrl-C ends it")
+        if listen is not None:
+            return _run_with_api(flags, plane, database, listen)
         plane.driver.run()
         return 0
     except StoreError as error:
@@ -85,6 +99,41 @@ def command(
         return _exit_code(error)
     finally:
         plane.close()
+
+
+def _run_with_api(flags: Flags, plane: Plane, database: str, address: str) -> int:
+    """Runs the loop with the API beside it; 4 if the API ends by itself."""
+    # Imported where it is needed: most control planes of a trial have no API.
+    from fleetform.web.process import Api, Served, listen
+
+    try:
+        listening = listen(address)
+    except ValueError as error:
+        raise click.UsageError(f"--listen: {error}. Write 127.0.0.1:8080 or 8080.") from error
+    except OSError as error:
+        click.echo(f"error: cannot listen at {address}: {error.strerror or error}\n  choose another port", err=True)
+        return 4
+    lost: list[str] = []
+
+    def ended() -> None:
+        lost.append("the API has ended")
+        plane.driver.stop()
+
+    def failed(error: Exception) -> None:
+        click.echo(f"error: a request failed: {error!r}; this is a bug", err=True)
+
+    served = Served(tuple(flags.filename or (".",)), database, flags.organization, flags.at, flags.plugin_dir)
+    api = Api(listening, served, plane.control.ask, plane.driver.between_passes, failed, ended)
+    try:
+        flags.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
+        if not listening.is_local:
+            flags.say("  other machines can reach it, and what they send is not encrypted: put TLS in front of it")
+        plane.driver.run()
+        if lost:
+            click.echo(f"error: {lost[0]}; the control plane ends with it", err=True)
+        return 4 if lost else 0
+    finally:
+        api.close()
 
 
 def _duration(flag: str, text: str) -> timedelta:

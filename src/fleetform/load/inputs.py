@@ -16,10 +16,12 @@ from fleetform.syntax.ignore_rules import IgnoreRule, is_ignored, parse_ignore_r
 ENDINGS = (".yaml", ".yml", ".json")
 # All files of an input together: many links can lead to one large file.
 MAX_INPUT = 1024 * 1024 * 1024
-# A folder with one of these is not read: a chart has templates, and rendered objects are output.
-_NOT_INPUT = ("Chart.yaml", OUTPUT_MARK)
+# A chart's folders hold templates, which are no manifests. Definitions often stand beside it.
+_CHART = "Chart.yaml"
+_OF_CHART = (_CHART, "values")
 # Files in a folder that say what below it is left out, as .gitignore does (S64).
 IGNORE_FILE = ".fleetformignore"
+_MARKS = (_CHART, OUTPUT_MARK)
 IgnoreRules = dict[str, list[IgnoreRule]]
 
 
@@ -110,7 +112,7 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     except GitError as error:
         yield _unreadable(name, error.message, error.hint)
         return
-    not_input = {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] in _NOT_INPUT}
+    marks = {name: {path.rpartition("/")[0] for path, _ in found if path.rpartition("/")[2] == name} for name in _MARKS}
     ignored = {
         path.rpartition("/")[0]: parse_ignore_rules(content.decode(errors="replace"))
         for path, content in found
@@ -119,7 +121,10 @@ def _read_git(name: str) -> Iterator[InputFile | Diagnostic]:
     for path, content in found:
         steps = path.split("/")
         hidden = any(step.startswith(".") for step in steps)
-        if hidden or any("/".join(steps[:depth]) in not_input for depth in range(len(steps))):
+        folders = ["/".join(steps[:depth]) for depth in range(len(steps))]
+        in_chart = any(each in marks[_CHART] for each in folders[:-1])
+        in_chart |= folders[-1] in marks[_CHART] and steps[-1].startswith(_OF_CHART)
+        if hidden or in_chart or any(each in marks[OUTPUT_MARK] for each in folders):
             continue
         if not is_ignored(path, False, ignored):
             yield InputFile(f"{prefix}/{path}", content)
@@ -142,9 +147,11 @@ def _walk(
         yield _unreadable(folder, reason(error), "check its permissions")
         return
     identity = (status.st_dev, status.st_ino)
-    if identity in above or any(entry.name in _NOT_INPUT for entry in entries):
+    names = {entry.name for entry in entries}
+    # What was rendered is output.
+    if identity in above or OUTPUT_MARK in names:
         return
-    if any(entry.name == IGNORE_FILE for entry in entries):
+    if IGNORE_FILE in names:
         rules = _read_file(os.path.join(folder, IGNORE_FILE), boundary)
         if isinstance(rules, Diagnostic):
             yield rules
@@ -154,6 +161,8 @@ def _walk(
         path, below = os.path.normpath(entry.path), f"{inside}/{entry.name}".lstrip("/")
         is_folder = entry.is_dir()
         if entry.name.startswith(".") or (ignored and is_ignored(below, is_folder, ignored)):
+            continue
+        if _CHART in names and (is_folder or entry.name.startswith(_OF_CHART)):
             continue
         if is_folder:
             yield from _walk(path, below, above | {identity}, ignored, boundary)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 
-from fleetform.syntax.yaml_places import top_level_keys
+from fleetform.app.reading.documents import is_read_by_dialect
+from fleetform.syntax.yaml_places import top_level
 
+_API_VERSION = re.compile(r"""\bapiVersion["']?\s*:\s*["']?([^\s"',}]+)""")
+_KIND = re.compile(r"""\bkind["']?\s*:\s*["']?([^\s"',}]+)""")
 _SEPARATOR = re.compile(r"---(\s|\Z)")
 _JSON_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _JSON_STRING_OR_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
@@ -17,8 +20,26 @@ _JSON_STRING_OR_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 
 def is_no_manifest(text: str) -> bool:
     """Whether a text is YAML, and has nothing of what every manifest has."""
-    keys = top_level_keys(text)
-    return keys is not None and not keys & {"apiVersion", "kind"} and not {"metadata", "spec"} <= keys
+    found = top_level(text)
+    return found is not None and not found.keys() & {"apiVersion", "kind"} and not {"metadata", "spec"} <= found.keys()
+
+
+def kind_of_others(text: str) -> str | None:
+    """The kind of an object, if the text is YAML and holds an object that no dialect reads."""
+    found = top_level(text) or {}
+    version, kind = found.get("apiVersion"), found.get("kind")
+    return kind if version and kind and not is_read_by_dialect(version, kind) else None
+
+
+def is_template(text: str) -> bool:
+    return "{{" in text and "}}" in text
+
+
+def may_be_read_by_dialect(text: str) -> bool:
+    """Whether a text, which need not be YAML, has an apiVersion and a kind of something that has an effect."""
+    kinds = [match[1] for match in _KIND.finditer(text)] or [""]
+    versions = [match[1] for match in _API_VERSION.finditer(text)] or [""]
+    return any(is_read_by_dialect(version, kind) for version in versions for kind in kinds)
 
 
 def lines_of(text: str) -> list[str]:

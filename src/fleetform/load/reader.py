@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from fleetform.load.inputs import InputFile, read_inputs
+from fleetform.load.authors import GitAuthors
+from fleetform.load.inputs import IGNORE_FILE, InputFile, read_inputs
 from fleetform.load.locator import FileLocator
-from fleetform.load.neighbours import document_around, is_no_manifest, lines_of, without_comments
+from fleetform.load.neighbours import (
+    document_around,
+    is_no_manifest,
+    is_template,
+    kind_of_others,
+    lines_of,
+    may_be_read_by_dialect,
+    without_comments,
+)
 from fleetform.load.parses import ParsedDocument, Parses
 from fleetform.model.objects import At, Origin, Path
 from fleetform.model.results.diagnostics import Diagnostic, Place
@@ -68,7 +78,12 @@ def load_input(
     parses has what other inputs and commands parsed. report is told how many files are read, and of how many.
     """
     names = list(names)
-    return load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses)
+    return with_authors(load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses), names)
+
+
+def with_authors(found: Input, names: Sequence[str]) -> Input:
+    """An input of sources with those who made its files, as far as git knows them."""
+    return replace(found, authors=GitAuthors(names, lambda: {each.origin.file for each in found.documents}))
 
 
 def load_files(
@@ -131,16 +146,28 @@ def _read_yaml(name: str, text: str) -> Iterator[Document | Diagnostic]:
     for found in read_stream(text):
         if isinstance(found, YamlError):
             first, last = document_around(text, found.line, found.column)
-            if is_no_manifest("\n".join(lines_of(text)[first - 1 : last])):
-                yield Document(None, Origin(name, first, last))
-            else:
-                yield Diagnostic(found.code, found.message, found.hint, at=Place(name, found.line, found.column))
+            document = "\n".join(lines_of(text)[first - 1 : last])
+            other_tools = is_no_manifest(document)
+            yield Document(None, Origin(name, first, last)) if other_tools else _mistake(name, found, document)
         elif found.tree is not None:
             remarks = tuple(
                 Diagnostic("odd-key", each.message, each.hint, "warning", at=Place(name, each.line, each.column))
                 for each in found.remarks
             )
             yield Document(found.tree, Origin(name, found.first_line, found.last_line), remarks)
+
+
+def _mistake(name: str, error: YamlError, document: str) -> Diagnostic:
+    """The finding for a document that cannot be read; an object or a template of others stops nothing (S10)."""
+    message, hint, at = error.message, error.hint, Place(name, error.line, error.column)
+    other = kind_of_others(document) if error.code == "bad-yaml" else None
+    passed_over = f"the {other}" if other is not None else None
+    if is_template(document):
+        hint = f"this looks like a template: render it first, or leave it out by {IGNORE_FILE}"
+        passed_over = passed_over or ("the template" if not may_be_read_by_dialect(document) else None)
+    if passed_over is None:
+        return Diagnostic(error.code, message, hint, at=at)
+    return Diagnostic(error.code, f"{message}; {passed_over} is passed over", hint, "warning", at=at)
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:

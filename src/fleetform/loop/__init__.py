@@ -5,6 +5,8 @@
     observing.py     what was delivered is judged; what time and observations do to what is stored
     admitting.py     the plan's starts are rendered, and only what rendered is stored as admitted (B2)
     delivering.py    what is admitted and not delivered goes to its destination
+    asking.py      what people request of rollouts, between passes
+    viewing.py     the fleet as it is stored, for those who ask beside the loop
     image.py       everything stored, in memory; what a step changes in it becomes one commit
     records.py     what is stored beside what is known of plugins and rollouts
     driver.py      passes when something happened or is due

@@ -10,8 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.reading.snapshots import rejected_versions
-from fleetform.engine.decide import at_version, decide
+from fleetform.engine.decide import at_version
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
@@ -20,6 +19,8 @@ from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
 from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
+from fleetform.loop.deciding import decided
 from fleetform.loop.delivering import Deliveries, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import observe
@@ -31,7 +32,7 @@ from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
 from fleetform.ports.sources import Source
-from fleetform.ports.store import Event, Store
+from fleetform.ports.store import Event, Store, UnavailableError
 
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
@@ -106,6 +107,29 @@ class Control:
             self.forget()
             raise
 
+    def ask(self, request: RolloutRequest) -> Reply:
+        """Carries out a request on what is stored; UnavailableError before anything was accepted."""
+        try:
+            return self._ask(request)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _ask(self, request: RolloutRequest) -> Reply:
+        before = answered_before(self._around.store, request)
+        if before is not None:
+            return before
+        now = self._around.clock.now()
+        fleet = self._decide(now)
+        if fleet is None:
+            raise UnavailableError("no files were accepted yet", "wait for the first pass")
+        reply, known = carry_out(fleet, request)
+        if not request.dry_run:
+            image = replace(self.image, known=known) if known is not None else self.image
+            remember = to_remember(self._around.store, request, reply, now)
+            self._commit(image, Extras(deeds=[deed_of(request, reply, now)], writes=remember), now)
+        return reply
+
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
@@ -171,15 +195,8 @@ class Control:
         fleet = self._fleet or self._around.open_fleet(self.image.files, now, known)
         if self._decisions is not None and self._fleet is fleet and fleet.state is known and fleet.snapshot.at == now:
             return fleet
-        snapshot = replace(
-            fleet.snapshot,
-            at=now,
-            states=known.plugins,
-            rejected=rejected_versions({**fleet.snapshot.presets, **fleet.snapshot.plugins}, known),
-            selected={**fleet.snapshot.selected, **{ref: frozenset(names) for ref, names in known.placements.items()}},
-        )
-        self._decisions = decide(snapshot, self._decisions)
-        self._fleet = replace(fleet, snapshot=self._decisions.index.snapshot, state=known, partial=self._decisions)
+        self._fleet = decided(fleet, known, now, self._decisions)
+        self._decisions = self._fleet.decisions
         return self._fleet
 
     def _observe(self, fleet: Fleet, now: datetime) -> datetime | None:
@@ -192,9 +209,9 @@ class Control:
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
         inputs = Inputs(fleet.decisions, fleet.transforms)
-        decided = partial(at_version, fleet.decisions)
+        older = partial(at_version, fleet.decisions)
         stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, decided)
+        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes

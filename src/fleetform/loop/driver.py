@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from queue import SimpleQueue
 from threading import Event
 
 from fleetform.loop.control import Control, PassReport
@@ -34,12 +35,18 @@ class Driver:
         self._told, self._failed = told, failed
         self._wake, self._stop = Event(), Event()
         self._source_changed = Event()
+        self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def wake(self, source_changed: bool = False) -> None:
         """Something happened: do not rest any longer."""
         if source_changed:
             self._source_changed.set()
         self._wake.set()
+
+    def between_passes(self, request: Callable[[], None]) -> None:
+        """Have something done by the one that runs passes, before the next of them; any thread may ask."""
+        self._requests.put(request)
+        self.wake()
 
     def stop(self) -> None:
         """Stop after the pass that runs."""
@@ -70,6 +77,8 @@ class Driver:
         looked_at = None
         while not self._stop.is_set():
             self._wake.clear()
+            while not self._requests.empty():
+                self._requests.get()()
             now = self._clock.now()
             due = looked_at is None or now - looked_at >= self._interval or now < looked_at
             look = due or self._source_changed.is_set()

@@ -28,7 +28,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
-from fleetform.ports.store import Commit, Delete, Event, Message, Put, Store, StoreReader
+from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader
 from fleetform.store.known_state import read_known_state, writes_between
 
 _Key = TypeVar("_Key")
@@ -74,11 +74,16 @@ class Image:
 
 @dataclass
 class Extras:
-    """What a commit stores beside the image: what happened, what is to be told, and bytes."""
+    """What a commit stores beside the image: what happened, what somebody did, what is to be told, and bytes.
+
+    writes are records that no step reads.
+    """
 
     events: list[Event] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     blobs: list[tuple[str, bytes]] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
+    writes: list[Put | Delete] = field(default_factory=list)
 
 
 def read_image(store: StoreReader, name: str) -> Image:
@@ -92,7 +97,7 @@ def read_image(store: StoreReader, name: str) -> Image:
 
 def commit_image(store: Store, before: Image, after: Image, extras: Extras, now: datetime) -> bool:
     """Stores what differs, in one step; whether anything does."""
-    writes: list[Put | Delete] = []
+    writes: list[Put | Delete] = [*extras.writes]
     if after.known is not before.known:
         writes += writes_between(before.known, after.known)
     writes += [
@@ -100,7 +105,7 @@ def commit_image(store: Store, before: Image, after: Image, extras: Extras, now:
         *_writes(before.deliveries, after.deliveries, delivery_ref, msgspec.json.encode),
         *_writes(before.states, after.states, state_ref, msgspec.json.encode),
     ]
-    commit = Commit(writes, extras.events, messages=extras.messages, blobs=extras.blobs)
+    commit = Commit(writes, extras.events, extras.deeds, messages=extras.messages, blobs=extras.blobs)
     if commit.is_empty:
         return False
     store.commit(commit, now)

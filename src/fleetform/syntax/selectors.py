@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from fleetform.model.kinds.base import ClusterSelector, ClusterSelectors, LabelSelector
@@ -73,11 +74,9 @@ def matches_all(requirements: Requirements, labels: Labels) -> bool:
 
 def compile_labels(selector: LabelSelector) -> Requirements:
     """The requirements of a label selector; none at all match everything."""
-    requirements = []
-    for key, value in sorted((selector.match_labels or {}).items()):
-        _check_key(key, "matchLabels", key)
-        _check_value(value, "matchLabels", key)
-        requirements.append(Requirement(key, "In", frozenset((value,))))
+    labels = selector.match_labels or {}
+    check_labels(labels, "matchLabels")
+    requirements = [Requirement(key, "In", frozenset((labels[key],))) for key in sorted(labels)]
     for index, expression in enumerate(selector.match_expressions or []):
         where = ("matchExpressions", index)
         values = expression.values or []
@@ -92,23 +91,39 @@ def compile_labels(selector: LabelSelector) -> Requirements:
     return tuple(requirements)
 
 
+def check_labels(labels: Labels, *where: str | int) -> None:
+    """SelectorError at the first label whose key or value Kubernetes refuses."""
+    for key in sorted(labels):
+        _check_key(key, *where, key)
+        _check_value(labels[key], *where, key)
+
+
 def _check_key(key: str, *where: str | int) -> None:
-    prefix, slash, name = key.rpartition("/")
-    if slash and not (_PREFIX.match(prefix) and len(prefix) <= 253):
-        raise SelectorError(f"{key!r} is not a label key: its prefix must be a DNS name", *where)
-    if not _NAME.match(name) or len(name) > 63:
-        raise SelectorError(
-            f"{key!r} is not a label key: at most 63 letters, digits, - _ and ., first and last a letter or digit",
-            *where,
-        )
+    if problem := _problem_of_key(key):
+        raise SelectorError(problem, *where)
 
 
 def _check_value(value: str, *where: str | int) -> None:
-    if value and (not _NAME.match(value) or len(value) > 63):
-        raise SelectorError(
-            f"{value!r} is not a label value: at most 63 letters, digits, - _ and ., first and last a letter or digit",
-            *where,
-        )
+    if value and not _is_name(value):
+        message = "at most 63 letters, digits, - _ and ., first and last a letter or digit"
+        raise SelectorError(f"{value!r} is not a label value: {message}", *where)
+
+
+# Thousands of clusters have the same keys, and most of the values.
+@lru_cache(maxsize=4096)
+def _problem_of_key(key: str) -> str:
+    """What is wrong with a label key; empty if nothing is."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not (_PREFIX.match(prefix) and len(prefix) <= 253):
+        return f"{key!r} is not a label key: its prefix must be a DNS name"
+    if not _is_name(name):
+        return f"{key!r} is not a label key: at most 63 letters, digits, - _ and ., first and last a letter or digit"
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _is_name(text: str) -> bool:
+    return _NAME.match(text) is not None and len(text) <= 63
 
 
 # ---- `-l` texts

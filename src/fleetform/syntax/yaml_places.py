@@ -34,20 +34,35 @@ def marks_of(text: str) -> dict[Path, Mark]:
     return marks
 
 
-def top_level_keys(text: str) -> frozenset[str] | None:
-    """The keys of the map that the text's one document is (none if it is something else); None if it is no YAML."""
-    keys = set()
+def top_level(text: str) -> dict[str, str] | None:
+    """The keys of the map that the text's one document is, with the texts of single values; None if it is no YAML.
+
+    Of a key that stands twice the first value counts. What is no map has no keys.
+    """
+    found: dict[str, str] = {}
     try:
         next_event = CParser(text).get_event
         next_event(), next_event()
         root = next_event()
-        if isinstance(root, (MappingStartEvent, SequenceStartEvent)):
-            keys = {path[0] for path, _ in _inside(next_event, root, ()) if len(path) == 1}
+        if isinstance(root, MappingStartEvent):
+            while not isinstance(key := next_event(), MappingEndEvent):
+                _pass(next_event, key)
+                value = next_event()
+                _pass(next_event, value)
+                found.setdefault(getattr(key, "value", ""), getattr(value, "value", ""))
+        elif root is not None:
+            _pass(next_event, root)
         while next_event() is not None:
             pass
     except (yaml.YAMLError, RecursionError):
         return None
-    return frozenset(key for key in keys if isinstance(key, str))
+    return found
+
+
+def _pass(next_event: Callable[[], YamlEvent], start: YamlEvent) -> None:
+    """Read on to the end of a node."""
+    for _ in _inside(next_event, start, ()):
+        pass
 
 
 def nearest_mark(marks: dict[Path, Mark], path: Path) -> Mark:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from fleetform.dialects.envelope import Reading
-from fleetform.dialects.native.read import is_native, misspelt_version, nearest_kind, read_native
+from fleetform.dialects.native.read import GROUP, is_native, misspelt_version, nearest_kind, read_native
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.conventions import LENIENT
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.objects import At, Object, Origin, Ref
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import nearest
 from fleetform.ports.inputs import Document
 from fleetform.syntax.trees import as_map
@@ -51,6 +51,12 @@ def read_document(document: Document, organization: str) -> Reading:
     return _read_foreign(tree, origin, organization)
 
 
+def is_read_by_dialect(version: str, kind: str) -> bool:
+    """Whether an apiVersion and a kind are, or seem to be, those of something that has an effect, or a list of it."""
+    ours = version.startswith((f"{GROUP}/", "greenhouse.sap/", *_OCM, "fleet.squaremo.dev/", "cluster.x-k8s.io/"))
+    return ours or kind in ("PluginOverride", "List") or misspelt_version(version, kind) is not None
+
+
 def _read_no_map(tree: Json, origin: Origin) -> Reading:
     """A text, a list such as a JSON patch, or a document that was not read to the end; a list of manifests is wrong."""
     items = [as_map(each) for each in tree] if isinstance(tree, list) else []
@@ -69,11 +75,14 @@ def _read_incomplete(tree: JsonMap, origin: Origin) -> Reading:
     named = "name" in as_map(tree.get("metadata")) and (kind or version)
     if near is None and not named and not nearest_kind(kind) and not {"metadata", "spec"} <= tree.keys():
         return NO_MANIFEST
+    severity: Severity = "error"
     message, hint = "the document has no kind", f"is {near} meant to be kind?" if near else "add apiVersion and kind"
     if isinstance(kind, str) and kind:
-        meant = nearest_kind(kind)
-        message, hint = f"the {kind} has no apiVersion", f"add apiVersion: {API_VERSION if meant else 'v1'}"
-    return Reading(None, (Diagnostic("missing-field", message, hint, at=At(origin, origin.base)),))
+        message, hint = f"the {kind} has no apiVersion", f"add apiVersion: {API_VERSION}"
+        if not nearest_kind(kind):
+            # Other tools have kinds and metadata, too. If it is meant for Kubernetes, it has no effect of its own.
+            severity, hint = "warning", "add apiVersion, if it is meant for Kubernetes"
+    return Reading(None, (Diagnostic("missing-field", message, hint, severity, at=At(origin, origin.base)),))
 
 
 def _read_foreign(tree: JsonMap, origin: Origin, organization: str) -> Reading:

@@ -101,6 +101,8 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     found: dict[tuple[Object[object], str, str], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
+        if not wanted.gates:
+            continue
         unresolved = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
             # lint_unresolved reports the others.

@@ -12,7 +12,6 @@ from fleetform.engine.check.windows import lint_window, lint_windows_named
 from fleetform.engine.index.index import Index
 from fleetform.engine.versions.lifecycle import DURATIONS, above_ceilings
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.base import LabelSelector
 from fleetform.model.kinds.definition import CatalogSpec
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec, RolloutPolicySpec, UpdateWindowSpec
@@ -21,7 +20,7 @@ from fleetform.model.objects import Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.ranges import RangeError, parse_range
-from fleetform.syntax.selectors import SelectorError, compile_labels
+from fleetform.syntax.selectors import SelectorError, check_labels
 from fleetform.syntax.versions import VersionError, parse_version
 
 
@@ -100,6 +99,6 @@ def _lint_cluster(report: Report, spec: ClusterSpec) -> None:
     if spec.health is not None:
         exactly_one(report, spec.health, {"assume": "assume", "file": "file", "command": "command"}, "spec", "health")
     try:
-        compile_labels(LabelSelector(match_labels=report.object.labels))
+        check_labels(report.object.labels)
     except SelectorError as error:
-        report.error("bad-selector", error.message, "fix the label", "metadata", "labels", *error.where[1:])
+        report.error("bad-selector", error.message, "fix the label", "metadata", "labels", *error.where)

@@ -39,11 +39,16 @@ def lint_staged(decisions: Decisions) -> Iterator[Diagnostic]:
     moving = MovingGroups(decisions)
     grouped = {owner for owner in decisions.index.owners if moving.has_any(owner)}
     owned: dict[_Part, Clusters] = {}
+    whole: dict[Object[Any], Clusters] = {}
     for plugin in decisions.plugins.values():
         owner = plugin.target.owner
-        group = moving.of(plugin) if owner in grouped else None
-        part = _Part(owner, group.name if group is not None else None)
-        owned.setdefault(part, {})[plugin.cluster.ref.name] = plugin.cluster
+        clusters = whole.get(owner)
+        if clusters is None:
+            group = moving.of(plugin) if owner in grouped else None
+            clusters = owned.setdefault(_Part(owner, group.name if group is not None else None), {})
+            if owner not in grouped:
+                whole[owner] = clusters
+        clusters[plugin.cluster.ref.name] = plugin.cluster
     yield from _lint_leftovers(decisions.index.snapshot, owned)
     yield from _lint_windows(decisions, owned)
 

@@ -38,6 +38,8 @@ def _grouped(decisions: Decisions) -> list[list[_Case]]:
     groups: dict[tuple[Object[object], bool, str, str | At], list[_Case]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
+        if not wanted.unresolved and not wanted.idle:
+            continue
         for unresolved, idle in (
             *((each, False) for each in wanted.unresolved),
             *((each, True) for each in wanted.idle),

@@ -136,27 +136,34 @@ class Effects:
         # Those with an item that is left out on a plugin (S37).
         self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
-        alike: dict[tuple[Shared, tuple[str, ...]], int] = {}
+        differing: dict[Shared, dict[tuple[str, ...], int]] = {}
         for number, plugin in enumerate(decisions.plugins.values()):
-            shared, own = plugin.shared, tuple([each.slot.name for each in plugin.own])
-            alike[shared, own] = alike.get((shared, own), 0) + 1
-            alike_here = self._plugins.get(shared)
-            if alike_here is None:
-                alike_here = self._plugins[shared] = []
+            shared = plugin.shared
+            alike = self._plugins.get(shared)
+            if alike is None:
+                alike = self._plugins[shared] = []
                 left_out = _left_out(shared.skipped)
                 self._left_out |= left_out
                 contributing = {item.layer.object for settled in shared.options for item, _ in settled.above} | left_out
                 for override in contributing:
                     self._records.setdefault(override, []).append(shared)
-            alike_here.append((number, plugin))
+            alike.append((number, plugin))
             if plugin.own_skipped:
                 self._left_out |= _left_out(plugin.own_skipped)
-            for decision in plugin.own:
-                self._look_at(decision, 1)
-        for (shared, own), plugins in alike.items():
+            if plugin.own:
+                own = tuple([each.slot.name for each in plugin.own])
+                counts = differing.setdefault(shared, {})
+                counts[own] = counts.get(own, 0) + 1
+                for decision in plugin.own:
+                    self._look_at(decision, 1)
+        for shared, alike in self._plugins.items():
+            counts = differing.get(shared, {})
+            counts = {(): len(alike) - sum(counts.values()), **counts}
             for settled in shared.options:
-                if settled.above and settled.decision is not None and settled.slot.name not in own:
-                    self._look_at(settled.decision, plugins)
+                if settled.above and settled.decision is not None:
+                    plugins = sum(number for own, number in counts.items() if settled.slot.name not in own)
+                    if plugins:
+                        self._look_at(settled.decision, plugins)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
         for item in (*winning_items(decision), *decision.at_fault):

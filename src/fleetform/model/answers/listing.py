@@ -417,3 +417,21 @@ class Listing(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="Li
 
     items: list[Listed]
     diagnostics: list[Finding]
+
+
+# What each kind of listing holds, by its plural.
+LISTED: dict[str, tuple[type[Listed], ...]] = {
+    "addons": (ListedAddon,),
+    "catalogs": (ListedCatalog,),
+    "clusters": (ListedCluster,),
+    "definitions": (ListedDefinition,),
+    "organizations": (ListedObject,),
+    "overrides": (ListedOverride,),
+    "placements": (ListedPlacement,),
+    "plugins": (ListedPlugin, PluginRow),
+    "policies": (ListedPolicy, ListedObject),
+    "presets": (ListedPreset,),
+    "revisions": (ListedRevision,),
+    "rollouts": (ListedRollout,),
+    "windows": (ListedWindow,),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from fleetform.model.answers.base import AnswerRecord, ObjectReference
 from fleetform.model.answers.findings import Finding
@@ -156,7 +156,7 @@ class RolloutStage(AnswerRecord, frozen=True, kw_only=True):
 
 
 class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
-    """A rollout as it stands."""
+    """A rollout as it stands. message says what a request comes to, in the answer to one."""
 
     kind: Literal["Rollout"] = "Rollout"
     organization: str
@@ -175,12 +175,14 @@ class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     created: str
     started: str | None
     ended: str | None
+    message: str | UnsetType = UNSET
     diagnostics: list[Finding]
 
 
 class RolloutList(AnswerRecord, frozen=True, kw_only=True):
-    """Rollouts, by owner, the oldest first."""
+    """Rollouts, by owner, the oldest first. message: as in a rollout, where a request is about none."""
 
     kind: Literal["RolloutList"] = "RolloutList"
+    message: str | UnsetType = UNSET
     items: list[RolloutAnswer]
     diagnostics: list[Finding]

@@ -1,0 +1,124 @@
+"""Which addresses there are, with what they take and what they answer. The OpenAPI document is made from the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, get_args
+
+from fleetform.loop.asking import Verb
+from fleetform.model.answers.base import AnswerRecord
+from fleetform.model.answers.explanation import Explanation
+from fleetform.model.answers.history import History
+from fleetform.model.answers.listing import LISTED
+from fleetform.model.answers.planning import PlanAnswer, RolloutAnswer, RolloutList, Why
+from fleetform.model.answers.version import VersionAnswer
+from fleetform.web.queries import (
+    ExplainQuery,
+    HistoryQuery,
+    ListQuery,
+    NoQuery,
+    Query,
+    RolloutBody,
+    RolloutQuery,
+    ScopeQuery,
+    WhyQuery,
+)
+from fleetform.web.service import Answered, Service
+
+BASE = "/api/v1"
+DOCUMENT = f"{BASE}/openapi.json"
+# What a supervisor asks, who has no token; nothing of the fleet is told there.
+PROBES = ("/healthz", "/readyz")
+
+
+class Read(NamedTuple):
+    """An address to be read. answer gets what stands in the path by name; items are what a listing holds.
+
+    of_view: the answer is made from a view of the fleet, and is the same while that is.
+    """
+
+    path: str
+    summary: str
+    query: type[Query]
+    record: type[AnswerRecord] | None
+    answer: Callable[[Service, Mapping[str, str], Any], Answered]
+    items: tuple[type[AnswerRecord], ...] = ()
+    of_view: bool = True
+
+
+class Request(NamedTuple):
+    """An address to which a request is sent."""
+
+    path: str
+    summary: str
+    verb: Verb
+    body: type[Query] = RolloutBody
+    records: tuple[type[AnswerRecord], ...] = (RolloutAnswer, RolloutList)
+
+
+def _list(plural: str, service: Service, _: Mapping[str, str], query: ListQuery) -> Answered:
+    return service.list(plural, query)
+
+
+READS = (
+    *(
+        Read(f"{BASE}/{plural}", f"The {plural} with what follows.", ListQuery, None, partial(_list, plural), items)
+        for plural, items in sorted(LISTED.items())
+    ),
+    Read(
+        f"{BASE}/rollouts/{{name}}",
+        "One rollout, by its name or its preset's.",
+        RolloutQuery,
+        RolloutAnswer,
+        lambda service, path, query: service.rollout(path["name"], query),
+    ),
+    Read(
+        f"{BASE}/explain",
+        "What one plugin gets, and why.",
+        ExplainQuery,
+        Explanation,
+        lambda service, _, query: service.explain(query),
+    ),
+    Read(
+        f"{BASE}/why",
+        "Why plugins are not what is wanted, until when, and what to do.",
+        WhyQuery,
+        Why,
+        lambda service, _, query: service.why(query),
+    ),
+    Read(
+        f"{BASE}/plan",
+        "What starts now, what waits and for what.",
+        ScopeQuery,
+        PlanAnswer,
+        lambda service, _, query: service.plan(query),
+    ),
+    Read(
+        f"{BASE}/history",
+        "What a cluster ran at a time, and what happened there before.",
+        HistoryQuery,
+        History,
+        lambda service, _, query: service.history(query),
+        of_view=False,
+    ),
+    Read(
+        "/version",
+        "Fleetform's version.",
+        NoQuery,
+        VersionAnswer,
+        lambda service, _, query: service.version(query),
+        of_view=False,
+    ),
+)
+
+_SUMMARIES: dict[Verb, str] = {
+    "approve": "Agree to a stage of a change.",
+    "pause": "Let nothing new start.",
+    "resume": "Go on with a rollout that was paused.",
+    "abort": "End a rollout where it is.",
+    "retry": "Try again what failed, was aborted or was rolled back.",
+    "rollback": "Return every cluster that a rollout changed to what was healthy before.",
+    "start": "Hurry a change: as an emergency, or in place of the one that runs.",
+}
+REQUESTS = tuple(Request(f"{BASE}/rollouts/{{name}}/{verb}", _SUMMARIES[verb], verb) for verb in get_args(Verb))

@@ -1,0 +1,160 @@
+"""The process of the API: beside the loop, over the same database, which it only reads."""
+
+from __future__ import annotations
+
+import getpass
+import grp
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import NamedTuple
+
+from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.outside.tokens import forget_token, make_token
+from fleetform.ports.store import StoreError
+from fleetform.web.relay import FromApi, ToLoop
+from fleetform.wiring import open_views
+
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the API answers about: the arguments of `serve`."""
+
+    sources: tuple[str, ...]
+    database: str
+    organization: str | None
+    at: str | None
+    plugin_folder: str | None
+
+
+class Listening(NamedTuple):
+    """A socket that listens, and its address."""
+
+    socket: socket.socket
+    address: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return ip_address(self.address.rpartition(":")[0].strip("[]")).is_loopback
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}"
+
+
+def listen(address: str) -> Listening:
+    """Takes an address: HOST:PORT, or a port alone, which is then of this machine only. OSError if it cannot be had."""
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]") or "127.0.0.1"
+    if not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{address} is no address")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, int(port)))
+        found.listen(128)
+    except BaseException:
+        found.close()
+        raise
+    name, number = found.getsockname()[:2]
+    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}")
+
+
+class Api:
+    """The API while it runs. ended is called if its process ends by itself."""
+
+    def __init__(
+        self,
+        listening: Listening,
+        served: Served,
+        ask: Callable[[RolloutRequest], Reply],
+        between_passes: Callable[[Callable[[], None]], None],
+        failed: Callable[[Exception], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._address, self._token = listening.address, make_token(listening.address)
+        # A fresh interpreter: a fork would inherit the lock and the connection of the one that writes.
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawn.Pipe()
+        self._process: BaseProcess = spawn.Process(
+            target=run_api, args=(listening.socket, served, self._token, theirs), name="fleetform api", daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        listening.socket.close()
+        self._relay = FromApi(self._pipe, ask, between_passes, failed, ended)
+
+    def close(self) -> None:
+        """Ends the process; one that does not end is killed."""
+        forget_token(self._address, self._token)
+        self._relay.end()
+        self._process.join(_PATIENCE)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def run_api(listening: socket.socket, served: Served, token: str, pipe: Connection) -> None:
+    """Serves until the loop is gone. The main function of the process."""
+    # Imported here: only this process speaks HTTP.
+    import uvicorn
+
+    from fleetform.web.application import application
+    from fleetform.web.service import Asker, Service
+
+    class Server(uvicorn.Server):
+        """One that leaves signals alone: the loop ends first, and this with it."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    # Ctrl-C reaches the whole group.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    server: Server | None = None
+
+    def ended() -> None:
+        if server is not None:
+            server.should_exit = True
+        else:
+            os._exit(0)
+
+    loop = ToLoop(pipe, ended)
+    try:
+        views, reader, clock = open_views(
+            served.sources, served.database, served.organization, served.at, served.plugin_folder
+        )
+    except StoreError as error:
+        print(f"api: {error.message}", file=sys.stderr)
+        return
+    service = Service(views, reader, clock, loop.ask, Asker(*this_user()))
+    config = uvicorn.Config(
+        application(service, token),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=3,
+    )
+    server = Server(config)
+    server.run(sockets=[listening])
+
+
+def this_user() -> tuple[str, tuple[str, ...]]:
+    """The user that runs this, and its groups."""
+    user = getpass.getuser()
+    names = {group.gr_name for group in grp.getgrall() if user in group.gr_mem or group.gr_gid == os.getgid()}
+    return user, tuple(sorted(names))

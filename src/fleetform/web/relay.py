@@ -1,0 +1,115 @@
+"""The relay: requests go from the process of the API to the loop, which alone writes, and replies come back.
+
+Messages are msgpack over a pipe of the system; nothing that is received is ever run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoReplyError
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from multiprocessing.connection import Connection
+from threading import Lock, Thread
+
+import msgspec
+
+from fleetform.app.problems import problem, problem_of
+from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.ports.store import StoreError, UnavailableError
+
+_PATIENCE = 60.0
+# The loop says that it ends. Its pipe cannot just be closed, while a thread of it still reads.
+_END = b""
+_request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest])
+_reply = msgspec.msgpack.Decoder(tuple[int, Reply])
+_encode = msgspec.msgpack.encode
+
+
+class ToLoop:
+    """The API's end. ended is called when the loop is gone."""
+
+    def __init__(self, pipe: Connection, ended: Callable[[], None], patience: float = _PATIENCE) -> None:
+        self._pipe, self._ended, self._patience = pipe, ended, patience
+        self._numbers, self._lock = count(1), Lock()
+        self._waiting: dict[int, Future[Reply]] = {}
+        Thread(target=self._receive, daemon=True).start()
+
+    def ask(self, request: RolloutRequest) -> Reply:
+        """The loop's reply, once the pass that runs is over. UnavailableError if none comes."""
+        future: Future[Reply] = Future()
+        with self._lock:
+            number = next(self._numbers)
+            self._waiting[number] = future
+            try:
+                self._pipe.send_bytes(_encode((number, request)))
+            except OSError as error:
+                raise UnavailableError("the control plane is ending", "ask again when it runs") from error
+        try:
+            return future.result(self._patience)
+        except NoReplyError as error:
+            hint = "ask again with the same Idempotency-Key: it is carried out once"
+            raise UnavailableError("the control plane is busy; this may still be carried out", hint) from error
+        finally:
+            self._waiting.pop(number, None)
+
+    def _receive(self) -> None:
+        try:
+            while (message := self._pipe.recv_bytes()) != _END:
+                number, reply = _reply.decode(message)
+                waiting = self._waiting.get(number)
+                if waiting is not None:
+                    waiting.set_result(reply)
+        except (EOFError, OSError):
+            pass
+        self._ended()
+
+
+class FromApi:
+    """The loop's end. between_passes has something done by the loop, which ask then is.
+
+    ended is called if the API is gone before it was told to end.
+    """
+
+    def __init__(
+        self,
+        pipe: Connection,
+        ask: Callable[[RolloutRequest], Reply],
+        between_passes: Callable[[Callable[[], None]], None],
+        failed: Callable[[Exception], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._pipe, self._ask, self._between_passes = pipe, ask, between_passes
+        self._failed, self._ended = failed, ended
+        self._ending = False
+        Thread(target=self._receive, daemon=True).start()
+
+    def end(self) -> None:
+        """Tells the API to end."""
+        self._ending = True
+        with suppress(OSError):
+            self._pipe.send_bytes(_END)
+
+    def _receive(self) -> None:
+        try:
+            while True:
+                number, request = _request.decode(self._pipe.recv_bytes())
+                self._between_passes(partial(self._carry_out, number, request))
+        except (EOFError, OSError):
+            if not self._ending:
+                self._ended()
+
+    def _carry_out(self, number: int, request: RolloutRequest) -> None:
+        try:
+            reply = self._ask(request)
+        except StoreError as error:
+            reply = Reply(problem=problem_of(error))
+        except Exception as error:
+            # A request that meets a bug must not end the loop: nothing of it was stored.
+            self._failed(error)
+            reply = Reply(problem=problem(500, "internal", "this is a bug in Fleetform", "its output says more"))
+        with suppress(OSError):
+            # Who is gone is noticed by the one that receives.
+            self._pipe.send_bytes(_encode((number, reply)))
