@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
     from fleetform.loop.records import Destination
     from fleetform.loop.viewing import Views
+    from fleetform.outside.control_plane import ControlPlane
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.store import StoreError
@@ -96,6 +97,14 @@ def open_state(name: str) -> StateStore:
     from fleetform.store.sqlite_state import SqliteState
 
     return SqliteState(database_path(name), _Clock(None))
+
+
+def open_control_plane(url: str) -> ControlPlane:
+    """A control plane that runs somewhere."""
+    # Imported where it is needed: it brings an HTTP client.
+    from fleetform.outside.control_plane import ControlPlane
+
+    return ControlPlane(url)
 
 
 def open_parses(kept: bool = True) -> Parses:
@@ -190,14 +199,15 @@ def _opener(
 ) -> OpenFleet:
     """Reads stored files as a fleet; those that did not change are not parsed again."""
     from fleetform.load.inputs import InputFile
-    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.reader import DocumentCache, load_files, with_authors
 
     cache = DocumentCache()
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     return opened

@@ -85,22 +85,25 @@ def server(run: Runner) -> Iterator[Server]:
 
 
 @pytest.mark.rule("S52", "R2-33")
-def test_its_own_user_asks_approves_and_nobody_else_gets_in(server: Server) -> None:
+def test_its_own_user_asks_approves_and_nobody_else_gets_in(
+    server: Server, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert server.get("/api/v1/clusters").status_code == 401
     assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
     token = server.token_file.read_text().strip()
     clusters = server.get("/api/v1/clusters", token).json()["items"]
     assert [each["metadata"]["name"] for each in clusters] == ["eu-1", "eu-2", "us-1"]
     server.until(lambda: server.get("/api/v1/rollouts/web", token).status_code == 200)
-    headers = {"Authorization": f"Bearer {token}"}
-    address = f"{server.url}/api/v1/rollouts/web/approve"
-    found = httpx.post(address, json={"stage": "gold"}, headers=headers, timeout=30, trust_env=False)
-    assert found.status_code == 200, found.text
+    assert run("rollout", "list", "--server", server.url).code == 3, "it has not found the token"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(server.folder / "config"))
+    assert "web-" in run("rollout", "list", "--server", server.url).out
+    approved = run("rollout", "approve", "web", "--stage", "gold", "--server", server.url)
+    assert (approved.code, approved.out.endswith(": 1 of 1\n")) == (0, True), approved.err
     server.until(lambda: (server.folder / "out" / "eu-1").exists() or list((server.folder / "out").rglob("*us-1*")))
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(30) == 0, server.said.read_text()
     assert not list((server.folder / "config" / "fleetform" / "tokens").iterdir())
-    assert server.get("/healthz").status_code == 503
+    assert run("rollout", "list", "--server", server.url).code == 4
     assert "Traceback" not in server.said.read_text()
 
 

@@ -35,6 +35,7 @@ from fleetform.model.answers.diff import (
     DiffSummary,
     NotedOverride,
     NotedOverrides,
+    UnknownChange,
     VersionChange,
 )
 from fleetform.model.objects import Object
@@ -64,8 +65,18 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
         from_=before.input.name,
         to=after.input.name,
         change_id=change_id(before, after, scope),
-        summary=_summary(changes, unknown),
+        summary=_summary(changes, len(unknown)),
         changes=changed,
+        unknown=[
+            UnknownChange(
+                organization=each.plugin.organization,
+                cluster=each.plugin.cluster.ref.name,
+                plugin=each.plugin.name,
+                options=list(each.options),
+                variables=list(each.variables),
+            )
+            for each in unknown
+        ],
         groups=_groups(changed),
         changelog=[passed[key] for key in sorted(passed) if passed[key].text or passed[key].breaking],
         upgrades=list(upgrades.values()),

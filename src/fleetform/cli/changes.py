@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import UNSET
-
-from fleetform.app.diff import signature
+from fleetform.cli.causes import CauseBlock, CauseRow, by_cause
 from fleetform.cli.text import Painter, count, place_text, value_text
 from fleetform.cli.upgrades import upgrade_lines
-from fleetform.model.answers.base import Json
+from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.answers.diff import (
     ChangedConfig,
     ChangedManifest,
@@ -19,7 +17,8 @@ from fleetform.model.answers.diff import (
 )
 
 _SHOWN_OPTIONS = 6
-_SHOWN_FIELDS = 6
+_SHOWN_LINES = 30
+_SHOWN_OWNERS = 6
 _MARKS: dict[str, str] = {
     "install": "+",
     "delete": "-",
@@ -35,8 +34,12 @@ _COLORS = {"install": "green", "delete": "red", "downgrade": "yellow"}
 def change_lines(answer: Diff, paint: Painter, wide: bool) -> Iterator[str]:
     """What changes, the most common change first, then what upgrades bring, then overrides to look at."""
     yield paint(headline(answer), bold=True)
-    for members in alike(answer):
+    blocks, groups = by_cause(answer)
+    for block in blocks:
+        yield from _block_lines(block, paint, wide)
+    for members in groups:
         yield from _group_lines(members, paint, wide)
+    yield from unknown_lines(answer, wide)
     for upgrade in answer.upgrades:
         span = f"{upgrade.definition} {upgrade.from_} → {upgrade.to}"
         yield f"\n{paint(span, bold=True)} on {count(upgrade.plugins, 'cluster')}"
@@ -53,13 +56,13 @@ def headline(answer: Diff) -> str:
     if not answer.changes:
         parts.append("no change" if not summary.unknown else "no known change")
     else:
-        parts += [count(summary.clusters, "cluster"), f"{count(summary.plugins, 'plugin')} changed"]
-        for number, word in (
-            (summary.installs, "installed"),
-            (summary.upgrades, "upgraded"),
-            (summary.downgrades, "downgraded"),
-        ):
-            if number:
+        # What is blocked does not happen, and counts as nothing else.
+        passing: list[str] = [each.action for each in answer.changes if not each.blocked]
+        parts.append(count(summary.clusters, "cluster"))
+        if passing:
+            parts.append(f"{count(len(passing), 'plugin')} changed")
+        for action, word in (("install", "installed"), ("upgrade", "upgraded"), ("downgrade", "downgraded")):
+            if number := passing.count(action):
                 parts.append(f"{number:,} {word}")
         parts.append(f"{summary.deletes:,} deleted" if summary.deletes else "nothing deleted")
         if summary.blocked:
@@ -69,12 +72,43 @@ def headline(answer: Diff) -> str:
     return " · ".join(parts)
 
 
-def alike(answer: Diff) -> list[list[ChangedPlugin]]:
-    """Changes that are the same but for the cluster, the most common first."""
-    groups: dict[str, list[ChangedPlugin]] = {}
-    for change in answer.changes:
-        groups.setdefault(signature(change), []).append(change)
-    return sorted(groups.values(), key=lambda members: (-len(members), members[0].plugin))
+def unknown_lines(answer: Diff, wide: bool) -> Iterator[str]:
+    """The plugins that may change, if all is asked for."""
+    for each in answer.unknown if wide else ():
+        parts = [*each.options, *(f"variable {name}" for name in each.variables)] or ["its definition"]
+        yield f"  ? {each.cluster}   {each.plugin}: {', '.join(parts)} cannot be compared"
+
+
+def block_title(block: CauseBlock) -> str:
+    """`override eu-prod: 240 plugins on 120 clusters   (overrides/eu.yaml:14)`"""
+    kind = {"PluginOverride": "override", "PluginPreset": "preset", "PluginDefinition": "definition"}
+    what = f"{kind.get(block.cause.kind, block.cause.kind)} {block.cause.name}"
+    where = place_text(block.cause.place)
+    reached = f"{count(len(block.members), 'plugin')} on {count(block.clusters, 'cluster')}"
+    return f"{what}: {reached}" + (f"   ({where})" if where else "")
+
+
+def row_text(row: CauseRow) -> str:
+    """`replicas 3 → 5 on 40 clusters: cert-manager, ingress`"""
+    owners = ", ".join(row.owners[:_SHOWN_OWNERS])
+    more = f" and {len(row.owners) - _SHOWN_OWNERS:,} more" if len(row.owners) > _SHOWN_OWNERS else ""
+    return f"{changed_text(row.path, row.before, row.after)} on {count(row.clusters, 'cluster')}: {owners}{more}"
+
+
+def changed_text(name: str, before: Json, after: Json) -> str:
+    """`replicas 3 → 5`; of a secret only that it changed."""
+    if isinstance(before, MaskedSecret) and isinstance(after, MaskedSecret):
+        return f"{name} (secret) changed"
+    return f"{name} {unset_or(before)} → {unset_or(after)}"
+
+
+def _block_lines(block: CauseBlock, paint: Painter, wide: bool) -> Iterator[str]:
+    yield f"  {paint('~', fg='cyan', bold=True)} {paint(block_title(block), bold=True)}"
+    rows = list(block.rows())
+    shown = rows if wide else rows[:_SHOWN_OPTIONS]
+    yield from (f"      {row_text(row)}" for row in shown)
+    if len(rows) > len(shown):
+        yield f"      and {count(len(rows) - len(shown), 'other value')} (-o wide)"
 
 
 def clusters_text(members: list[ChangedPlugin], limit: int = 3) -> str:
@@ -108,10 +142,9 @@ def _group_lines(members: list[ChangedPlugin], paint: Painter, wide: bool) -> It
     for option in change.options if with_values else ():
         where = cause_text(option)
         because = f"   ({where})" if where else ""
-        texts.append(f"{option.path} {unset_or(option.from_)} → {unset_or(option.to)}{because}")
+        texts.append(f"{changed_text(option.path, option.from_, option.to)}{because}")
     variables = [
-        f"variable {each.name} {unset_or(each.from_)} → {unset_or(each.to)}"
-        for each in (change.variables if with_values else ())
+        changed_text(f"variable {each.name}", each.from_, each.to) for each in (change.variables if with_values else ())
     ]
     for lines, noun in ((texts, "option"), (variables, "variable")):
         shown = lines if wide else lines[:_SHOWN_OPTIONS]
@@ -120,12 +153,17 @@ def _group_lines(members: list[ChangedPlugin], paint: Painter, wide: bool) -> It
             yield f"      and {count(len(lines) - len(shown), noun)} more (-o wide)"
     for config in change.configs:
         yield f"      config {config_text(config)}"
-    yield from (f"      {line}" for line in manifest_lines(change.manifests, wide))
+    yield from (f"      {_painted(line, paint)}" for line in manifest_lines(change.manifests, wide))
     if also := [each for each in change.also if each not in ("blocked", "configs")]:
         yield f"      {', '.join(also)} differ{'s' if len(also) == 1 else ''}"
     for gate in change.blocked:
         yield f"      {paint('blocked', fg='red')}: {gate.message}"
         yield f"        {gate.do}"
+
+
+def _painted(line: str, paint: Painter) -> str:
+    colors = {"  +": "green", "  -": "red", "  @": "cyan"}
+    return paint(line, fg=colors[line[:3]]) if line[:3] in colors else line
 
 
 def cause_text(option: ChangedOption) -> str:
@@ -138,23 +176,19 @@ def unset_or(value: Json, limit: int = 40) -> str:
 
 
 def manifest_lines(manifests: list[ChangedManifest], wide: bool) -> Iterator[str]:
-    """Objects that come, go or change; all that changes in them if that is asked for."""
+    """Objects that come, go or change, these as a unified difference; all of it if that is asked for."""
     for each in manifests:
         patch = each.patch
         if patch[0].path == "":
             yield f"{each.object} is {'new' if patch[0].op == 'add' else 'gone'}"
             continue
-        shown = patch if wide else patch[:_SHOWN_FIELDS]
+        # The two lines that name the files say what the title says.
+        lines = each.unified.splitlines()[2:]
+        shown = lines if wide else lines[:_SHOWN_LINES]
         yield each.object
-        for one in shown:
-            if one.op == "remove":
-                yield f"  {one.path} is gone"
-            elif one.was is UNSET:
-                yield f"  {one.path} is new: {value_text(one.value, 40)}"
-            else:
-                yield f"  {one.path} {value_text(one.was, 40)} → {value_text(one.value, 40)}"
-        if len(patch) > len(shown):
-            yield f"  and {count(len(patch) - len(shown), 'field')} more (-o wide)"
+        yield from (f"  {line}" for line in shown)
+        if len(lines) > len(shown):
+            yield f"  and {count(len(lines) - len(shown), 'line')} more (-o wide)"
 
 
 def config_text(config: ChangedConfig) -> str:

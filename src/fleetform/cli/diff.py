@@ -29,10 +29,11 @@ def _fail_on(_: click.Context, __: click.Parameter, text: str | None) -> tuple[s
 
 @click.command(
     epilog="""\b
-A side is a folder, or git:REF[:DIR]. Without TO, the other side is what -f names.
+A side is a folder, or git:REF[:DIR]. Without FROM it is git:HEAD; without TO it is what -f names.
 
 \b
 Examples:
+  fleetform diff                                   what is not committed yet
   fleetform diff git:main                          my change against main
   fleetform diff git:main -o markdown              the same, for a pull request's comment
   fleetform diff git:v1 git:v2 --exit-code
@@ -40,12 +41,15 @@ Examples:
   fleetform diff git:main -c eu-prod-1 --render    the objects that change on one cluster
 """
 )
-@click.argument("from_side", metavar="FROM")
+@click.argument("from_side", metavar="[FROM]", default="git:HEAD")
 @click.argument("to_side", metavar="[TO]", required=False)
 @click.option("--render", "with_objects", is_flag=True, help="Render both sides, and show the objects that change.")
-@click.option("--exit-code", is_flag=True, help="Exit 1 where anything differs.")
-@click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 where more clusters change.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs.")
+@click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 if more clusters change.")
 @click.option("--fail-on", metavar="WHAT,…", callback=_fail_on, help=f"Exit 1 on any of {', '.join(_FAILURES)}.")
+@click.option(
+    "--accept-unknown", is_flag=True, help="What cannot be compared (a secret's content, a catalog) is no difference."
+)
 @shared_flags
 def command(
     flags: Flags,
@@ -55,6 +59,7 @@ def command(
     exit_code: bool,
     max_clusters: int | None,
     fail_on: tuple[str, ...],
+    accept_unknown: bool,
 ) -> int:
     """Show what a change does to every cluster, before it is made.
 
@@ -81,10 +86,17 @@ def command(
     else:
         for line in change_lines(answer, Painter(flags.color), output == "wide"):
             click.echo(line)
-    return _verdict(flags, answer, exit_code, max_clusters, fail_on)
+    return _verdict(flags, answer, exit_code and not accept_unknown, exit_code, max_clusters, fail_on)
 
 
-def _verdict(flags: Flags, answer: Diff, exit_code: bool, max_clusters: int | None, fail_on: tuple[str, ...]) -> int:
+def _verdict(
+    flags: Flags,
+    answer: Diff,
+    unknown_counts: bool,
+    exit_code: bool,
+    max_clusters: int | None,
+    fail_on: tuple[str, ...],
+) -> int:
     summary = answer.summary
     failed = []
     if max_clusters is not None and summary.clusters > max_clusters:
@@ -98,4 +110,4 @@ def _verdict(flags: Flags, answer: Diff, exit_code: bool, max_clusters: int | No
         failed.append(f"{len(ties):,} overrides are newly decided by a tie")
     for reason in failed:
         flags.say(f"failed: {reason}")
-    return 1 if failed or (exit_code and (answer.changes or summary.unknown)) else 0
+    return 1 if failed or (exit_code and answer.changes) or (unknown_counts and summary.unknown) else 0

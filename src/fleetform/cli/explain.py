@@ -10,7 +10,7 @@ from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.explain import explain
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_placements import explain_placement
-from fleetform.app.questions import deciding_for, find_option, find_plugin
+from fleetform.app.questions import deciding_for, find_plugin
 from fleetform.app.rendering.field_causes import Asked, parse_asked
 from fleetform.cli.bindings import explain_manifest, print_bindings
 from fleetform.cli.columns import overrides_text
@@ -84,12 +84,10 @@ def command(
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet, plugin = _ask(flags, name, definition)
-    if option is not None and output in ("table", "wide"):
-        find_option(plugin, option)
     if manifest is not None:
-        return explain_manifest(flags, fleet, plugin, manifest)
-    answer = explain(fleet, plugin, option)
+        _refuse_server(flags, "--manifest renders on this machine")
+        return explain_manifest(flags, *_ask(flags, name, definition), manifest)
+    answer = _explanation(flags, name, definition, option)
     if output in ("json", "yaml"):
         flags.print_data(answer)
     elif output == "name":
@@ -100,6 +98,19 @@ def command(
         show = _print_configs if configs else print_bindings if bindings else _print_plugin
         show(flags, answer)
     return 0
+
+
+def _explanation(flags: Flags, name: str | None, definition: str | None, option: str | None) -> Explanation:
+    if flags.server is not None:
+        said = {**flags.parameters(), "plugin": name, "definition": definition, "option": option}
+        return flags.control_plane().answer("explain", Explanation, said)
+    fleet, plugin = _ask(flags, name, definition)
+    return explain(fleet, plugin, option)
+
+
+def _refuse_server(flags: Flags, why: str) -> None:
+    if flags.server is not None:
+        raise click.UsageError(f"{why}: drop --server, and name files with -f.")
 
 
 def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet, PluginDecision]:
@@ -126,6 +137,7 @@ def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet,
 
 
 def _explain_placement(flags: Flags, name: str) -> int:
+    _refuse_server(flags, "--placement reads files")
     output = flags.only("table", "wide", "json", "yaml")
     fleet = flags.decided()
     scope = flags.scope(fleet)

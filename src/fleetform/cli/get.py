@@ -60,6 +60,8 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
         raise click.UsageError("--state-is is about plugins.")
     wanted = StateFilter(states)
     output = flags.only("table", "wide", "json", "yaml", "name")
+    if flags.server is not None:
+        return _ask_server(flags, plural, names, states)
     fleet = flags.decided()
     scope = flags.scope(fleet)
     found, left_out = _find(flags, fleet, scope, plural, names, wanted)
@@ -78,6 +80,22 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
         flags.say(hint)
     flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
     return 2 if left_out else 0
+
+
+def _ask_server(flags: Flags, plural: str, names: tuple[str, ...], states: tuple[str, ...]) -> int:
+    """A listing of a control plane, printed as one of files."""
+    whole = flags.output in ("json", "yaml")
+    more = {"name": ",".join(names), "state": ",".join(states), "brief": None if whole else "true"}
+    answer = flags.control_plane().listing(plural, {**flags.parameters(), **more})
+    if whole:
+        flags.print_data(answer)
+    elif flags.output == "name":
+        print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in answer.items)
+    elif answer.items:
+        print_chunks(f"{line}\n" for line in _table(answer.items, flags.everywhere, flags.output == "wide"))
+    else:
+        flags.say(f"no {plural} in {flags.organization}" if flags.organization else f"no {plural} there")
+    return 0
 
 
 def _find(

@@ -34,17 +34,24 @@ def command(flags: Flags, name: str, plugin: str | None) -> int:
     It reads the database of a control plane, which may be running.
     """
     output = flags.only("table", "wide", "json", "yaml")
-    at = parse_time(flags.at) if flags.at is not None else datetime.now(UTC)
-    reader = open_store_reader(flags.state)
-    try:
-        answer = history(reader, flags.organization or _organization(reader, name), name, plugin, at)
-    finally:
-        reader.close()
+    answer = _ask(flags, name, plugin)
     if output in ("json", "yaml"):
         flags.print_data(answer)
     else:
         _print(flags, answer, output == "wide")
     return 0
+
+
+def _ask(flags: Flags, name: str, plugin: str | None) -> History:
+    if flags.server is not None:
+        said = {"cluster": name, "plugin": plugin, "organization": flags.organization, "at": flags.at}
+        return flags.control_plane().answer("history", History, said)
+    at = parse_time(flags.at) if flags.at is not None else datetime.now(UTC)
+    reader = open_store_reader(flags.state)
+    try:
+        return history(reader, flags.organization or _organization(reader, name), name, plugin, at)
+    finally:
+        reader.close()
 
 
 def _organization(reader: StoreReader, cluster: str) -> str:

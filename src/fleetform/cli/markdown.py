@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fleetform.cli.causes import CauseBlock, by_cause
 from fleetform.cli.changes import (
-    alike,
+    block_title,
     cause_text,
     clusters_text,
     config_text,
     headline,
-    manifest_lines,
     override_lines,
+    row_text,
     unset_or,
     what_text,
 )
@@ -28,7 +29,9 @@ def markdown(answer: Diff) -> str:
     """The changes in at most 60 kB, cut between changes, with counts of what is left out."""
     sides = f"{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`"
     text = f"### Fleetform: {headline(answer)}\n\n{sides}\n"
-    blocks = ["\n".join(_group_lines(members)) + "\n" for members in alike(answer)]
+    causes, groups = by_cause(answer)
+    blocks = ["\n".join(_cause_lines(each)) + "\n" for each in causes]
+    blocks += ["\n".join(_group_lines(members)) + "\n" for members in groups]
     blocks += ["\n".join([*_upgrade_lines(each), "", "</details>", ""]) for each in answer.upgrades]
     if overrides := list(override_lines(answer)):
         blocks.append("\n".join(f"- {inline(line)}" for line in overrides) + "\n")
@@ -38,6 +41,15 @@ def markdown(answer: Diff) -> str:
             return f"{text}\n…and {left} of changes more: run `fleetform diff` to see them all\n"
         text += "\n" + block
     return text.rstrip()
+
+
+def _cause_lines(block: CauseBlock) -> Iterator[str]:
+    """What one object changes on plugins of several owners."""
+    yield from (f"**{inline(block_title(block))}**", "")
+    rows = list(block.rows())
+    yield from (f"- {inline(row_text(row))}" for row in rows[:_ROWS])
+    if len(rows) > _ROWS:
+        yield f"- and {count(len(rows) - _ROWS, 'other value')}"
 
 
 def _group_lines(members: list[ChangedPlugin]) -> Iterator[str]:
@@ -60,7 +72,8 @@ def _group_lines(members: list[ChangedPlugin]) -> Iterator[str]:
     if len(variables) > _ROWS:
         yield f"- and {count(len(variables) - _ROWS, 'variable')} more"
     yield from (f"- config {inline(config_text(each))}" for each in change.configs)
-    yield from (f"- {inline(line.strip())}" for line in manifest_lines(change.manifests[:20], False))
+    for manifest in change.manifests[:20]:
+        yield from (f"- {inline(manifest.object)}", "", fenced(manifest.unified, 4_000, "diff"), "")
     if also := [each for each in change.also if each not in ("blocked", "configs")]:
         yield f"- also: {inline(', '.join(also))}"
     yield from (f"- blocked: {inline(gate.message)}. {inline(gate.do)}" for gate in change.blocked)

@@ -36,12 +36,12 @@ def code(text: str, longest: int = 60) -> str:
     return f"{fence}{pad}{plain.replace('|', chr(92) + '|')}{pad}{fence}"
 
 
-def fenced(text: str, longest: int = 8_000) -> str:
+def fenced(text: str, longest: int = 8_000, language: str = "text") -> str:
     """A text of several lines as a block of code."""
     plain = escaped(without_logins(text)).rstrip()
     plain = plain if len(plain) <= longest else plain[:longest].rstrip() + "…"
     fence = "`" * max(3, max(map(len, _TICKS.findall(plain)), default=0) + 1)
-    return f"{fence}text\n{plain}\n{fence}"
+    return f"{fence}{language}\n{plain}\n{fence}"
 
 
 def summary(text: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
+from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
@@ -26,16 +27,32 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import Fetching, Parses, in_repository, open_fleet, open_parses, open_renderers
+from fleetform.wiring import (
+    Fetching,
+    Parses,
+    in_repository,
+    open_control_plane,
+    open_fleet,
+    open_parses,
+    open_renderers,
+)
+
+if TYPE_CHECKING:
+    from fleetform.outside.control_plane import ControlPlane
 
 F = TypeVar("F", bound=Callable[..., Any])
+# So many errors are named before a partial answer; nobody reads more.
+_SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
+_REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
+# What a control plane answers over its API.
+_SERVED = frozenset({"explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
     "diff": "Diff",
     "render": "Render",
-    **dict.fromkeys(("approve", "pause", "resume", "abort", "rollback", "retry", "start", "status"), "Rollout"),
+    **dict.fromkeys(("status", *_REQUESTS), "Rollout"),
     "list": "RolloutList",
     "validate": "ValidateResult",
     "why": "Why",
@@ -53,6 +70,7 @@ class Flags:
     organization: str | None
     everywhere: bool
     selector: Requirements
+    selector_text: str
     cluster: str | None
     output: str
     at: str | None
@@ -65,6 +83,7 @@ class Flags:
     catalogs: tuple[str, ...] | None = None
     plugin_dir: str | None = None
     as_user: str | None = None
+    server: str | None = None
     confined: bool = False
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
@@ -93,6 +112,12 @@ class Flags:
         """Without its catalogs a fleet may look as if definitions were missing."""
         for each in fleet.reading:
             if each.code in ("catalog-unread", "catalog-unavailable"):
+                self.say(f"{each.severity}: {each.message}")
+
+    def say_consents(self, found: Iterable[Finding]) -> None:
+        """Whose consent counts must be known in any case (S47)."""
+        for each in found:
+            if each.code in CONSENT_CODES:
                 self.say(f"{each.severity}: {each.message}")
 
     def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic], hint: str = "") -> None:
@@ -126,8 +151,10 @@ class Flags:
     def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
         click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
-        for each in reported(errors, fleet.input.locator):
+        for each in reported(errors[:_SHOWN], fleet.input.locator):
             click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
+        if len(errors) > _SHOWN:
+            click.echo(f"  and {len(errors) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
@@ -184,8 +211,20 @@ class Flags:
         kind = _ANSWERS.get(click.get_current_context().info_name or "", "Failure")
         self.print_data(Failure(kind=kind, diagnostics=diagnostics))
 
+    def control_plane(self) -> ControlPlane:
+        """The server that --server names."""
+        assert self.server is not None
+        return open_control_plane(self.server)
+
+    def parameters(self) -> dict[str, str | int | None]:
+        """Which part of the fleet a server is asked about."""
+        organization = None if self.everywhere else self.organization
+        return {"organization": organization, "cluster": self.cluster, "selector": self.selector_text}
+
     def again(self) -> str:
         """The flags that a next command needs to speak of the same fleet."""
+        if self.server is not None:
+            return f" --server {self.server}" + (f" -n {self.organization}" if self.organization else "")
         files = "".join(f" -f {each}" for each in self.filename)
         more = (("-n", self.organization), ("--at", self.at), ("--state", self.state))
         files += " --partial" if self.partial else ""
@@ -203,9 +242,11 @@ def shared_flags(function: F) -> Any:
     def wrapper(**given: Any) -> Any:
         flags = Flags(
             filename=given.pop("filename"),
+            # A server is asked about all organizations unless one is named.
+            everywhere=given.pop("everywhere") or (given["server"] is not None and given["organization"] is None),
             organization=given.pop("organization"),
-            everywhere=given.pop("everywhere"),
-            selector=given.pop("selector"),
+            selector=parse_selector(given["selector"]),
+            selector_text=given.pop("selector"),
             cluster=given.pop("cluster"),
             output=given.pop("output"),
             at=given.pop("at"),
@@ -217,13 +258,14 @@ def shared_flags(function: F) -> Any:
             color=not given.pop("no_color") and wants_color(sys.stdout),
             plugin_dir=given.pop("plugin_dir"),
             as_user=given.pop("as_user"),
+            server=given.pop("server"),
             confined=given.pop("confined"),
             partial=given.pop("partial"),
             parses=open_parses(kept=not given.pop("no_cache")),
         )
         _check_confined(flags)
-        if given.pop("server") is not None:
-            raise click.UsageError("--server needs a control plane, which this release does not have; use -f.")
+        if flags.server is not None:
+            _check_server(flags)
         try:
             return function(flags, **given)
         except NoAnswerError as error:
@@ -239,6 +281,18 @@ def shared_flags(function: F) -> Any:
     return decorated
 
 
+def _check_server(flags: Flags) -> None:
+    """What a server cannot be asked."""
+    verb = click.get_current_context().info_name
+    if verb not in _SERVED:
+        raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")
+    beside = {"-f": flags.filename, "--state": flags.state, "--as": flags.as_user, "--partial": flags.partial}
+    beside |= {"--strict": flags.strict, "--fetch": flags.fetching != "none", "--confined": flags.confined}
+    beside |= {"--at": flags.at is not None and verb != "history"}
+    if wrong := [flag for flag, given in beside.items() if given]:
+        raise click.UsageError(f"A server has files, a state and a clock of its own: drop {' and '.join(wrong)}.")
+
+
 def _check_confined(flags: Flags) -> None:
     if not flags.confined:
         return
@@ -252,11 +306,12 @@ def _check_confined(flags: Flags) -> None:
         )
 
 
-def _selector(_: click.Context, __: click.Parameter, text: str | None) -> Requirements:
+def _selector(_: click.Context, __: click.Parameter, text: str) -> str:
     try:
-        return parse_selector(text or "")
+        parse_selector(text)
     except SelectorError as error:
         raise click.BadParameter(error.message) from error
+    return text
 
 
 def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
@@ -273,7 +328,9 @@ _OPTIONS = (
     click.option("-f", "--filename", multiple=True, metavar="PATH|git:REF[:DIR]|-", help=_WHERE),
     click.option("-n", "--organization", metavar="ORG", help="The organization (namespace) to look at."),
     click.option("-A", "--all-organizations", "everywhere", is_flag=True, help="Look at all organizations."),
-    click.option("-l", "--selector", metavar="LABELS", callback=_selector, help="Only clusters with these labels."),
+    click.option(
+        "-l", "--selector", metavar="LABELS", default="", callback=_selector, help="Only clusters with these labels."
+    ),
     click.option("-c", "--cluster", metavar="NAME", help="Only this cluster."),
     click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="The format."),
     click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
@@ -286,7 +343,7 @@ _OPTIONS = (
         is_flag=True,
         help="Read nothing outside of the repository, and fetch nothing: for strangers' work.",
     ),
-    click.option("--server", metavar="URL", hidden=True, help="Ask a running control plane instead."),
+    click.option("--server", metavar="URL", help="Ask a control plane that runs, instead of reading files."),
     click.option("--as", "as_user", metavar="USER", hidden=True, help="Act as this user."),
     click.option("--strict", is_flag=True, help="Warnings are errors."),
     click.option("--partial", is_flag=True, help="Answer despite broken objects, and say what is left out."),

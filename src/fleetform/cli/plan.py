@@ -30,10 +30,7 @@ Examples:
 def command(flags: Flags) -> int:
     """What starts now, what waits and for what, and when to look again; writes nothing."""
     output = flags.only("table", "wide", "json", "yaml", "name")
-    fleet = flags.fleet()
-    scope = flags.scope(fleet)
-    with progress("planning", quiet=flags.quiet):
-        answer = plan_answer(fleet, scope)
+    answer, hint = _ask(flags)
     if output in ("json", "yaml"):
         flags.print_data(answer)
     elif output == "name":
@@ -41,10 +38,21 @@ def command(flags: Flags) -> int:
             if rollout.name is not None:
                 click.echo(f"rollout/{rollout.name}")
     else:
+        flags.say_consents(answer.diagnostics)
         _print(answer, Painter(flags.color), output == "wide")
-    if hint := other_organizations_hint(fleet, scope):
+    if hint:
         flags.say(hint)
     return 0
+
+
+def _ask(flags: Flags) -> tuple[PlanAnswer, str]:
+    """The plan, and what to try if the scope is empty."""
+    if flags.server is not None:
+        return flags.control_plane().answer("plan", PlanAnswer, flags.parameters()), ""
+    fleet = flags.fleet()
+    scope = flags.scope(fleet)
+    with progress("planning", quiet=flags.quiet):
+        return plan_answer(fleet, scope), other_organizations_hint(fleet, scope)
 
 
 def _print(answer: PlanAnswer, paint: Painter, wide: bool) -> None:

@@ -6,16 +6,18 @@ import getpass
 import grp
 import os
 import sys
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from functools import update_wrapper
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial, update_wrapper
 from typing import Any
 
 import click
+from msgspec import structs
 
 from fleetform.app.rollout import Asked, Person, Rollouts
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, table
+from fleetform.model.answers.listing import ListedRollout
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList, RolloutStage
 from fleetform.syntax.times import clock_text, parse_duration, parse_time
 from fleetform.wiring import open_state
@@ -30,8 +32,9 @@ Examples:
   fleetform rollout approve cert-manager-7f3a1b2c --stage gold --state state.json
   fleetform rollout pause cert-manager --reason INC-4711 --state state.json
   fleetform rollout rollback cert-manager --state state.json
+  fleetform rollout approve cert-manager --stage gold --server http://127.0.0.1:8080
 
-Without a control plane requests are written to the state file; the next plan reads them.
+With --server a control plane is asked; else requests are written to the state file, and the next plan reads them.
 """
 )
 def command() -> None:
@@ -42,8 +45,8 @@ def _verb(function: Callable[..., Any]) -> Any:
     """A verb about what is stored: without a state there is nothing to ask."""
 
     def wrapper(flags: Flags, **given: Any) -> Any:
-        if flags.state is None:
-            raise click.UsageError("Rollouts are kept in a state: give --state FILE.")
+        if flags.state is None and flags.server is None:
+            raise click.UsageError("Rollouts are kept in a state: give --state FILE, or --server URL.")
         flags.only("table", "wide", "json", "yaml", "name")
         return function(flags, **given)
 
@@ -77,36 +80,68 @@ def _rollouts(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> R
 
 def _do(
     flags: Flags,
+    name: str,
     ask: Callable[[Rollouts], Asked],
     question: str,
     dry_run: bool,
     yes: bool,
     reason: str,
     groups: tuple[str, ...] = (),
+    **said: object,
 ) -> int:
-    """Ask for something, say what it means, and store it."""
+    """Ask for something, say what it means, and store it; or have a control plane do so."""
+    if flags.server is not None and groups:
+        raise click.UsageError("A server knows your groups: drop --group.")
+    request = (
+        partial(_write_state, flags, ask, reason, groups)
+        if flags.server is None
+        else partial(_ask_server, flags, name, reason, said)
+    )
+    asks = bool(question) and not yes and not dry_run and sys.stdin.isatty()
+    if asks:
+        # What makes no sense is refused before anybody is asked to agree.
+        request(dry_run=True)
+        click.confirm(question, abort=True, err=True)
+    answer = request(dry_run=dry_run)
+    if flags.output in ("json", "yaml"):
+        flags.print_data(answer)
+    else:
+        click.echo(f"{'would be stored: ' if dry_run else ''}{answer.message or ''}")
+    return 0
+
+
+def _write_state(
+    flags: Flags, ask: Callable[[Rollouts], Asked], reason: str, groups: tuple[str, ...], dry_run: bool
+) -> RolloutAnswer | RolloutList:
     assert flags.state is not None
     store = open_state(flags.state)
     store.read()
     asked = ask(_rollouts(flags, reason, groups))
-    if question and not yes and not dry_run and sys.stdin.isatty():
-        click.confirm(question, abort=True, err=True)
     if not dry_run:
         store.write(asked.known)
-    if flags.output in ("json", "yaml") and asked.rollout is not None:
-        flags.print_data(asked.rollout)
-    elif flags.output in ("json", "yaml"):
-        flags.print_data(RolloutList(items=[], diagnostics=[]))
-    else:
-        click.echo(f"{'would be stored: ' if dry_run else ''}{asked.message}")
-    return 0
+    if asked.rollout is None:
+        return RolloutList(items=[], message=asked.message, diagnostics=[])
+    return structs.replace(asked.rollout, message=asked.message)
+
+
+def _ask_server(
+    flags: Flags, name: str, reason: str, said: Mapping[str, object], dry_run: bool
+) -> RolloutAnswer | RolloutList:
+    verb = click.get_current_context().info_name or ""
+    body = {**_in(flags), **said, "reason": reason, "dryRun": dry_run}
+    return flags.control_plane().request(name, verb, body)
 
 
 @command.command(name="list")
 @_verb
 def list_(flags: Flags) -> int:
     """All rollouts: those that run or are about to, and those that ended."""
-    answer = RolloutList(items=_rollouts(flags).all(), diagnostics=[])
+    if flags.server is not None:
+        listed = flags.control_plane().listing("rollouts", flags.parameters()).items
+        found = [each.status for each in listed if isinstance(each, ListedRollout)]
+    else:
+        found = _rollouts(flags).all()
+    answer = RolloutList(items=found, diagnostics=[])
     if flags.output in ("json", "yaml"):
         flags.print_data(answer)
     elif flags.output == "name":
@@ -141,15 +176,23 @@ def _row(item: RolloutAnswer) -> list[str]:
 @_verb
 def status(flags: Flags, name: str) -> int:
     """One rollout, stage by stage."""
-    fleet = flags.fleet()
-    item = Rollouts(fleet, flags.scope(fleet), _person(flags)).status(name)
+    if flags.server is not None:
+        item, now = flags.control_plane().rollout(name, _in(flags)), datetime.now(UTC)
+    else:
+        fleet = flags.fleet()
+        item, now = Rollouts(fleet, flags.scope(fleet), _person(flags)).status(name), fleet.plan.at
     if flags.output in ("json", "yaml"):
         flags.print_data(item)
     elif flags.output == "name":
         click.echo(f"rollout/{item.name}")
     else:
-        _print_status(item, fleet.plan.at, Painter(flags.color))
+        _print_status(item, now, Painter(flags.color))
     return 0
+
+
+def _in(flags: Flags) -> dict[str, str | int | None]:
+    """The organization that a server is to look in."""
+    return {"organization": None if flags.everywhere else flags.organization}
 
 
 def _print_status(item: RolloutAnswer, now: datetime, paint: Painter) -> None:
@@ -212,7 +255,18 @@ def approve(
 
     An approval is bound to the change and to the policy: it is void when either is another.
     """
-    return _do(flags, lambda all_: all_.approve(name, stage, change), "", dry_run, yes, reason, groups)
+    return _do(
+        flags,
+        name,
+        lambda all_: all_.approve(name, stage, change),
+        "",
+        dry_run,
+        yes,
+        reason,
+        groups,
+        stage=stage,
+        change=change,
+    )
 
 
 @command.command()
@@ -221,7 +275,7 @@ def approve(
 @_verb
 def pause(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
     """Let nothing new start; what is in flight finishes."""
-    return _do(flags, lambda all_: all_.pause(name), "", dry_run, yes, reason)
+    return _do(flags, name, lambda all_: all_.pause(name), "", dry_run, yes, reason)
 
 
 @command.command()
@@ -230,7 +284,7 @@ def pause(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int
 @_verb
 def resume(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
     """Go on with a rollout that was paused."""
-    return _do(flags, lambda all_: all_.resume(name), "", dry_run, yes, reason)
+    return _do(flags, name, lambda all_: all_.resume(name), "", dry_run, yes, reason)
 
 
 @command.command()
@@ -239,7 +293,7 @@ def resume(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> in
 @_verb
 def abort(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
     """End a rollout where it is; started clusters stay as they are."""
-    return _do(flags, lambda all_: all_.abort(name), f"Abort {name}?", dry_run, yes, reason)
+    return _do(flags, name, lambda all_: all_.abort(name), f"Abort {name}?", dry_run, yes, reason)
 
 
 @command.command()
@@ -249,7 +303,7 @@ def abort(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int
 @_verb
 def rollback(flags: Flags, name: str, to: str | None, dry_run: bool, yes: bool, reason: str) -> int:
     """Return every cluster that a rollout changed to what was healthy before."""
-    return _do(flags, lambda all_: all_.roll_back(name, to), f"Roll {name} back?", dry_run, yes, reason)
+    return _do(flags, name, lambda all_: all_.roll_back(name, to), f"Roll {name} back?", dry_run, yes, reason, to=to)
 
 
 @command.command()
@@ -258,7 +312,7 @@ def rollback(flags: Flags, name: str, to: str | None, dry_run: bool, yes: bool, 
 @_verb
 def retry(flags: Flags, preset: str, dry_run: bool, yes: bool, reason: str) -> int:
     """Try again what failed, was aborted or was rolled back."""
-    return _do(flags, lambda all_: all_.retry(preset), "", dry_run, yes, reason)
+    return _do(flags, preset, lambda all_: all_.retry(preset), "", dry_run, yes, reason)
 
 
 def _duration(_: click.Context, __: click.Parameter, text: str) -> timedelta:
@@ -273,7 +327,7 @@ def _duration(_: click.Context, __: click.Parameter, text: str) -> timedelta:
 @click.option("--emergency", is_flag=True, help="Skip windows, notice, soak, waits, the queue and soft freezes.")
 @click.option("--expires", default="24h", callback=_duration, help="How long the emergency lasts; 24h if not given.")
 @click.option("--supersede", is_flag=True, help="Replace the rollout that runs by the newest change.")
-@click.option("--wait", is_flag=True, help="Wait until it is over; needs a control plane.")
+@click.option("--wait", is_flag=True, help="Wait until it is over; not in this release.")
 @_writes
 @_verb
 def start(
@@ -293,6 +347,17 @@ def start(
     runs this command. Ordinary changes start by themselves.
     """
     if wait:
-        raise click.UsageError("--wait needs a control plane, which a state file is not.")
+        raise click.UsageError("--wait is not in this release: `fleetform rollout status` says how far it is.")
     question = f"Declare an emergency for {preset}?" if emergency else f"Replace what runs for {preset}?"
-    return _do(flags, lambda all_: all_.start(preset, emergency, supersede, expires), question, dry_run, yes, reason)
+    return _do(
+        flags,
+        preset,
+        lambda all_: all_.start(preset, emergency, supersede, expires),
+        question,
+        dry_run,
+        yes,
+        reason,
+        emergency=emergency,
+        supersede=supersede,
+        expires=f"{int(expires.total_seconds())}s",
+    )

@@ -31,7 +31,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = ""
 
 def value_text(value: Json, limit: int = 60) -> str:
     """A value on one line, cut where it is long; secrets by a word."""
-    if isinstance(value, MaskedSecret):
+    if is_masked(value):
         return "(secret)"
     if isinstance(value, dict) and set(value) == {"expression"}:
         return cut(f"= {without_logins(str(value['expression']))}", limit)
@@ -42,8 +42,15 @@ def value_text(value: Json, limit: int = 60) -> str:
     return cut(without_logins(json.dumps(without_masks(value), ensure_ascii=False)), limit)
 
 
+def is_masked(value: Json) -> bool:
+    """Whether it stands for a secret; a server's answers have masks as JSON has them."""
+    return isinstance(value, MaskedSecret) or (
+        isinstance(value, dict) and set(value) == {"secret", "digest"} and value["secret"] is True
+    )
+
+
 def without_masks(value: Json) -> Json:
-    if isinstance(value, MaskedSecret):
+    if is_masked(value):
         return "(secret)"
     if isinstance(value, dict):
         return {key: without_masks(each) for key, each in value.items()}

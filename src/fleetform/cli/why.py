@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import click
 
@@ -15,7 +16,6 @@ from fleetform.cli.progress import progress
 from fleetform.cli.text import Painter, count
 from fleetform.cli.waiting import print_groups, print_item
 from fleetform.model.answers.planning import Why
-from fleetform.syntax.times import parse_time, time_text
 
 
 @click.command(
@@ -48,26 +48,35 @@ def command(flags: Flags, cluster_name: str | None, plugin: str | None, states: 
     wanted = StateFilter(states)
     if cluster_name is not None:
         flags = replace(flags, cluster=cluster_name)
-    fleet = flags.decided()
-    scope = flags.scope(fleet)
-    flags.refuse_unless_partial(fleet, reaching_why(fleet, fleet.findings.errors, scope))
-    flags.say_more(fleet)
-    with progress("planning", quiet=flags.quiet):
-        answer = why(fleet, scope, plugin, wanted)
+    answer, at, hint = _ask(flags, plugin, states, wanted)
     if output in ("json", "yaml"):
         flags.print_data(answer)
     elif output == "name":
         for item in answer.items:
             click.echo(f"plugin/{item.plugin}")
     else:
-        _print(flags, answer, time_text(fleet.plan.at), flags.cluster is not None or output == "wide")
-    if not answer.items and (hint := other_organizations_hint(fleet, scope)):
+        flags.say_consents(answer.diagnostics)
+        _print(flags, answer, at, flags.cluster is not None or output == "wide")
+    if not answer.items and hint:
         flags.say(hint)
     return exit_code(answer.items)
 
 
-def _print(flags: Flags, answer: Why, at: str, one_by_one: bool) -> None:
-    now, paint = parse_time(at), Painter(flags.color)
+def _ask(flags: Flags, plugin: str | None, states: tuple[str, ...], wanted: StateFilter) -> tuple[Why, datetime, str]:
+    """The answer, as of when, and what to try if there is nothing in the scope."""
+    if flags.server is not None:
+        said = {**flags.parameters(), "plugin": plugin, "state": ",".join(states)}
+        return flags.control_plane().answer("why", Why, said), datetime.now(UTC), ""
+    fleet = flags.decided()
+    scope = flags.scope(fleet)
+    flags.refuse_unless_partial(fleet, reaching_why(fleet, fleet.findings.errors, scope))
+    flags.say_more(fleet)
+    with progress("planning", quiet=flags.quiet):
+        return why(fleet, scope, plugin, wanted), fleet.plan.at, other_organizations_hint(fleet, scope)
+
+
+def _print(flags: Flags, answer: Why, now: datetime, one_by_one: bool) -> None:
+    paint = Painter(flags.color)
     if not answer.items:
         flags.say("no plugin is in that state" if flags.cluster is None else f"nothing to tell of {flags.cluster}")
         return

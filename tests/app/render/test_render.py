@@ -166,12 +166,13 @@ def test_diff_shows_what_becomes_of_the_objects(fleet: Runner, tmp_path: Path) -
     after.write_text(text.replace("default: 2", "default: 7"), encoding="utf-8")
     result = fleet("diff", ".", "../after", "-c", "eu-1", "--render")
     assert result.code == 0
-    assert (
-        "Deployment/web/web\n        /metadata/annotations/size small → large\n        /spec/replicas 2 → 7"
-        in result.out
-    )
+    assert "      Deployment/web/web\n        @@ " in result.out
+    assert "        -    size: small\n        +    size: large\n" in result.out
+    assert "        -  replicas: 2\n        +  replicas: 7\n" in result.out
     view = fleet("diff", ".", "../after", "-c", "eu-1", "--render", "-o", "json").json
-    assert view["changes"][0]["manifests"] == [
+    (manifest,) = view["changes"][0]["manifests"]
+    assert manifest.pop("unified").startswith("--- a/Deployment/web/web\n+++ b/Deployment/web/web\n@@ ")
+    assert [manifest] == [
         {
             "object": "Deployment/web/web",
             "patch": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import unified_diff
 
 from fleetform.app.comparing.plugin_changes import PluginChange
 from fleetform.app.fleet import Fleet
@@ -15,6 +16,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.tree_diff import patch_between
+from fleetform.syntax.yaml_out import write_yaml
 
 Identity = tuple[str, str, str, str]
 
@@ -42,7 +44,7 @@ class ManifestChanges:
                 patch = [PatchOperation(**each) for each in patch_between(one, other)]
             if patch:
                 label = object_label(new.get(identity) or old[identity])
-                found.append(ChangedManifest(object=label, patch=patch))
+                found.append(ChangedManifest(object=label, patch=patch, unified=_unified(one, other, label)))
         return found
 
     def _side(self, rendered: dict[int, PluginRender], plugin: PluginDecision | None) -> dict[Identity, JsonMap] | None:
@@ -65,6 +67,13 @@ class ManifestChanges:
                     key, Diagnostic("render-failed", message + gate.message, gate.do, "warning", owner.ref, at)
                 )
         return list(found.values())
+
+
+def _unified(one: JsonMap | None, other: JsonMap | None, label: str) -> str:
+    """The difference of two objects as lines of YAML with a few around them, as git shows it."""
+    before, after = (write_yaml(tree).splitlines() if tree is not None else [] for tree in (one, other))
+    names = ("/dev/null" if one is None else f"a/{label}", "/dev/null" if other is None else f"b/{label}")
+    return "\n".join(unified_diff(before, after, *names, lineterm=""))
 
 
 def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: Renders) -> dict[int, PluginRender]:

@@ -54,10 +54,18 @@ class PluginChange(NamedTuple):
         return plugin
 
 
-def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChange], int]:
-    """What differs, by cluster and plugin, and how many plugins hold secrets whose content nobody can compare."""
+class UnknownPlugin(NamedTuple):
+    """A plugin that may differ: options and variables that nobody can compare; none if it is the definition itself."""
+
+    plugin: PluginDecision
+    options: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChange], list[UnknownPlugin]]:
+    """What differs, by cluster and plugin, and the plugins of which something cannot be compared."""
     changes: list[PluginChange] = []
-    unknown = 0
+    unknown: list[UnknownPlugin] = []
     sources = [each for fleet in (before, after) for each in fleet.catalog_definitions.sources.values()]
     unread = any(each.read is None for listed in sources for each in listed)
     comparison = _Comparison(before, after)
@@ -65,13 +73,13 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
         for one, other in _pairs(runs, wanted):
             if unread and all(each is None or each.target.revision is None for each in (one, other)):
                 # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
-                unknown += 1
+                unknown += [UnknownPlugin(each) for each in (other or one,) if each is not None]
             elif one is not other or not comparison.is_settled(other):
-                change, certain = comparison.change(one, other)
-                unknown += not certain
+                change, unsure = comparison.change(one, other)
+                unknown += [unsure] if unsure is not None else []
                 if change is not None:
                     changes.append(change)
-    return sorted(changes, key=lambda change: change.either.key), unknown
+    return sorted(changes, key=lambda change: change.either.key), sorted(unknown, key=lambda each: each.plugin.key)
 
 
 def _on_clusters(
@@ -145,8 +153,10 @@ class _Comparison:
             found = self._marked[shared] = any(has_marks(known_of(each)) for each in decisions)
         return found or any(has_marks(known_of(each)) for each in plugin.own)
 
-    def change(self, one: PluginDecision | None, other: PluginDecision | None) -> tuple[PluginChange | None, bool]:
-        """What differs between a plugin on both sides, if anything, and whether nothing else may."""
+    def change(
+        self, one: PluginDecision | None, other: PluginDecision | None
+    ) -> tuple[PluginChange | None, UnknownPlugin | None]:
+        """What differs between a plugin on both sides, if anything, and what else may."""
         if one is not None and other is not None:
             return _change(self._before, self._after, one, other)
         if other is not None:
@@ -154,16 +164,16 @@ class _Comparison:
             options = tuple(OptionChange(each.name, None, each) for each in given)
             named = sorted(_variables(self._after.inputs.parts(other)).items())
             variables = tuple(VariableChange(name, ABSENT, each) for name, each in named)
-            return PluginChange(None, other, "install", options, (), variables), True
+            return PluginChange(None, other, "install", options, (), variables), None
         assert one is not None
         retained = getattr(one.target.owner.spec, "deletion_policy", None) == "Retain"
-        return PluginChange(one, None, "retain" if retained else "delete", ()), True
+        return PluginChange(one, None, "retain" if retained else "delete", ()), None
 
 
 def _change(
     before: Fleet, after: Fleet, one: PluginDecision, other: PluginDecision
-) -> tuple[PluginChange | None, bool]:
-    """What differs between a plugin on both sides, if anything, and whether nothing else may."""
+) -> tuple[PluginChange | None, UnknownPlugin | None]:
+    """What differs between a plugin on both sides, if anything, and what else may."""
     left, right = before.inputs.parts(one), after.inputs.parts(other)
     same = SameValues(before, after, one.organization)
     options: list[OptionChange] = []
@@ -180,7 +190,7 @@ def _change(
         values = old.get(name, ABSENT), new.get(name, ABSENT)
         alike = same(*values)
         variables += [VariableChange(name, *values, unknown=alike is None)] if alike is not True else []
-    certain = not any(each.unknown for each in options) and not any(each.unknown for each in variables)
+    unsure = [tuple(each.name for each in found if each.unknown) for found in (options, variables)]
     also = tuple(_other_differences(left, right, one, other))
     action: ChangeAction = "reconfigure"
     if one.target.owner.ref != other.target.owner.ref:
@@ -192,7 +202,7 @@ def _change(
             action = "upgrade" if new_version > old_version else "downgrade"
     change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
     differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
-    return change if differs else None, certain
+    return change if differs else None, UnknownPlugin(other, *unsure) if any(unsure) else None
 
 
 def _certain(changes: list[_Change]) -> tuple[_Change, ...]:

@@ -74,10 +74,11 @@ class PatchOperation(AnswerRecord, frozen=True, kw_only=True):
 
 
 class ChangedManifest(AnswerRecord, frozen=True, kw_only=True):
-    """A rendered object that comes, goes or changes."""
+    """A rendered object that comes, goes or changes; unified is the same as a difference of lines of YAML."""
 
     object: str
     patch: list[PatchOperation]
+    unified: str
 
 
 class ChangedPlugin(AnswerRecord, frozen=True, kw_only=True):
@@ -97,6 +98,17 @@ class ChangedPlugin(AnswerRecord, frozen=True, kw_only=True):
     configs: list[ChangedConfig]
     blocked: list[ReportedGate]
     manifests: list[ChangedManifest]
+
+
+class UnknownChange(AnswerRecord, frozen=True, kw_only=True):
+    """A plugin that may change: the options and variables that cannot be compared; none of both if its definition is
+    in a catalog that was not read."""
+
+    organization: str
+    cluster: str
+    plugin: str
+    options: list[str]
+    variables: list[str]
 
 
 class ClusterGroup(AnswerRecord, frozen=True, kw_only=True):
@@ -141,6 +153,7 @@ class Diff(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="Diff"
     change_id: str
     summary: DiffSummary
     changes: list[ChangedPlugin]
+    unknown: list[UnknownChange]
     groups: list[ClusterGroup]
     changelog: list[ChangelogEntry]
     upgrades: list[DefinitionUpgrade]

@@ -1,0 +1,137 @@
+"""A control plane that runs, asked over its API. Nobody there, or nobody who answers: it is unavailable (S52)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+import msgspec
+
+from fleetform.app.errors import NoAnswerError
+from fleetform.model.answers.findings import Finding
+from fleetform.model.answers.listing import LISTED, Listed, Listing
+from fleetform.model.answers.planning import RolloutAnswer, RolloutList
+from fleetform.model.answers.problem import Problem
+from fleetform.outside.tokens import address_of, find_token
+
+_TIMEOUT = httpx.Timeout(120.0, connect=5.0)
+_EXIT_CODES = {401: 3, 403: 3, 404: 1, 410: 4, 429: 4, 500: 4, 502: 4, 503: 4, 504: 4}
+_PAGE = 1000
+Parameters = Mapping[str, str | int | None]
+T = TypeVar("T")
+
+
+class ServerError(NoAnswerError):
+    """A server has no answer; code and exit code are those that the command line has without one."""
+
+    def __init__(self, message: str, hint: str, code: str, exit_code: int) -> None:
+        super().__init__(message, hint)
+        self.code, self.exit_code = code, exit_code
+
+
+class _Kind(msgspec.Struct):
+    """What an answer is."""
+
+    kind: str
+
+
+class _Page(msgspec.Struct):
+    """A page of a listing; what its items are is found out one by one."""
+
+    items: list[msgspec.Raw]
+    diagnostics: list[Finding]
+
+
+class ControlPlane:
+    """Answers of a server, as the records that they are."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        parts = urlsplit(self._url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServerError(f"{url} is no address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
+        token = find_token(address_of(self._url))
+        self._headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+
+    def answer(self, path: str, type_: type[T], parameters: Parameters) -> T:
+        return self._decoded(self._sent("GET", f"/api/v1/{path}", params=_given(parameters)), type_)
+
+    def listing(self, plural: str, parameters: Parameters) -> Listing:
+        """All pages of a list."""
+        items: list[Listed] = []
+        diagnostics: list[Finding] = []
+        for page in self._pages(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+            items += [_listed(plural, each) for each in page.items]
+            diagnostics = page.diagnostics
+        return Listing(items=items, diagnostics=diagnostics)
+
+    def rollout(self, name: str, parameters: Parameters) -> RolloutAnswer:
+        return self.answer(f"rollouts/{quote(name, safe='')}", RolloutAnswer, parameters)
+
+    def request(self, name: str, verb: str, body: Mapping[str, object]) -> RolloutAnswer | RolloutList:
+        """Asks something of a rollout: carried out once, however often it arrives."""
+        path = f"/api/v1/rollouts/{quote(name, safe='')}/{verb}"
+        response = self._sent("POST", path, json=dict(body), headers={"Idempotency-Key": str(uuid.uuid4())})
+        is_list = self._decoded(response, _Kind).kind == "RolloutList"
+        return self._decoded(response, RolloutList) if is_list else self._decoded(response, RolloutAnswer)
+
+    def _pages(self, path: str, parameters: dict[str, str | int]) -> Iterator[_Page]:
+        response = self._sent("GET", path, params=parameters)
+        yield self._decoded(response, _Page)
+        while (following := response.links.get("next", {}).get("url")) is not None and following.startswith(path):
+            response = self._sent("GET", following)
+            yield self._decoded(response, _Page)
+
+    def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            # No proxy of the environment and no redirect: a token goes to the server that it is for, and only there.
+            with httpx.Client(headers=self._headers, timeout=_TIMEOUT, trust_env=False) as client:
+                response = client.request(method, self._url + path, **more)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            hint = "is `fleetform serve --listen` running there?"
+            raise ServerError(f"nobody answers at {self._url}", hint, "unavailable", 4) from error
+        except httpx.HTTPError as error:
+            message = f"{self._url} broke off: {type(error).__name__}"
+            raise ServerError(message, "ask again", "unavailable", 4) from error
+        if response.is_success:
+            return response
+        raise self._error(response)
+
+    def _error(self, response: httpx.Response) -> ServerError:
+        status = response.status_code
+        exit_code = _EXIT_CODES.get(status, 2)
+        try:
+            found = msgspec.json.decode(response.content, type=Problem)
+        except msgspec.DecodeError:
+            hint = "is it a control plane of this release?"
+            return ServerError(f"{self._url} answers {status}, and not as Fleetform does", hint, "unavailable", 4)
+        if status == 401:
+            hint = "ask as the user who runs it, or set FLEETFORM_TOKEN"
+            return ServerError(f"{self._url} does not know you", hint, found.code, exit_code)
+        choices = "".join(f"\n  {each}" for each in found.choices or ())
+        return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)
+
+    def _decoded(self, response: httpx.Response, type_: type[T]) -> T:
+        try:
+            return msgspec.json.decode(response.content, type=type_)
+        except msgspec.DecodeError as error:
+            message = f"{self._url} answers otherwise than this release expects: {error}"
+            raise ServerError(message, "use the release that the server has", "unavailable", 4) from error
+
+
+def _given(parameters: Parameters) -> dict[str, str | int]:
+    return {name: value for name, value in parameters.items() if value is not None and value != ""}
+
+
+def _listed(plural: str, item: msgspec.Raw) -> Listed:
+    """An item as the record that it is: the first of its kind that it fits."""
+    *more, last = LISTED[plural]
+    for type_ in more:
+        try:
+            return msgspec.json.decode(item, type=type_)
+        except msgspec.ValidationError:
+            continue
+    return msgspec.json.decode(item, type=last)
