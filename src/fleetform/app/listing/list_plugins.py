@@ -39,7 +39,6 @@ from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
 
-
 _REMEMBERED = 10_000
 
 
