@@ -199,14 +199,15 @@ def _opener(
 ) -> OpenFleet:
     """Reads stored files as a fleet; those that did not change are not parsed again."""
     from fleetform.load.inputs import InputFile
-    from fleetform.load.reader import DocumentCache, load_files
+    from fleetform.load.reader import DocumentCache, load_files, with_authors
 
     cache = DocumentCache()
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        fleet = read_fleet(load_files(read, " ".join(sources), cache), moment, organization, known, catalogs=reader)
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     return opened

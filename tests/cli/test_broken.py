@@ -56,6 +56,14 @@ BROKEN = {
         f"{head('PluginPreset')}spec:\n  {ON_EU_1}\n  plugin: {{pluginDefinition: db}}\n  x: 1\n",
         ["db-eu-1"],
     ),
+    "a Plugin of its own": (
+        head("Plugin") + "spec: {pluginDefinition: db, clusterName: eu-1, releaseName: db, x: 1}\n",
+        ["db-eu-1"],
+    ),
+    "a Plugin on a cluster that is not there": (
+        head("Plugin") + "spec: {pluginDefinition: db, clusterName: eu-9, x: 1}\n",
+        [],
+    ),
     "a Plugin beside a preset": (
         head("Plugin", "db-eu-1") + "spec: {presetRef: {name: db}, clusterName: eu-1, x: 1}\n",
         ["db-eu-1", "db-eu-2"],

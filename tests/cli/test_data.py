@@ -26,7 +26,8 @@ TREES = st.recursive(
 @given(TREES)
 def test_json_is_what_the_standard_library_writes_with_escapes_for_what_is_not_printable(tree: Any) -> None:
     assert json_text(tree) == escaped_json(json.dumps(tree, indent=2, ensure_ascii=False))
-    assert json.loads(json_text(tree)) == tree
+    # Compared as text: NaN is no value that equals itself.
+    assert repr(json.loads(json_text(tree))) == repr(tree)
 
 
 @pytest.mark.parametrize("tree", ["half \ud83d", [float("nan")], {"\ud83d": [float("-inf")]}])

@@ -139,6 +139,18 @@ def test_what_does_not_render_is_not_admitted_and_blocks_only_itself() -> None:
     assert state.admitted.version == "1.0.0"
 
 
+@pytest.mark.rule("B18")
+def test_a_secret_that_would_stand_in_a_folder_is_refused_by_name() -> None:
+    found = installed()
+    value = "- {name: token, valueFrom: {secret: {name: s, key: k}}}"
+    preset = found.files.files["preset.yaml"]
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", f"optionValues:\n    {value}\n", 1)
+    found.wait(hours=3)
+    reasons = {each.reason for each in found.store.events("acme", "eu-2") if each.event == "RenderFailed"}
+    assert reasons == {"token would stand there in plain text"}
+    assert set(found.versions.values()) == {"1.0.0"}
+
+
 def test_a_missing_tool_is_told_and_tried_again() -> None:
     found = installed()
     found.renders.failing["1.1.0"] = RenderFailure("helm is not installed", "install it", unavailable=True)

@@ -19,9 +19,10 @@ from fleetform.load.state import load_state
 from fleetform.model.results.diagnostics import Diagnostic
 from rulebook import excuses
 from rulebook.inventing import NOW, Invented
+from rulebook.layering import Layer
 from rulebook.model import Fleet, Plugin
 from rulebook.telling import Answer, Gate, Report
-from rulebook.trees import steps_of, text_of
+from rulebook.trees import Steps, steps_of, text_of
 from support.answers import explain, get
 from support.fleets import fleet_of
 
@@ -60,6 +61,7 @@ def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[
     found = []
     for plugin in model.plugins:
         expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
+        _leave_open(expected, actual)
         for path in [path for path, said in expected.get("winners", {}).items() if said is None]:
             del expected["winners"][path], actual["winners"][path]
         differing = [kind for kind in expected if expected[kind] != actual[kind]]
@@ -79,9 +81,21 @@ def _reports(read: Read, model: Fleet) -> list[Disagreement]:
         findings = tuple(each["finding"] for each in status["findings"] if each["finding"] != "tie")
         actual = Report(status["rank"], tuple(sorted(each["name"] for each in status["plugins"])), findings)
         expected = model.report(override)
+        if any(each.name == name and each.idle for plugin in model.plugins for each in model.answer(plugin).applied):
+            expected, actual = expected._replace(findings=()), actual._replace(findings=())
         if actual != expected:
             found.append(Disagreement("report", name, expected, actual))
     return found
+
+
+def _leave_open(expected: Tree, actual: Tree) -> None:
+    """Whether an override won or lost where it removes nothing is not asked."""
+    idle = {name: paths for name, *_, paths in expected.get("overrides", [])}
+    expected_rows = expected.get("overrides", [])
+    for row in expected_rows:
+        row.pop()
+    for row in actual["overrides"] if expected_rows else []:
+        row[2:] = [[path for path in paths if path not in idle.get(row[0], [])] for paths in row[2:]]
 
 
 def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
@@ -91,16 +105,16 @@ def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
 
 
 def fits_nowhere(model: Fleet, error: Diagnostic) -> bool:
-    """Whether an object's path leads nowhere on every plugin that it reaches: it is wrong where it stands (S18)."""
+    """Whether one of an object's paths leads nowhere on every plugin that it reaches: it is wrong as such (S18)."""
     assert error.object is not None
-    name = error.object.name
+    used: dict[tuple[Layer, Steps], bool] = {}
     for plugin in model.plugins:
         for reading in model.readings(plugin)[:1]:
-            speaks = any(item.layer.object == name and item.skipped is None for item in reading.items)
-            fails = any(item.layer.object == name for item in reading.misfits)
-            if speaks and not fails and model.older_owner(plugin) is None:
-                return False
-    return True
+            for item in reading.items:
+                if item.skipped is None and model.older_owner(plugin) is None:
+                    key = (item.layer, item.written)
+                    used[key] = used.get(key, True) and key in [(each.layer, each.written) for each in reading.misfits]
+    return any(fails for (layer, _), fails in used.items() if layer.object == error.object.name)
 
 
 def explained(read: Read, plugin: Plugin) -> Tree:
@@ -130,7 +144,9 @@ def told_by_rules(answer: Answer) -> Tree:
             )
             for path, said in answer.options.items()
         },
-        "overrides": [[each.name, each.rank, sorted(each.won), sorted(each.lost)] for each in answer.applied],
+        "overrides": [
+            [each.name, each.rank, sorted(each.won), sorted(each.lost), sorted(each.idle)] for each in answer.applied
+        ],
     }  # fmt: skip
 
 

@@ -43,18 +43,18 @@ def named(owner: Tree, instance: Tree | None, cluster: Tree, revision: Tree, mod
     if owner["kind"] == "Plugin":
         return [first, [], _refs(owner["spec"].get("configs", []), 3)]
     written = _refs(owner["spec"]["plugin"].get("configs", []), 2)
-    by_type: dict[Type, list[Ref]] = {}
+    grouped: list[Ref] = []
     for group in owner["spec"].get("groups", []):
         if selects(group["clusterSelector"], cluster):
             refs = _refs(group.get("configs", []), 2, group["name"])
-            by_type |= {ref.type: [each for each in refs if each.type == ref.type] for ref in refs}
+            # The last group that names a type takes its place (S1).
+            grouped = [each for each in grouped if each.type not in [ref.type for ref in refs]] + refs
     if mode != "Merge":
-        written = [each for each in written if each.type not in by_type]
+        written = [each for each in written if each.type not in [ref.type for ref in grouped]]
     else:
         # What the group names stands before the preset's, also where both name it.
-        again = [each.identity for held in by_type.values() for each in held]
-        written = [each for each in written if each.identity not in again]
-    written += [each for held in by_type.values() for each in held]
+        written = [each for each in written if each.identity not in [ref.identity for ref in grouped]]
+    written += grouped
     third = instance["spec"].get("configs", []) if instance is not None else []
     return [first, [each._replace(number=index) for index, each in enumerate(written)], _refs(third, 3)]
 

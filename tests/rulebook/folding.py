@@ -50,7 +50,7 @@ def with_layer(tree: Any, defaults: Any, items: Sequence[Item], revision: Tree) 
 
 
 def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[list[Item]]:
-    """The layers with older names of renamed options first, and with merges into what is no map as what they are."""
+    """The layers with older names of renamed options first, and with what merges and removals find."""
     found = []
     for index, layer in enumerate(layers):
         here: list[Item] = []
@@ -58,6 +58,8 @@ def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequenc
             into = found_at(folded(revision, defaults, [*layers[:index], here]), item.steps)
             if item.strategy == "Merge" and item.skipped is None and not isinstance(into, dict | Hole):
                 item = replace(item, replaces=True)
+            if item.strategy == "Remove" and into is ABSENT:
+                item = replace(item, idle=True)
             here.append(item)
         found.append(here)
     return found
@@ -88,7 +90,8 @@ def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[
             before = folded(revision, defaults, [*applied, older])
             here = _with_container(before, item.steps, revision)
             leads = item.strategy == "Remove" or _leads_somewhere(here, item.steps, beside)
-            merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole)
+            into_nothing = found_at(here, item.steps) is ABSENT
+            merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole) or into_nothing
             if item.skipped is None and (item.failed or not leads or not merges):
                 found.append(item)
     return found

@@ -29,7 +29,8 @@ class Item:
     """One value that one layer gives one path.
 
     renames is how many migrations moved it; replaces: it is merged into what is no map; failed: a migration could not
-    convert it; left_out: it refers to an optional variable that has no value; skipped says why it is not used.
+    convert it; left_out: it refers to an optional variable that has no value; idle: there is
+    nothing to remove; skipped says why it is not used.
     """
 
     layer: Layer
@@ -43,6 +44,7 @@ class Item:
     replaces: bool = False
     failed: bool = False
     left_out: bool = False
+    idle: bool = False
     skipped: str | None = None
 
 
@@ -150,14 +152,26 @@ class Reader:
                         item = replace(item, steps=(*new, *item.steps[len(old) :]), renames=item.renames + 1)
                 elif "remove" in step and not keeps_name:
                     if is_within(item.steps, steps_of(step["remove"]["name"])):
-                        return replace(item, value=original, skipped="removed")
+                        steps = item.written if item.undeclared else item.steps
+                        return replace(item, steps=steps, value=original, renames=0, skipped="removed")
                 elif "retype" in step and item.steps == steps_of(step["retype"]["name"]) and item.strategy != "Remove":
                     item = self._retyped(item, each, step["retype"]["expression"])
         option = self.options.get(item.steps)
+        if option_for(self.revision, item.steps) is None and item.undeclared:
+            # What nobody declares any more is passed on as it was written.
+            return replace(item, steps=item.written, value=original, renames=0, failed=False)
         if option_for(self.revision, item.steps) is None or (option is not None and fits(option, original)):
-            # What it declares says what is converted.
             return replace(item, value=original, failed=False)
         return item
+
+    def may_convert(self, steps: Steps) -> bool:
+        """Whether a migration could still convert what stands at an option, once it is known (S58)."""
+        migrations = [step for each in self.revisions for step in each["spec"].get("changes", {}).get("migrations", [])]
+        names = {steps}
+        for step in reversed(migrations):
+            if "rename" in step and steps_of(step["rename"]["to"]) in names:
+                names.add(steps_of(step["rename"]["from"]))
+        return any(steps_of(step["retype"]["name"]) in names for step in migrations if "retype" in step)
 
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
         """A value that fits is never converted; one that is not known is converted once it is (S58)."""

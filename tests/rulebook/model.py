@@ -6,13 +6,14 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
 from rulebook.config_refs import Ref, mode_of, named, object_of, values_of
 from rulebook.config_refs import effective as effective_refs
-from rulebook.folding import effective, folded, misfits
+from rulebook.folding import about, effective, folded, is_lost, misfits
 from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import age_of, rank_of, reaches, selects
@@ -162,7 +163,9 @@ class Fleet:
         known = self.known(producer)
         healthy = known.get("lastHealthy", {}).get("version")
         revision = self.revision(definition, healthy or self.answer(producer).version)
-        offered = revision["spec"].get("outputs", []) if revision else []
+        if revision is None:
+            return Hole(frozenset({Reason("dependency", definition)}))
+        offered = revision["spec"].get("outputs", [])
         names = self.names(producer)
         for each in offered:
             if each["name"] == output:
@@ -190,13 +193,24 @@ class Fleet:
             )
         ]
         defaults = default_items(revision)
-        tree = folded(revision, defaults, layers)
+        bad = misfits(revision, defaults, layers)
+        fitting = [[each for each in layer if each not in bad] for layer in layers]
+        tree = folded(revision, defaults, fitting)
         reasons = {Gate(*reason) for reason in holes_in(tree)}
+        for index, layer in enumerate(layers):
+            above = [each for held in layers[index + 1 :] for each in held if each.skipped is None]
+            for item in [each for each in layer if each in bad]:
+                newer = [each for each in layer if each.renames < item.renames and each.skipped is None]
+                if not is_lost(replace(item, strategy="Replace"), [*newer, *above]):
+                    reasons.add(Gate("value-type", about(item.steps, revision)))
+        spoken = [about(each.steps, revision) for each in bad]
         for steps, option in options_of(revision).items():
             value = found_at(tree, steps)
-            if value is ABSENT and option.get("required"):
+            if value is ABSENT and option.get("required") and text_of(steps) not in spoken:
                 reasons.add(Gate("required-option", option["name"]))
-            elif value is not ABSENT and not has_hole(value) and not fits(option, value):
+            elif value is ABSENT or isinstance(value, Hole) or (has_hole(value) and reader.may_convert(steps)):
+                continue
+            elif not fits(option, value, has_hole(value)):
                 reasons.add(Gate("value-type", option["name"]))
         for ref in refs:
             if object_of(ref, list(self.documents)) is None:
@@ -213,12 +227,14 @@ class Fleet:
             (*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)),
             frozenset(each for each in reasons if each.gate not in TIMING),
             frozenset(each for each in reasons if each.gate in TIMING),
-            tuple(misfits(revision, defaults, layers)),
+            tuple(bad),
             tuple(refs),
         )
 
     def substituted(self, plugin: Plugin) -> set[Gate]:
         """What keeps variables of `substitute` from having a value; an optional one is left out."""
+        if not self.names(plugin).in_force:
+            return set()
         found = [self.names(plugin).expanded(each) for each in plugin.owner["spec"].get("substitute", {}).values()]
         return {Gate(*reason) for each in found if each is not OPTIONAL for reason in holes_in(each)}
 
@@ -231,12 +247,14 @@ class Fleet:
         running = self.known(plugin).get("admitted", {}).get("version")
         runs = self.revision(plugin.definition, running)
         gates: set[Gate] = set()
+        waiting: frozenset[Gate] = frozenset()
         if wanted.gate is not None:
             gates.add(Gate(wanted.gate, ""))
         new = self.revision(plugin.definition, wanted.version)
         target = self.resolved(plugin, new) if new is not None else None
         if target is None:
-            gates |= {each for each in self.substituted(plugin) if each.gate not in TIMING}
+            waiting = frozenset(each for each in self.substituted(plugin) if each.gate in TIMING)
+            gates |= self.substituted(plugin) - waiting
         else:
             gates |= target.gates | self.upgrade_gates(plugin, wanted, running, runs, target)
         if gates and runs is not None:
@@ -244,7 +262,7 @@ class Fleet:
         older = self.older_owner(plugin)
         if older is not None:
             gates.add(Gate("conflict", older))
-        return told(target, wanted, frozenset(gates), self.revisions(plugin.definition))
+        return told(target, wanted, frozenset(gates), waiting, self.revisions(plugin.definition))
 
     def readings(self, plugin: Plugin) -> list[Resolved]:
         """The plugin as the version that is wanted makes it, and as the one that runs does."""

@@ -20,7 +20,7 @@ def option_for(revision: Tree, steps: Steps) -> Steps | None:
     return max(found, key=len) if found else None
 
 
-def fits(option: Tree, value: Any) -> bool:
+def fits(option: Tree, value: Any, type_alone: bool = False) -> bool:
     """Type, regex, enum and bounds (R0-9); what is not known fits nothing yet."""
     if isinstance(value, Hole):
         return False
@@ -33,6 +33,8 @@ def fits(option: Tree, value: Any) -> bool:
     }  # fmt: skip
     if not isinstance(value, types[kind]) or (kind == "int" and isinstance(value, bool)):
         return False
+    if type_alone:
+        return True
     if "enum" in option and value not in option["enum"]:
         return False
     if "regex" in option and isinstance(value, str) and not re.search(option["regex"], value):

@@ -40,12 +40,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Applied:
-    """An override that speaks of a plugin, and the paths that it won and lost."""
+    """An override that speaks of a plugin, and the paths that it won and lost. idle: where it removes nothing."""
 
     name: str
     rank: int
     won: frozenset[str]
     lost: frozenset[str]
+    idle: frozenset[str] = frozenset()
 
 
 class Report(NamedTuple):
@@ -86,9 +87,11 @@ class Answer:
     skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
 
 
-def told(target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], revisions: list[Tree]) -> Answer:
+def told(
+    target: Resolved | None, wanted: Wanted, gates: frozenset[Gate], waiting: frozenset[Gate], revisions: list[Tree]
+) -> Answer:
     if target is None:
-        return Answer(None, wanted.version, wanted.forced, gates, frozenset(), {}, {}, ())
+        return Answer(None, wanted.version, wanted.forced, gates, waiting, {}, {}, ())
     secret = secret_options(revisions)
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
@@ -167,7 +170,9 @@ def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
         later = [each for each in used if each.layer != item.layer]
         newer = [each for each in used if each.layer == item.layer and each.renames < item.renames]
         path = frozenset({text_of(item.written)})
-        if item.skipped is not None or is_lost(item, [*later, *newer]):
+        if item.idle:
+            found[item.layer.object] = replace(before, idle=before.idle | path)
+        elif item.skipped is not None or is_lost(item, [*later, *newer]):
             found[item.layer.object] = replace(before, lost=before.lost | path)
         else:
             found[item.layer.object] = replace(before, won=before.won | path)

@@ -196,10 +196,12 @@ def _worst(odd: list[Any]) -> Any:
 
 
 def together(holes: list[Hole]) -> Hole:
-    """What one text comes to that refers to several: a gate of validity goes before one that waits."""
-    reasons = frozenset(reason for each in holes for reason in each.reasons)
-    valid = frozenset(reason for reason in reasons if reason.gate not in TIMING)
-    return Hole(valid or reasons)
+    """What one text comes to that refers to several: the first gate of validity goes before those that wait."""
+    for each in holes:
+        valid = frozenset(reason for reason in each.reasons if reason.gate not in TIMING)
+        if valid:
+            return Hole(valid)
+    return Hole(frozenset(reason for each in holes for reason in each.reasons))
 
 
 def _in_reference(part: Any, name: str) -> Any:

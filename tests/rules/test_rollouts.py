@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from fleetform.app.consents import consent_findings, written_consent_findings
+from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
 from support.fleets import NOW
+from support.repositories import PLAIN_GIT, Repository
 from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -340,6 +347,126 @@ def test_people_approve_by_manifests_and_count_once_whatever_they_are_called() -
     assert folder.go() == []
     folder.edit(three=approval("three", "bob"))
     assert len(folder.go()) == 3
+
+
+class GitFolder:
+    """A fleet in a git work tree, certs 1.0.0 on all of its clusters; gates and findings as its files are now."""
+
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in PLAIN_GIT.items():
+            monkeypatch.setenv(name, value)
+        for role in ("GIT_AUTHOR_EMAIL", "EMAIL"):
+            monkeypatch.delenv(role, raising=False)
+        monkeypatch.chdir(place)
+        people = "people: [{name: ada, emails: [ada@example.com]}, {name: bob, emails: [bob@example.com]}]"
+        asks = policy("{name: all, remainder: true, approvals: {required: 1, from: {users: [ada, bob, cem]}}}")
+        folder = Folder(policy=asks, organization=organization(people))
+        folder.files["policy.yaml"], asked = ONE, folder.files["policy.yaml"]
+        folder.finish()
+        folder.files["policy.yaml"] = asked
+        self.known, self.repository = folder.known, Repository(place)
+        self.commit("bob@example.com", folder.files)
+
+    def commit(self, author: str, files: Mapping[str, str]) -> None:
+        self.repository.commit(files, author=author)
+        self.repository.git("reset", "--quiet", "--hard", "main")
+
+    def fleet(self, source: str = ".") -> Fleet:
+        fleet = read_fleet(load_input([source]), NOW, state=self.known)
+        return replace(fleet, snapshot=replace(fleet.snapshot, at=NOW))
+
+    def approval(self, user: str, source: str = ".") -> str:
+        (owner,) = self.fleet(source).plan.owners
+        assert owner.rollout is not None
+        bound = f"rollout: {owner.rollout.name}, stage: all, changeId: '{owner.rollout.change_id}'"
+        return manifest("Approval", user, f"{{{bound}, user: {user}}}")
+
+    def starts(self, source: str = ".") -> int:
+        return len(self.fleet(source).plan.starts)
+
+    def findings(self, source: str = ".") -> list[str]:
+        fleet = self.fleet(source)
+        return [each.code for each in consent_findings(fleet, fleet.plan.owners)]
+
+    def authors(self, source: str = ".") -> frozenset[str]:
+        (change,) = self.fleet(source).world.changes
+        return change.authors
+
+
+@pytest.fixture
+def git_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitFolder:
+    return GitFolder(tmp_path, monkeypatch)
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_all_who_last_touched_what_differs_made_the_change_and_do_not_count(git_folder: GitFolder) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    assert git_folder.authors() == {"ada"}, "what bob wrote is as it was admitted"
+    git_folder.commit("ada@example.com", {"one.yaml": git_folder.approval("ada")})
+    assert git_folder.starts() == 0
+    messages = {reason.message for step in git_folder.fleet().plan.steps for reason in step.reasons}
+    assert messages == {"0 of 1 people have approved stage all; ada made the change and does not count"}
+    git_folder.commit("cem@example.com", {"preset.yaml": preset(values="[{name: replicas, value: 2}]")})
+    assert git_folder.authors() == {"ada", "cem@example.com"}
+    git_folder.commit("bob@example.com", {"two.yaml": git_folder.approval("bob")})
+    assert git_folder.starts() == 3
+    assert git_folder.findings() == []
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_an_approval_in_git_counts_for_the_author_of_its_file_alone(git_folder: GitFolder) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    approval = git_folder.approval("bob")
+    git_folder.commit("ada@example.com", {"one.yaml": approval})
+    assert (git_folder.starts(), git_folder.findings()) == (0, ["foreign-approval"])
+    assert [each.code for each in written_consent_findings(git_folder.fleet())] == ["foreign-approval"]
+    git_folder.commit("bob@example.com", {"one.yaml": approval + "# seen\n"})
+    assert (git_folder.starts(), git_folder.findings()) == (3, [])
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_what_is_not_committed_is_by_whoever_works_there(git_folder: GitFolder, tmp_path: Path) -> None:
+    (tmp_path / "certs.yaml").write_text(NEW)
+    assert (git_folder.authors(), git_folder.findings()) == (frozenset(), ["unknown-author"])
+    (tmp_path / "one.yaml").write_text(git_folder.approval("bob"))
+    assert (git_folder.starts(), git_folder.findings()) == (0, ["unknown-author", "foreign-approval"])
+    git_folder.repository.git("config", "user.email", "ada@example.com")
+    assert git_folder.authors() == {"ada"}
+    assert git_folder.findings() == ["foreign-approval"]
+
+
+@pytest.mark.rule("S47")
+def test_a_revision_has_the_authors_that_it_had_then(git_folder: GitFolder) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    git_folder.repository.tag("then")
+    git_folder.commit("cem@example.com", {"certs.yaml": NEW + "# cem\n"})
+    assert git_folder.authors("git:then") == {"ada"}
+    assert git_folder.authors("git:main") == {"cem@example.com"}
+
+
+@pytest.mark.rule("S47")
+def test_where_a_shallow_clone_ends_nobody_knows_the_author(git_folder: GitFolder, tmp_path: Path) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    git_folder.commit("bob@example.com", {"other.yaml": cluster("qa-9", tier="qa")})
+    clone = tmp_path / "clone"
+    git_folder.repository.git("clone", "--quiet", "--depth=1", git_folder.repository.url, str(clone))
+    assert (git_folder.authors(str(clone)), git_folder.findings(str(clone))) == (frozenset(), ["unknown-author"])
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_in_a_plain_folder_approvals_count_with_a_warning(git_folder: GitFolder, tmp_path: Path) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    git_folder.commit("ada@example.com", {"one.yaml": git_folder.approval("bob")})
+    (tmp_path / ".git").rename(tmp_path / "history")
+    assert (git_folder.starts(), git_folder.findings()) == (3, ["unknown-author", "unproven-approval"])
+
+
+@pytest.mark.rule("S47")
+def test_history_is_not_read_where_nobody_must_agree(git_folder: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW, "policy.yaml": ONE})
+    fleet = git_folder.fleet()
+    monkeypatch.setattr("fleetform.load.authors._of_work_tree", lambda *_: pytest.fail("git was asked"))
+    assert len(fleet.plan.starts) == 3
 
 
 @pytest.mark.rule("B12", "R2-13")

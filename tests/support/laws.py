@@ -106,7 +106,7 @@ class Player:
         candidates = tuple(self._candidate(name, number % self.fleet.stages) for number, name in enumerate(names))
         states = {each.key: PluginState(OLD, OLD) for each in candidates}
         self.ever_healthy |= {(each.key, "h1:old") for each in candidates}
-        change = Change(OWNER, "c1:00000000", candidates, self.policy, author="ann")
+        change = Change(OWNER, "c1:00000000", candidates, self.policy, authors=frozenset({"ann"}))
         limits = {"acme": Limits(patience=Patience(retries=self.fleet.retries, unreachable_after=SILENCE))}
         self.world = World((change,), states, limits=limits)
         self.want_something_new()

@@ -45,15 +45,17 @@ class Repository:
         onto: str | None = None,
         merging: str | None = None,
         root: bool = False,
+        author: str = "a@example.org",
     ) -> str:
         """Add a commit to a branch and answer its name; None deletes a file.
 
-        onto is the commit before it, where that is not the branch as it is; a root has none.
+        author is an address. onto is the commit before it, where that is not the branch as it is; a root has none.
         """
         before = None if root else onto or self._tips.get(branch)
         person = f"A <a@example.org> {START + 60 * self._commits} +0000"
         self._commits += 1
-        lines = [f"commit refs/heads/{branch}", "mark :1", f"committer {person}", "data 0"]
+        written = f"author A <{author}> {person.rpartition('> ')[2]}"
+        lines = [f"commit refs/heads/{branch}", "mark :1", written, f"committer {person}", "data 0"]
         lines += [f"from {before}"] if before else []
         lines += [f"merge {merging}"] if merging else []
         stream = b"".join(f"{line}\n".encode() for line in lines)

@@ -140,7 +140,8 @@ class Broken:
         if isinstance(beside, str):
             yield Reach(organization, owners=frozenset((Ref("PluginPreset", organization, beside),)))
             return
-        matchers = _matchers(spec.get("clusterSelector")) if ref.kind == "PluginPreset" else None
+        named = {"clusterNames": [spec["clusterName"]]} if "clusterName" in spec else None
+        matchers = _matchers(spec.get("clusterSelector") if ref.kind == "PluginPreset" else named)
         yield Reach(organization, matchers, owners=frozenset((ref,)))
         if any(each.ref == ref for each in self._fleet.index.owners):
             # Its release and its definition are known to all others.

@@ -86,8 +86,9 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        known = self.state.rollouts
-        return OwnerChanges(self.decisions, self.inputs, known, at_version=partial(at_version, self.decisions))
+        decided = partial(at_version, self.decisions)
+        stored, authors = self.state.rollouts, self.input.authors
+        return OwnerChanges(self.decisions, self.inputs, stored, at_version=decided, authors=authors)
 
     @cached_property
     def world(self) -> World:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.waits import Waits
+from fleetform.app.consents import consent_findings
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import OwnerPlan, StageCount, Step
@@ -31,6 +32,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
     found = fleet.plan
     waits = Waits(fleet)
     rollouts, up_to_date = [], 0
+    moving = []
     for owner in found.owners:
         steps = [each for each in owner.steps if in_scope(fleet, scope, each)]
         idle = [each for each in steps if each.state == "UpToDate"]
@@ -38,8 +40,10 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
         running = owner.rollout is not None and owner.rollout.is_open
         if len(idle) < len(steps) or (running and steps):
             rollouts.append(_rollout(waits, owner, steps))
+            moving.append(owner)
     gone = [each for each in found.removals if in_scope(fleet, scope, each) and each.state != "UpToDate"]
     problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    consents = consent_findings(fleet, moving)
     return PlanAnswer(
         at=time_text(found.at),
         rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),
@@ -49,7 +53,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
         ),
         up_to_date=up_to_date,
         next_look_at=time_text(found.next_look) if found.next_look is not None else None,
-        diagnostics=reported(problems, fleet.input.locator),
+        diagnostics=reported([*problems, *consents], fleet.input.locator),
     )
 
 

@@ -139,11 +139,11 @@ class Rollouts:
         if change is not None and change != rollout.change_id:
             hint = f"look at it again: it is {rollout.change_id} now"
             raise DeniedError(f"{change} is not the change that {rollout.name} brings", hint)
-        author = owner.change.author
+        authors = owner.change.authors
         bound = (rollout.name, stage, rollout.change_id, rollout.policy.digest)
         consent = self._consent(bound)
-        given = people(owner.change.approvals, bound, rule, author)
-        self._must_count(consent, bound, rule, author, owner.change.owner.organization)
+        given = people(owner.change.approvals, bound, rule, authors)
+        self._must_count(consent, bound, rule, authors, owner.change.owner.organization)
         have = len(given | {self._persons(owner.change.owner.organization).name(self._person.user)})
         known = self._fleet.state
         approvals = (*known.rollouts.approvals, consent)
@@ -159,7 +159,7 @@ class Rollouts:
         rule = self._fleet.plan.world.limits_of(removal.key[0]).deletes_approval
         bound = (name, DELETES, removal.change_id, removal.policy)
         consent = structs.replace(self._consent(bound), organization=removal.key[0])
-        self._must_count(consent, bound, rule, removal.author, removal.key[0])
+        self._must_count(consent, bound, rule, removal.authors, removal.key[0])
         known = self._fleet.state
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
@@ -184,7 +184,7 @@ class Rollouts:
             request = structs.replace(request, emergency=self._emergency(owner, request.emergency, lasts))
             declared = request.emergency
             assert declared is not None
-            agreed = len(declared.approved_by - {owner.change.author or ""})
+            agreed = len(declared.approved_by - owner.change.authors)
             need = self._fleet.plan.world.limits_of(ref.organization).emergency_approvals
             ends = clock_text(declared.expires, self._now)
             said.append(f"an emergency for {preset} until {ends}: {agreed} of {need} people agree")
@@ -292,15 +292,15 @@ class Rollouts:
         consent: Approval,
         bound: tuple[str, str, str, str],
         rule: ApprovalRule,
-        author: str | None,
+        authors: frozenset[str],
         organization: str,
     ) -> None:
         """An approval that would not count is refused, not stored."""
         persons = self._persons(organization)
         known = structs.replace(consent, user=persons.name(consent.user))
-        if people((known,), bound, rule, author):
+        if people((known,), bound, rule, authors):
             return
-        if rule.not_author and author == known.user:
+        if rule.not_author and known.user in authors:
             raise DeniedError(f"{consent.user} made this change and cannot approve it", "ask somebody else")
         users = [*sorted(rule.users), *(f"group {each}" for each in sorted(rule.groups))]
         raise DeniedError(f"{consent.user} may not approve stage {consent.stage}", f"these may: {', '.join(users)}")

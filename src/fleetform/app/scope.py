@@ -43,10 +43,13 @@ class Scope:
         return [each.plugin for each in claims if self.holds_cluster(each.cluster.ref, each.cluster.labels)]
 
     def plugins(self, fleet: Fleet) -> list[PluginDecision]:
+        clusters = fleet.decisions.index.snapshot.clusters
         return [
             plugin
-            for plugin in fleet.decisions.plugins.values()
-            if self.holds_cluster(plugin.cluster.ref, plugin.cluster.labels)
+            for ref, here in fleet.decisions.clusters.items()
+            # By name first: a question about one of 10,000 clusters looks at no other.
+            if self.cluster in (None, ref.name) and self.holds_cluster(ref, clusters[ref].labels)
+            for plugin in here.plugins.values()
         ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.waits import Waits, shown_state
 from fleetform.app.broken import Broken
+from fleetform.app.consents import consent_findings
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
@@ -32,6 +33,9 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
     waits = Waits(fleet)
     items = waits.items(each for each in meant if states.holds(shown_state(each)))
     found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    shown = {(each.organization, each.cluster, each.plugin) for each in items if each.state != "UpToDate"}
+    owners = [owner for owner in fleet.plan.owners if any(each.key in shown for each in owner.steps)]
+    found += consent_findings(fleet, owners)
     return Why(items=sorted(items, key=_order), diagnostics=reported(found, fleet.input.locator))
 
 

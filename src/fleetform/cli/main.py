@@ -103,10 +103,11 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     # A command makes many objects and ends: collecting them on the way only costs time.
     gc.set_threshold(1_000_000, 50, 50)
-    code = run()
     try:
+        code = run()
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # click itself ends the process when it meets a closed pipe.
         code = _closed()
     sys.exit(code)
 
@@ -132,7 +133,7 @@ def _run() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _closed()
+        raise
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         from fleetform.outside.files import reason
@@ -164,7 +165,10 @@ def _closed() -> int:
 
     The signal itself is not left to end the process: programs that it runs close their pipes, too.
     """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    # What is left in buffers is written at the end of the process, wherever the stream leads then.
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return 128 + signal.SIGPIPE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ import msgspec
 
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
+from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from fleetform.outside.control_plane import ControlPlane
 
 F = TypeVar("F", bound=Callable[..., Any])
+# So many errors are named before a partial answer; nobody reads more.
+_SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
@@ -112,6 +115,12 @@ class Flags:
             if each.code in ("catalog-unread", "catalog-unavailable"):
                 self.say(f"{each.severity}: {each.message}")
 
+    def say_consents(self, found: Iterable[Finding]) -> None:
+        """Whose consent counts must be known in any case (S47)."""
+        for each in found:
+            if each.code in CONSENT_CODES:
+                self.say(f"{each.severity}: {each.message}")
+
     def refuse(self, fleet: Fleet, errors: Sequence[Diagnostic], hint: str = "") -> None:
         """End the command where there are errors, and say which."""
         if not errors:
@@ -143,8 +152,10 @@ class Flags:
     def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
         click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
-        for each in reported(errors, fleet.input.locator):
+        for each in reported(errors[:_SHOWN], fleet.input.locator):
             click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
+        if len(errors) > _SHOWN:
+            click.echo(f"  and {len(errors) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""

@@ -38,6 +38,7 @@ def command(flags: Flags) -> int:
             if rollout.name is not None:
                 click.echo(f"rollout/{rollout.name}")
     else:
+        flags.say_consents(answer.diagnostics)
         _print(answer, Painter(flags.color), output == "wide")
     if hint:
         flags.say(hint)

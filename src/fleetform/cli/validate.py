@@ -7,6 +7,7 @@ import os
 import click
 
 from fleetform.app.comparing.definition_changes import against
+from fleetform.app.consents import written_consent_findings
 from fleetform.app.rendering.plugin_renders import lint_renders
 from fleetform.app.validate import findings, validate
 from fleetform.cli.findings import print_findings, print_skipped
@@ -53,6 +54,8 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         with progress(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", quiet=flags.quiet):
             failed, unavailable = lint_renders(fleet, flags.renderers())
             more += failed
+    if not fleet.findings.errors:
+        more += written_consent_findings(fleet)
     result = validate(fleet, more)
     if output in ("json", "yaml"):
         flags.print_data(result)

@@ -56,6 +56,7 @@ def command(flags: Flags, cluster_name: str | None, plugin: str | None, states: 
         for item in answer.items:
             click.echo(f"plugin/{item.plugin}")
     else:
+        flags.say_consents(answer.diagnostics)
         _print(flags, answer, at, flags.cluster is not None or output == "wide")
     if not answer.items and hint:
         flags.say(hint)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from fleetform.load.authors import GitAuthors
 from fleetform.load.inputs import IGNORE_FILE, InputFile, read_inputs
 from fleetform.load.locator import FileLocator
 from fleetform.load.neighbours import (
@@ -76,7 +78,12 @@ def load_input(
     parses has what other inputs and commands parsed. report is told how many files are read, and of how many.
     """
     names = list(names)
-    return load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses)
+    return with_authors(load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses), names)
+
+
+def with_authors(found: Input, names: Sequence[str]) -> Input:
+    """An input of sources with those who made its files, as far as git knows them."""
+    return replace(found, authors=GitAuthors(names, lambda: {each.origin.file for each in found.documents}))
 
 
 def load_files(

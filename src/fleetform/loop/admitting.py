@@ -21,6 +21,7 @@ from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.contents import content_of
+from fleetform.engine.world.hashes import unknown_hash
 from fleetform.engine.world.stored import objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
@@ -137,8 +138,10 @@ def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision 
     candidates: list[PluginDecision | None] = [plugin.upgrade, plugin]
     if target.version is not None:
         candidates.append(at_version(fleet.decisions, plugin, target.version))
-    inputs = fleet.inputs
-    return next((each for each in candidates if each is not None and inputs.hash(each) == target.input_hash), None)
+    for each in candidates:
+        if each is not None and (fleet.inputs.hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
+            return each
+    return None
 
 
 def _reason(result: PluginRender) -> str:

@@ -211,7 +211,7 @@ class Control:
         inputs = Inputs(fleet.decisions, fleet.transforms)
         older = partial(at_version, fleet.decisions)
         stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older)
+        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes

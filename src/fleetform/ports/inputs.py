@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from fleetform.model.answers.base import Json
@@ -37,10 +37,15 @@ class Locator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Everything that was read, what could not be, and how to find a place in it again."""
+    """Everything that was read, what could not be, and how to find a place in it again.
+
+    authors are the addresses of those who made files what they are, looked up when the first is asked for: files of no
+    repository are not in it, and an address is empty where git does not know (S47).
+    """
 
     documents: Sequence[Document]
     diagnostics: Sequence[Diagnostic]
     locator: Locator
     files: int = 0
     name: str = "."
+    authors: Mapping[str, str] = field(default_factory=dict)

@@ -103,7 +103,7 @@ def test_an_object_or_field_that_is_not_there_is_answered_with_those_that_are(fl
     assert "did you mean Deployment/web?" in result.err
     result = fleet("explain", "web", "-c", "eu-1", "--manifest", "Deployment/web:/spec/replica")
     assert result.code == 1
-    assert "it has /spec/replicas, /spec/paused, /spec/template" in result.err
+    assert "it has /spec/paused, /spec/replicas, /spec/template" in result.err
 
 
 @pytest.mark.parametrize("field", ["Deployment", "Deployment/web", "Deployment/web:spec", "a/b/c/d:/x", "/web:/x"])

@@ -15,7 +15,7 @@ SRE = frozenset({"sre"})
 
 def asking(rule: ApprovalRule | None = None, **fields: object) -> Hand:
     policy = Policy("standard", stages(qa={}, prod={"approvals": rule or ApprovalRule(2, groups=SRE)}))
-    return play([candidate("q", "qa"), candidate("p", "prod")], policy, author="ann", **fields)
+    return play([candidate("q", "qa"), candidate("p", "prod")], policy, authors=frozenset({"ann"}), **fields)
 
 
 def ready(hand: Hand) -> Hand:
@@ -54,7 +54,7 @@ def test_the_author_counts_where_the_stage_says_so_or_nobody_knows_the_author() 
     hand.approve("prod", "ann")
     assert hand.go() == ["p"]
     unknown = ready(asking(ApprovalRule(1)))
-    unknown.change(author=None)
+    unknown.change(authors=frozenset())
     unknown.approve("prod", "ann")
     assert unknown.go() == ["p"]
 

@@ -171,7 +171,7 @@ def test_an_emergency_does_not_skip_hard_freezes() -> None:
     ids=["expired", "nobody agreed", "the author agreed", "no reason"],
 )
 def test_what_lacks_something_is_no_emergency(none: Emergency) -> None:
-    hand = play([candidate("a", calendar=NIGHTS)], emergency=none, author="ann")
+    hand = play([candidate("a", calendar=NIGHTS)], emergency=none, authors=frozenset({"ann"}))
     assert hand.gates("a") == ["window"]
 
 

@@ -42,7 +42,7 @@ def test_more_than_a_share_or_three_wait_for_approval(count: int, installed: int
 def test_an_approval_of_this_very_change_lets_them_go() -> None:
     consent = Approval("certs-aaaaaaaa", "deletes", CHANGE, "", "bob")
     assert deleted(removing(50, approvals=(consent,))) == 50
-    assert deleted(removing(50, approvals=(consent,), author="bob")) == 0
+    assert deleted(removing(50, approvals=(consent,), authors=frozenset({"bob"}))) == 0
     assert deleted(removing(50, approvals=(structs.replace(consent, change_id="c1:other"),))) == 0
 
 

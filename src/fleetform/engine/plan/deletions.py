@@ -51,7 +51,7 @@ def _reasons(round_: Pass, removal: Removal, count: int, most: int) -> tuple[Rea
     world, now, almanac = round_.world, round_.now, round_.almanac
     limits, cluster = world.limits_of(removal.key[0]), removal.cluster
     bound = (removal.rollout, STAGE, removal.change_id, removal.policy)
-    agreed = people(removal.approvals, bound, limits.deletes_approval, removal.author)
+    agreed = people(removal.approvals, bound, limits.deletes_approval, removal.authors)
     today = almanac.today(removal.calendar, now)
     found = [
         None if world.complete else incomplete(removal.owner),

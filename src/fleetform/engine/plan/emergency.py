@@ -12,4 +12,4 @@ def in_force(change: Change, limits: Limits, now: datetime) -> bool:
     declared = change.emergency
     if declared is None or now >= declared.expires or not declared.reason:
         return False
-    return len(declared.approved_by - {change.author or ""}) >= limits.emergency_approvals
+    return len(declared.approved_by - change.authors) >= limits.emergency_approvals

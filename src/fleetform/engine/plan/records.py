@@ -95,9 +95,9 @@ class Emergency(Struct, frozen=True, gc=False):
 class Change(Struct, frozen=True):
     """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
 
-    rollout is the owner's last one, running or not, and used are the names of those before. author is None where nobody
-    knows who made the change; any approver counts then. contents is a hash of all objects that the owner's plugins are
-    made of: while a rollout runs and they are the same, it is the same change.
+    rollout is the owner's last one, running or not, and used are the names of those before. authors are those who made
+    the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
+    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change.
     """
 
     owner: Ref
@@ -107,7 +107,7 @@ class Change(Struct, frozen=True):
     rollout: Rollout | None = None
     used: frozenset[str] = frozenset()
     approvals: tuple[Approval, ...] = ()
-    author: str | None = None
+    authors: frozenset[str] = frozenset()
     emergency: Emergency | None = None
     supersede: bool = False
     suspended: bool = False
@@ -131,7 +131,7 @@ class Removal(Struct, frozen=True, gc=False):
     rollout: str = ""
     policy: str = ""
     approvals: tuple[Approval, ...] = ()
-    author: str | None = None
+    authors: frozenset[str] = frozenset()
 
 
 class Limits(Struct, frozen=True):

@@ -273,7 +273,7 @@ class _Run:
                 rule = next(each for each in last.policy.stages if each.name == stage)
                 bound = (last.name, rule.name, last.change_id, last.policy.digest)
                 asked = rule.approvals or ApprovalRule(0)
-                given = _consent(bound, asked, change.author, change.owner.organization, self.now)
+                given = _consent(bound, asked, change.authors, change.owner.organization, self.now)
                 change = structs.replace(change, approvals=(*change.approvals, *given))
             changes.append(change)
         self.world = structs.replace(self.world, changes=tuple(changes))
@@ -281,7 +281,7 @@ class _Run:
     def _consent_to_delete(self, removal: Removal) -> list[Approval]:
         asked = self.world.limits_of(removal.key[0]).deletes_approval
         bound = (removal.rollout, DELETES, removal.change_id, removal.policy)
-        return _consent(bound, asked, removal.author, removal.key[0], self.now)
+        return _consent(bound, asked, removal.authors, removal.key[0], self.now)
 
     def _result(self, found: Plan) -> Simulation:
         events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
@@ -310,10 +310,10 @@ def _led_on(before: Rollout | None, now: Rollout) -> bool:
 
 
 def _consent(
-    bound: tuple[str, str, str, str], asked: ApprovalRule, author: str | None, organization: str, at: datetime
+    bound: tuple[str, str, str, str], asked: ApprovalRule, authors: frozenset[str], organization: str, at: datetime
 ) -> list[Approval]:
-    """As many people as are asked for, none the author."""
-    named = [each for each in sorted(asked.users) if each != author]
+    """As many people as are asked for, none an author."""
+    named = [each for each in sorted(asked.users) if each not in authors or not asked.not_author]
     people = [*named, *(f"approver-{number}" for number in range(1, asked.required + 1))][: asked.required]
     return [Approval(*bound, each, asked.groups, organization, "", at) for each in people]
 

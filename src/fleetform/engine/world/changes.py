@@ -8,7 +8,7 @@ after one event one Change is made anew and all others are the same objects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -20,12 +20,21 @@ from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFa
 from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
 from fleetform.engine.versions.lifecycle import Lifecycle, lifecycle_of
 from fleetform.engine.world.candidate import Candidates, Facts
-from fleetform.engine.world.consent import Authors, Consents, Persons, emergency_of, organization_of
+from fleetform.engine.world.consent import (
+    NO_AUTHORS,
+    Authors,
+    Consents,
+    Persons,
+    asks_for_others,
+    authors_of,
+    emergency_of,
+    organization_of,
+)
 from fleetform.engine.world.contents import ContentHashes, change_id, digest
 from fleetform.engine.world.opening import Openings
 from fleetform.engine.world.removals import removals_of, unwanted
 from fleetform.engine.world.staging import Staging, Stagings
-from fleetform.engine.world.stored import NOTHING_STORED, AdmittedObjects, OwnerRequest, Stored
+from fleetform.engine.world.stored import NOTHING_STORED, Contents, OwnerRequest, Stored
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.kinds.preset import OwnerSpec, PresetGroup
@@ -84,7 +93,7 @@ class OwnerChanges:
     """The changes of all owners of one pass.
 
     before only saves work: the answer does not depend on it. at_version decides a plugin at an older version, for
-    clusters that join before a rollout has reached their stage (B21). authors are those who made objects what they are.
+    clusters that join before a rollout has reached their stage (B21). authors are those who made files what they are.
     """
 
     def __init__(
@@ -94,11 +103,11 @@ class OwnerChanges:
         stored: Stored = NOTHING_STORED,
         before: OwnerChanges | None = None,
         at_version: AtVersion | None = None,
-        authors: Authors | None = None,
+        authors: Authors = NO_AUTHORS,
     ) -> None:
         self.decisions, self.inputs, self.stored = decisions, inputs, stored
         self.snapshot: Snapshot = decisions.index.snapshot
-        self._at_version, self._authors = at_version, authors or {}
+        self._at_version, self._authors = at_version, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
         self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
@@ -176,7 +185,8 @@ class OwnerChanges:
         request = self.stored.requests.get(ref, OwnerRequest())
         admitted = self.stored.admitted.get(ref)
         # Whatever a Change follows from, so that it is made again if any of it is another.
-        made_of = (part.owner, context.key, rollouts, request, admitted, self._authors.get(part.owner.ref))
+        asks = _asks_for_others(staging.policy, rollouts, part.owner.spec, request)
+        made_of = (part.owner, context.key, rollouts, request, admitted, _Same(self._authors if asks else None))
         known = self._earlier.made.get(ref)
         if known is not None and (known.made_of != made_of or not self._is_elsewhere(known.elsewhere)):
             known = None
@@ -191,9 +201,13 @@ class OwnerChanges:
         earlier = self._earlier.made.get(ref)
         made = self._candidates(part, context, staging, plugins_now, earlier)
         candidates = self._with_baselines(context, plugins, made, states)
-        contents = self._hashes.contents(self._objects(part.owner, plugins, states))
-        change = self._change(part, context, staging, candidates, contents, rollouts, request, admitted)
+        objects = self._objects(part.owner, plugins, states)
+        contents = self._hashes.contents(objects)
         base = admitted.objects if admitted is not None else {}
+        change = self._change(part, context, staging, candidates, contents, rollouts, request, base)
+        if asks:
+            made_by = authors_of(self._hashes.differing(objects, base), self._authors, context.persons)
+            change = structs.replace(change, authors=made_by)
         elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
         return _Made(change, contents, made_of, plugins_now, made, elsewhere)
 
@@ -230,16 +244,14 @@ class OwnerChanges:
         contents: Mapping[str, str],
         rollouts: tuple[Rollout, ...],
         request: OwnerRequest,
-        admitted: AdmittedObjects | None,
+        base: Contents,
     ) -> Change:
         ref, spec = part.ref, part.owner.spec
         last = rollouts[-1] if rollouts else None
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
-        base = admitted.objects if admitted is not None else {}
         name = change_id(self._hashes, base, contents, rollouts, candidates, self.states)
         used = frozenset(each.name for each in earlier)
-        author = self._authors.get(part.owner.ref)
         upgrades = spec.upgrades
         return Change(
             ref,
@@ -249,7 +261,8 @@ class OwnerChanges:
             last,
             used,
             self._approvals(context, ref, name, policy, last, used),
-            context.persons.name(author) if author is not None else None,
+            # Those who made it are looked up only where it matters: that reads the history of a repository.
+            frozenset(),
             emergency_of(upgrades.emergency if upgrades is not None else None, request.emergency, context.persons),
             request.supersede == name,
             spec.suspend,
@@ -271,7 +284,7 @@ class OwnerChanges:
 
     def _objects(
         self, owner: Object[OwnerSpec], plugins: list[PluginDecision], states: list[PluginState]
-    ) -> Iterable[AnyObject]:
+    ) -> set[AnyObject]:
         """The objects that reach an owner's plugins. What reaches only clusters that join makes no other change."""
         found: set[AnyObject] = {owner}
         installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
@@ -353,7 +366,7 @@ class OwnerChanges:
         found = self._contexts.get(organization)
         if found is None:
             before = self._earlier.contexts.get(organization)
-            found = _Context(self.decisions, self.inputs, self.stored, organization)
+            found = _Context(self.decisions, self.inputs, self.stored, organization, self._authors)
             if before is not None and before.key == found.key:
                 found.take_over(before)
             self._contexts[organization] = found
@@ -379,6 +392,13 @@ class OwnerChanges:
 
 def _most_common(found: Counter[Deployed]) -> Deployed:
     return min(found, key=lambda each: (-found[each], str(each.version)))
+
+
+def _asks_for_others(policy: Policy, rollouts: tuple[Rollout, ...], spec: OwnerSpec, request: OwnerRequest) -> bool:
+    """Whether it matters who made a change: people who did not must agree, to a stage or to an emergency."""
+    kept = [each.policy for each in rollouts[-1:] if each.is_open]
+    declared = request.emergency or (spec.upgrades.emergency if spec.upgrades is not None else None)
+    return declared is not None or any(map(asks_for_others, (policy, *kept)))
 
 
 def _has_dependencies(plugin: PluginDecision) -> bool:
@@ -461,7 +481,9 @@ class _Context:
     key is what it was made of: while that is the same, what it has compiled may be taken over.
     """
 
-    def __init__(self, decisions: Decisions, inputs: Inputs, stored: Stored, organization: str) -> None:
+    def __init__(
+        self, decisions: Decisions, inputs: Inputs, stored: Stored, organization: str, authors: Authors
+    ) -> None:
         snapshot = decisions.index.snapshot
         homes = (PLATFORM_NAMESPACE, organization)
         policies = [
@@ -474,6 +496,7 @@ class _Context:
             snapshot.announced,
             _Same(inputs.transforms),
             tuple(each for each in stored.approvals if each.organization == organization),
+            _Same(authors if any(each.ref.kind == "Approval" for each in policies) else None),
         )
         lifecycles = [snapshot.others.get(Ref("LifecyclePolicy", home, "default")) for home in homes]
         platform, own = (
@@ -484,7 +507,7 @@ class _Context:
         self.limits: Limits = limits_of(platform, own)
         self.persons = Persons(organization_of(snapshot, organization))
         self.candidates = Candidates(decisions, inputs, self.lifecycle)
-        self.consents = Consents(snapshot, organization, stored.approvals, self.persons)
+        self.consents = Consents(snapshot, organization, stored.approvals, self.persons, authors)
         self._stagings = Stagings(snapshot, decisions.index.placements, organization, self.lifecycle)
         self.openings = Openings(snapshot, organization)
 

@@ -6,7 +6,8 @@ organization joins them; everybody counts once, and nobody approves what they ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -15,9 +16,14 @@ from fleetform.engine.plan.rollouts import Policy
 from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.kinds.preset import EmergencyChange
-from fleetform.model.objects import Ref
+from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_time
+
+# Files, with the addresses of those who made them what they are: empty where git does not know; a file that is in no
+# repository is not in it.
+Authors = Mapping[str, str]
+NO_AUTHORS: Authors = {}
 
 
 class Persons:
@@ -48,31 +54,54 @@ class Persons:
         return structs.replace(policy, stages=tuple(stages))
 
 
+class Doubt(NamedTuple):
+    """An approval in a manifest, and who its file is by: empty if git does not know, None if it is not in git."""
+
+    approval: Object[ApprovalSpec]
+    author: str | None
+
+
 class Consents:
     """The approvals of an organization, by rollout: as manifests, and as they are stored."""
 
-    def __init__(self, snapshot: Snapshot, organization: str, stored: Iterable[Approval], persons: Persons) -> None:
-        self._persons = persons
+    def __init__(
+        self, snapshot: Snapshot, organization: str, stored: Iterable[Approval], persons: Persons, authors: Authors
+    ) -> None:
+        self._persons, self._authors = persons, authors
         self._stored: dict[str, list[Approval]] = {}
         for each in stored:
             if each.organization == organization:
                 known = structs.replace(each, user=persons.name(each.user))
                 self._stored.setdefault(each.rollout, []).append(known)
-        self._written: dict[str, list[ApprovalSpec]] = {}
+        self._written: dict[str, list[Object[ApprovalSpec]]] = {}
         for ref, object_ in sorted(snapshot.others.items()):
             if ref.kind == "Approval" and ref.organization == organization and isinstance(object_.spec, ApprovalSpec):
-                self._written.setdefault(object_.spec.rollout, []).append(object_.spec)
+                self._written.setdefault(object_.spec.rollout, []).append(object_)
 
     def of(self, rollout: str, policy: str) -> tuple[Approval, ...]:
         """Approvals of a rollout. A manifest counts for the policy of now, unless it was stored under another (B26)."""
         stored = self._stored.get(rollout, [])
         seen = {(each.stage, each.change_id, each.user) for each in stored}
         found = list(stored)
-        for each in self._written.get(rollout, ()):
-            user = self._persons.name(each.user or "")
-            if user and (each.stage, each.change_id, user) not in seen:
+        for written in self._written.get(rollout, ()):
+            each, user = written.spec, self._persons.name(written.spec.user or "")
+            if user and (each.stage, each.change_id, user) not in seen and self._is_theirs(written):
                 found.append(Approval(rollout, each.stage, each.change_id, policy, user, comment=each.comment or ""))
         return tuple(found)
+
+    def doubtful(self, rollout: str) -> Iterator[Doubt]:
+        """The manifests of a rollout that do not count, or that anybody could have written."""
+        for written in self._written.get(rollout, ()):
+            author = self._authors.get(written.origin.file)
+            if author is None or not self._is_theirs(written):
+                yield Doubt(written, author)
+
+    def _is_theirs(self, written: Object[ApprovalSpec]) -> bool:
+        """Whether the author of its file gives it. In a plain folder nobody can tell: there it counts (S47)."""
+        author = self._authors.get(written.origin.file)
+        if author is None:
+            return True
+        return bool(author) and self._persons.name(author) == self._persons.name(written.spec.user or "")
 
 
 def emergency_of(written: EmergencyChange | None, asked: Emergency | None, persons: Persons) -> Emergency | None:
@@ -93,4 +122,12 @@ def organization_of(snapshot: Snapshot, name: str) -> OrganizationSpec:
     return found.spec if found is not None else OrganizationSpec()
 
 
-Authors = Mapping[Ref, str]
+def authors_of(objects: Iterable[AnyObject], authors: Authors, persons: Persons) -> frozenset[str]:
+    """The people who made the files of objects what they are, as far as they are known."""
+    files = {each.origin.file for each in objects}
+    return persons.names(found for found in map(authors.get, files) if found)
+
+
+def asks_for_others(policy: Policy) -> bool:
+    """Whether a policy wants consent of people who did not make the change: only then it matters who did."""
+    return any(each.approvals is not None and each.approvals.not_author for each in policy.stages)

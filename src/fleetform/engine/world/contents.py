@@ -70,6 +70,11 @@ class ContentHashes:
         counted = [each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE]
         return dict(sorted((_key(each), self.of(each)) for each in counted))
 
+    def differing(self, objects: Iterable[AnyObject], admitted: Contents) -> list[AnyObject]:
+        """Those that are not as they were admitted."""
+        counted = (each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE)
+        return [each for each in counted if admitted.get(_key(each)) != self.of(each)]
+
     def now(self, identity: str) -> str | None:
         """The hash of whatever bears an identity now, whether or not it reaches anybody."""
         if self._by_identity is None:

@@ -6,6 +6,8 @@ from fleetform.engine.plan.records import Approval, Reason
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.view import StageView, View
 
+_MOST_NAMED = 3
+
 
 def approval(view: View, here: StageView) -> Reason | None:
     rule = here.rule.approvals
@@ -16,10 +18,7 @@ def approval(view: View, here: StageView) -> Reason | None:
         return None
     stage, name = here.rule.name, view.rollout.name
     missing = f"{have} of {rule.required} people have approved stage {stage}"
-    author = (
-        f"; {view.change.author} made the change and does not count" if rule.not_author and view.change.author else ""
-    )
-    return Reason("approval", missing + author, f"fleetform rollout approve {name} --stage {stage}")
+    return Reason("approval", missing + _left_out(view, rule), f"fleetform rollout approve {name} --stage {stage}")
 
 
 def approvers(view: View, stage: str, rule: ApprovalRule) -> frozenset[str]:
@@ -28,19 +27,30 @@ def approvers(view: View, stage: str, rule: ApprovalRule) -> frozenset[str]:
     if rollout is None:
         return frozenset()
     bound = (rollout.name, stage, rollout.change_id, rollout.policy.digest)
-    return people(view.change.approvals, bound, rule, view.change.author)
+    return people(view.change.approvals, bound, rule, view.change.authors)
 
 
 def people(
-    approvals: tuple[Approval, ...], bound: tuple[str, str, str, str], rule: ApprovalRule, author: str | None
+    approvals: tuple[Approval, ...], bound: tuple[str, str, str, str], rule: ApprovalRule, authors: frozenset[str]
 ) -> frozenset[str]:
     """Those who approved exactly this: rollout, stage, change and policy (B26)."""
     found = [each for each in approvals if (each.rollout, each.stage, each.change_id, each.policy) == bound]
-    return frozenset(each.user for each in found if _may(each, rule, author))
+    return frozenset(each.user for each in found if _may(each, rule, authors))
 
 
-def _may(approval: Approval, rule: ApprovalRule, author: str | None) -> bool:
-    if rule.not_author and author is not None and approval.user == author:
+def _may(approval: Approval, rule: ApprovalRule, authors: frozenset[str]) -> bool:
+    if rule.not_author and approval.user in authors:
         return False
     anyone = not rule.users and not rule.groups
     return anyone or approval.user in rule.users or bool(approval.groups & rule.groups)
+
+
+def _left_out(view: View, rule: ApprovalRule) -> str:
+    """Of the authors those who might think that they count: people whom the rule names, and who approved in vain."""
+    authors = view.change.authors if rule.not_author else frozenset()
+    anyone = not rule.users and not rule.groups
+    named = sorted(authors if anyone else authors & (rule.users | {each.user for each in view.change.approvals}))
+    if not named:
+        return ""
+    who = ", ".join(named) if len(named) <= _MOST_NAMED else f"{len(named)} people"
+    return f"; {who} made the change and do{'es' if len(named) == 1 else ''} not count"
