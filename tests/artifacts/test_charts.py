@@ -128,6 +128,6 @@ def test_a_slip_that_helm_reads_over_is_a_remark() -> None:
     )
     assert (chart.name, chart.values) == ("b", {"a": {"b": 2}})
     assert chart.remarks == (
-        "Chart.yaml, line 3: the key name stands twice, and the last value counts",
-        "values.yaml, line 1: the key b stands twice, and the last value counts",
+        "Chart.yaml, line 3: the key name is there twice, and the last value counts",
+        "values.yaml, line 1: the key b is there twice, and the last value counts",
     )

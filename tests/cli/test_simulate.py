@@ -88,7 +88,7 @@ def test_flags_say_what_comes_true(change: Runner, flags: tuple[str, ...], outco
     [
         (("--fail", "eu-9"), 1, "did you mean eu-"),
         (("--unreachable", "eu-9"), 1, "there is no cluster eu-9"),
-        (("--fail", "1.5"), 2, "is no share of all starts"),
+        (("--fail", "1.5"), 2, "is not a share of all starts"),
         (("--fail", "eu-1@tomorrow"), 2, "tomorrow is not a time"),
         (("--duration", "soon"), 2, "is not a duration"),
         (("--until", "later"), 2, "write a time such as"),

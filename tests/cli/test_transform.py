@@ -139,7 +139,7 @@ def test_plugins_and_their_options_are_listed(crane: Runner) -> None:
     [
         (("-e", "nowhere"), "nowhere is not a folder"),
         (("--optional-flags", "{"), "not valid JSON"),
-        (("--plugin-timeout", "soon"), "soon is no duration"),
+        (("--plugin-timeout", "soon"), "soon is not a duration"),
         (("--plugin-priorities", "a", "--plugin-priorities-file", "f"), "exclude each other"),
     ],
 )

@@ -104,7 +104,7 @@ def test_text_that_is_no_yaml_is_an_error_wherever_it_stands(text: str) -> None:
 def test_a_template_is_an_error_only_if_it_makes_something_that_has_an_effect(manifest: str, severity: str) -> None:
     loaded = yaml(f"{{{{- if .Values.on }}}}\n{manifest}\n{{{{- end }}}}\n")
     assert {(each.code, each.severity) for each in loaded.diagnostics} == {("bad-yaml", severity)}
-    assert all("looks like a template" in each.hint for each in loaded.diagnostics)
+    assert all("looks like a Helm template" in each.hint for each in loaded.diagnostics)
 
 
 # ---- Encodings

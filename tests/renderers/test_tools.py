@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.renderers.failures import error_of_tool
 from support.kit import CONFIG, Place, chart_files, input_of
 
 KUSTOMIZATION = {"kustomization.yaml": "resources: [config.yaml]\n", "config.yaml": CONFIG}
@@ -103,3 +104,8 @@ def test_a_tool_is_asked_once_for_many_inputs(place: Place, tmp_path: Path, monk
     answers = place.render(*(input_of("helm", chart) for chart in charts))
     assert len(answers) == 3
     assert (tmp_path / "asked").read_text() == "asked\n"
+
+
+def test_what_tools_put_before_a_line_of_their_log_is_left_out() -> None:
+    said = b"W0612 10:11:12.123456    1234 warnings.go:70] old\nE0612 10:11:12.123456 1234 run.go:7] no such field\n"
+    assert error_of_tool(said, "/tmp/x") == "old\nno such field"

@@ -302,7 +302,9 @@ def test_validation_says_which_definition_was_meant() -> None:
 def test_an_override_that_is_left_out_everywhere_is_not_said_to_reach_nothing(bindings: str) -> None:
     fleet = bound_fleet("[]", bindings, override=override("o", "[{path: host, value: at-$(X)}]"))
     assert codes(fleet) == ["shadowed-override"]
-    assert told(fleet, "shadowed-override") == ["all values of the override o are left out on every plugin it reaches"]
+    assert told(fleet, "shadowed-override") == [
+        "the override o has no effect: its optional variables cannot be resolved on all 3 plugins it matches"
+    ]
 
 
 @pytest.mark.rule("S37")
@@ -310,7 +312,10 @@ def test_an_override_that_is_left_out_and_hidden_is_said_to_be_both() -> None:
     both = override("o", "[{path: host, value: at-$(X)}, {path: replicas, value: 7}]")
     over = override("p", "[{path: replicas, value: 9}]", "clusterSelector: {clusterNames: [eu-1, eu-2, us-1]}")
     (message,) = told(bound_fleet("[]", OPTIONAL, both=both, over=over), "shadowed-override")
-    assert message == "all values of the override o are left out or hidden by others on every plugin it reaches"
+    assert message == (
+        "the override o has no effect: its optional variables cannot be resolved or other overrides win on "
+        "all 3 plugins it matches"
+    )
 
 
 @pytest.mark.rule("S37")

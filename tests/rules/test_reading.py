@@ -102,7 +102,7 @@ def test_a_broken_object_of_another_kind_is_a_warning_and_stops_nothing(text: st
 def test_a_template_is_called_one(version: str) -> None:
     text = f"apiVersion: {version}\nkind: Cluster\nmetadata: {{name: {{{{ .Values.name }}}}}}\n"
     found, _, _ = only_error(fleet_of({**BASE, "other.yaml": text}))
-    assert found.hint == "this looks like a template: render it first, or leave it out by .fleetformignore"
+    assert found.hint == "this looks like a Helm template: render it first, or leave it out by .fleetformignore"
 
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: acme}\ndata: {a: x}\n"

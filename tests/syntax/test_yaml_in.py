@@ -323,6 +323,6 @@ def test_a_key_twice_in_a_file_of_others_is_a_remark() -> None:
     document = read_foreign("a: 1\nb: {c: 1, c: 2}\na: 3\n")
     assert document.tree == {"a": 3, "b": {"c": 2}}
     assert [(each.message, each.line) for each in document.remarks] == [
-        ("the key c stands twice, and the last value counts", 2),
-        ("the key a stands twice, and the last value counts", 3),
+        ("the key c is there twice, and the last value counts", 2),
+        ("the key a is there twice, and the last value counts", 3),
     ]

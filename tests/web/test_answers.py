@@ -137,7 +137,7 @@ def test_pages_that_are_gone_say_so(served: ServedPlane) -> None:
         ("explain", 400, "bad-value", "name a plugin or a definition"),
         ("clusters?limit=0", 400, "bad-value", "limit"),
         ("clusters?limt=1", 400, "bad-value", "limt"),
-        ("clusters?after=x", 400, "bad-value", "after is no place in a list"),
+        ("clusters?after=x", 400, "bad-value", "after is not a place in a list"),
         ("clusters?selector=%3D", 400, "bad-value", "selector"),
         ("clusters?state=Waiting", 400, "bad-value", "state is about plugins"),
         ("history?cluster=eu-1&at=soon", 400, "bad-value", "soon is not a time"),

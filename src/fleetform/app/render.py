@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from fleetform.app.answering.options import sources_of_values
 from fleetform.app.answering.plugins import reported_gates
 from fleetform.app.answering.references import reported
+from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import PluginRender, notes_on
+from fleetform.engine.decide import at_version
 from fleetform.model.answers.rendering import (
     IgnoredByPriority,
     KeptByTransform,
@@ -17,7 +19,9 @@ from fleetform.model.answers.rendering import (
     RenderedPlugin,
     TransformsOfRender,
 )
+from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.rendering import Transformation
+from fleetform.syntax.versions import parse_version
 
 
 def render_answer(fleet: Fleet, rendered: Sequence[PluginRender]) -> Render:
@@ -58,3 +62,15 @@ def _transforms(found: Transformation) -> TransformsOfRender:
         ],
         whiteouts=[LeftOutObject(object=name, plugins=list(plugins)) for name, plugins in found.whiteouts],
     )
+
+
+def plugin_at_version(fleet: Fleet, plugin: PluginDecision, version: str) -> PluginDecision:
+    """A plugin as it would be at another version of its definition, with what is written now."""
+    found = at_version(fleet.decisions, plugin, version.removeprefix("v"))
+    if found is None:
+        revision = plugin.target.revision
+        known = sorted(fleet.decisions.versions_of(revision), key=parse_version) if revision is not None else []
+        listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+        hint = listed if known else "see `fleetform get revisions`"
+        raise NotFoundError(f"{plugin.target.definition} has no version {version}", hint)
+    return found

@@ -54,13 +54,34 @@ class Scope:
 
 
 def scope_of(
-    fleet: Fleet, organization: str | None, everywhere: bool, cluster: str | None = None, labels: Requirements = ()
+    fleet: Fleet,
+    organization: str | None,
+    everywhere: bool,
+    cluster: str | None = None,
+    labels: Requirements = (),
+    owner: str | None = None,
 ) -> Scope:
-    """The scope that flags name. Without any: the only organization in the input, else `default` (S7)."""
+    """The scope that flags name. Without any: the only organization in the input, else the only one that has the
+    cluster and the preset or plugin that are asked about, else `default` (S7)."""
     if organization is None and not everywhere:
         found = fleet.organizations
-        return scope_over([fleet], found[0] if len(found) == 1 else "default", cluster, labels, must_exist=False)
+        only = found[0] if len(found) == 1 else _organization_of(fleet, cluster, owner)
+        return scope_over([fleet], only or "default", cluster, labels, must_exist=False)
     return scope_over([fleet], None if everywhere else organization, cluster, labels)
+
+
+def _organization_of(fleet: Fleet, cluster: str | None, owner: str | None) -> str | None:
+    """The only organization that has a cluster, and a preset or plugin, of these names; None if there is not one."""
+    found = set(fleet.organizations)
+    if "default" in found or (cluster is None and owner is None):
+        return None
+    if cluster is not None:
+        found &= {ref.organization for ref in fleet.snapshot.clusters if ref.name == cluster}
+    if owner is not None:
+        owners = [*fleet.snapshot.presets, *fleet.snapshot.plugins]
+        # A generated plugin is named after its preset and its cluster.
+        found &= {ref.organization for ref in owners if f"{owner}-".startswith(f"{ref.name}-")}
+    return found.pop() if len(found) == 1 else None
 
 
 def scope_over(

@@ -24,7 +24,7 @@ class StateFilter:
             name = by_name.get(text.removeprefix("!").lower())
             if name is None:
                 hint = did_you_mean(text.removeprefix("!"), list(STATES), f"there are {', '.join(STATES)}")
-                raise NoAnswerError(f"{text} is no state of a plugin", hint)
+                raise NoAnswerError(f"{text} is not a state of a plugin", hint)
             (self._others if text.startswith("!") else self._wanted).add(name)
 
     @property

@@ -107,7 +107,7 @@ class _Reading:
         """What was started last. Older exports have its phase alone, or the hash that failed."""
         since = self.maybe_time(written.since)
         if written.phase is not None and written.phase not in get_args(Phase):
-            raise self.refuse(f"{written.phase} is no phase; there are {', '.join(get_args(Phase))}")
+            raise self.refuse(f"{written.phase} is not a phase; there are {', '.join(get_args(Phase))}")
         last = written.attempt
         if last is None and written.phase is None and failed is None:
             return None
@@ -133,7 +133,7 @@ class _Reading:
         except msgspec.ValidationError as error:
             raise self.refuse(f"the policy of rollout {written.name}: {error}") from error
         if written.phase not in get_args(RolloutPhase):
-            raise self.refuse(f"{written.phase} is no phase of a rollout")
+            raise self.refuse(f"{written.phase} is not a phase of a rollout")
         stages = {
             each.name: StageTimes(each.name, each.total, self.maybe_time(each.started), self.maybe_time(each.done))
             for each in written.stages

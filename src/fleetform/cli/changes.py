@@ -202,7 +202,7 @@ def override_lines(answer: Diff, all_of_them: bool = False) -> Iterator[str]:
     """Overrides that the change leaves without effect or tied; with all_of_them those that were so before, too."""
     for noted, text in (
         (answer.overrides.dead, "reaches no plugin"),
-        (answer.overrides.shadowed, "is hidden by others everywhere"),
+        (answer.overrides.shadowed, "has no effect: other overrides win everywhere"),
         (answer.overrides.ties, "disagrees with another of its rank"),
     ):
         for each in noted:

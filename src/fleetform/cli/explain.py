@@ -8,18 +8,20 @@ from msgspec import UNSET
 from fleetform.app.broken import Broken
 from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.explain import explain
+from fleetform.app.explain_everywhere import explain_everywhere
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_placements import explain_placement
 from fleetform.app.questions import deciding_for, find_plugin
 from fleetform.app.rendering.field_causes import Asked, parse_asked
 from fleetform.cli.bindings import explain_manifest, print_bindings
 from fleetform.cli.columns import overrides_text
-from fleetform.cli.derivation import layer_text, print_blocked, print_option, title
+from fleetform.cli.complete import complete_options, complete_owners
+from fleetform.cli.derivation import layer_text, limit_of, print_blocked, print_option, title
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, cut, place_text, table, value_text
 from fleetform.cli.upgrades import upgrade_lines
 from fleetform.model.answers.configs import HiddenNamedConfig
-from fleetform.model.answers.explanation import Explanation
+from fleetform.model.answers.explanation import Explanation, OptionEverywhere
 from fleetform.model.results.decisions import PluginDecision
 
 
@@ -35,6 +37,7 @@ def _asked(_: click.Context, __: click.Parameter, text: str | None) -> Asked | N
 Examples:
   fleetform explain cert-manager -c eu-prod-1              all options at a glance
   fleetform explain cert-manager -c eu-prod-1 replicas     one option, the whole derivation
+  fleetform explain cert-manager replicas                  one option over all clusters of the preset
   fleetform explain cert-manager-eu-prod-1 -o json
   fleetform explain -c eu-prod-1 --definition cert-manager replicas
   fleetform explain cert-manager -c eu-prod-1 --configs    its configs, from three places
@@ -43,12 +46,12 @@ Examples:
   fleetform explain --placement canaries -c eu-prod-1      is it chosen, and why not
 """
 )
-@click.argument("name", required=False, metavar="PLUGIN|PRESET")
-@click.argument("option", required=False)
+@click.argument("name", required=False, metavar="PLUGIN|PRESET", shell_complete=complete_owners)
+@click.argument("option", required=False, shell_complete=complete_options)
 @click.option("--definition", metavar="NAME", help="The plugin of this definition on the cluster given with -c.")
 @click.option("--placement", metavar="NAME", help="Whether this placement chooses the cluster given with -c, and why.")
 @click.option("--configs", is_flag=True, help="The configs that count, in order, and those that are hidden.")
-@click.option("--bindings", is_flag=True, help="The names it may mention, and what they stand for here.")
+@click.option("--bindings", is_flag=True, help="The variables it may refer to, and their values here.")
 @click.option(
     "--manifest",
     metavar="KIND/NAME:/POINTER",
@@ -87,6 +90,10 @@ def command(
     if manifest is not None:
         _refuse_server(flags, "--manifest renders on this machine")
         return explain_manifest(flags, *_ask(flags, name, definition), manifest)
+    if option is not None and name is not None and flags.cluster is None and flags.server is None:
+        everywhere = _everywhere(flags, name, option)
+        if everywhere is not None:
+            return _show_everywhere(flags, everywhere)
     answer = _explanation(flags, name, definition, option)
     if output in ("json", "yaml"):
         flags.print_data(answer)
@@ -97,6 +104,41 @@ def command(
     else:
         show = _print_configs if configs else print_bindings if bindings else _print_plugin
         show(flags, answer)
+    return 0
+
+
+def _everywhere(flags: Flags, name: str, option: str) -> OptionEverywhere | None:
+    """The option on all plugins of a preset; None if it is not a preset with several plugins that is meant."""
+    fleet = flags.read()
+    scope = flags.scope(fleet, name)
+    narrowed = deciding_for(fleet, scope, name, None)
+    plugins = [each for each in scope.plugins(narrowed) if each.target.owner.ref.name == name]
+    if len(plugins) < 2 or any(each.name == name for each in scope.plugins(narrowed)):
+        return None
+    errors = [each for each in fleet.reading if each.severity == "error"]
+    flags.refuse_unless_partial(fleet, Broken(narrowed, errors).touching_any(plugins))
+    flags.say_more(fleet)
+    return explain_everywhere(narrowed, plugins, name, option)
+
+
+def _show_everywhere(flags: Flags, answer: OptionEverywhere) -> int:
+    if flags.output in ("json", "yaml"):
+        flags.print_data(answer)
+        return 0
+    paint = Painter(flags.color)
+    click.echo(paint(f"{answer.option} of {answer.name} on {count(answer.plugins, 'cluster')}", bold=True))
+    limit = 1_000 if flags.output == "wide" else 3
+    for group in answer.groups:
+        value = value_text(group.option.value, limit_of(flags)) if group.option.value is not None else "not set"
+        clusters = ", ".join(group.clusters[:limit]) + (", …" if len(group.clusters) > limit else "")
+        winner = group.option.winner
+        by = f"   {layer_text(winner)}   {place_text(winner.object.place)}" if winner is not None else ""
+        head = f"{value} on {count(len(group.clusters), 'cluster')}"
+        click.echo(f"  {paint(head, bold=True)} ({clusters}){by.rstrip()}")
+    if answer.without:
+        shown = ", ".join(answer.without[:limit]) + (", …" if len(answer.without) > limit else "")
+        click.echo(f"  not declared on {count(len(answer.without), 'cluster')} ({shown})")
+    flags.say(f"one of them: fleetform explain {answer.name} {answer.option} -c CLUSTER{flags.again()}")
     return 0
 
 
@@ -119,7 +161,7 @@ def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet,
     whole = flags.strict or flags.verbose
     fleet = flags.decided() if whole else flags.read()
     try:
-        scope = flags.scope(fleet)
+        scope = flags.scope(fleet, name)
         narrowed = fleet if whole else deciding_for(fleet, scope, name, definition)
         plugin = find_plugin(narrowed, scope, name, definition)
     except (NotFoundError, AmbiguousError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,9 +15,11 @@ from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope, other_organizations_hint
 from fleetform.app.states import STATE_HELP, StateFilter
 from fleetform.cli.columns import cells, more_cells
+from fleetform.cli.complete import complete_kinds, complete_names
 from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import table
+from fleetform.cli.terminal import width_of
+from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import Listed, Listing
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
@@ -35,16 +38,23 @@ _SINGULAR = {
 Examples:
   fleetform get plugins -l environment=prod     what each takes
   fleetform get overrides -o wide               what each reaches
+  fleetform get overrides --findings            those without effect, or tied
   fleetform get presets -A
   fleetform get plugins --state-is '!UpToDate'
   fleetform get plugin cert-manager-eu-prod-1 -o yaml
 """
 )
-@click.argument("kind")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("kind", shell_complete=complete_kinds)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
 @click.option("--state-is", "states", multiple=True, metavar="STATE", help=STATE_HELP)
+@click.option(
+    "--findings",
+    "odd_only",
+    is_flag=True,
+    help="Only overrides with findings: without effect, redundant, tied or expired.",
+)
 @shared_flags
-def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, ...]) -> int:
+def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, ...], odd_only: bool) -> int:
     """List objects of a KIND with what follows from them.
 
     \b
@@ -58,6 +68,10 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
         raise click.UsageError(f"There is no kind {kind}. {hint[0].upper()}{hint[1:]}{end}")
     if states and plural != "plugins":
         raise click.UsageError("--state-is is about plugins.")
+    if odd_only and plural != "overrides":
+        raise click.UsageError("--findings is about overrides.")
+    if odd_only and flags.server is not None:
+        raise click.UsageError("--findings reads files: drop --server, and name them with -f.")
     wanted = StateFilter(states)
     output = flags.only("table", "wide", "json", "yaml", "name")
     if flags.server is not None:
@@ -65,6 +79,8 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
     fleet = flags.decided()
     scope = flags.scope(fleet)
     found, left_out = _find(flags, fleet, scope, plural, names, wanted)
+    if odd_only:
+        found = found.keeping(lambda each: bool(each.status.findings))
     flags.say_more(fleet)
     if output == "yaml":
         flags.print_data(Listing(items=list(found.whole()), diagnostics=findings(fleet, scope)))
@@ -73,9 +89,10 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
     elif output == "name":
         print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in found.rows())
     elif found.objects:
-        print_chunks(f"{line}\n" for line in _table(found.rows(), flags.everywhere, output == "wide"))
+        print_chunks(f"{line}\n" for line in _table(flags, found.rows()))
     else:
-        flags.say(f"no {plural} in {scope.organization}" if scope.organization else f"no {plural} here")
+        what = f"{plural} with findings" if odd_only else plural
+        flags.say(f"no {what} in {scope.organization}" if scope.organization else f"no {what} here")
     if hint := other_organizations_hint(fleet, scope):
         flags.say(hint)
     flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
@@ -92,7 +109,7 @@ def _ask_server(flags: Flags, plural: str, names: tuple[str, ...], states: tuple
     elif flags.output == "name":
         print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in answer.items)
     elif answer.items:
-        print_chunks(f"{line}\n" for line in _table(answer.items, flags.everywhere, flags.output == "wide"))
+        print_chunks(f"{line}\n" for line in _table(flags, answer.items))
     else:
         flags.say(f"no {plural} in {flags.organization}" if flags.organization else f"no {plural} there")
     return 0
@@ -123,7 +140,8 @@ def _find(
     return kept, reaching
 
 
-def _table(items: Iterable[Listed], everywhere: bool, wide: bool) -> list[str]:
+def _table(flags: Flags, items: Iterable[Listed]) -> list[str]:
+    everywhere, wide = flags.everywhere, flags.output == "wide"
     header: dict[str, None] = {}
     rows = []
     for item in items:
@@ -133,4 +151,7 @@ def _table(items: Iterable[Listed], everywhere: bool, wide: bool) -> list[str]:
         # Kinds that are listed together may have columns of their own.
         header.update(dict.fromkeys(row))
         rows.append(row)
-    return table(list(header), [tuple(row.get(column, "-") for column in header) for row in rows])
+    lines = [tuple(row.get(column, "-") for column in header) for row in rows]
+    # All of it was asked for: then it may be wider than the terminal.
+    width = None if wide else width_of(sys.stdout)
+    return table(list(header), lines, width=width, paint=Painter(flags.color))

@@ -43,7 +43,7 @@ Examples:
   fleetform get overrides -o wide
 
 \b
-Exit codes: 0 yes, done, same; 1 the answer is no; 2 usage or invalid input; 3 blocked;
+Exit codes: 0 success; 1 findings, differences or not found; 2 usage or invalid input; 3 denied or blocked;
 4 unavailable; 130 interrupted.
 """
 

@@ -17,6 +17,7 @@ from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
+from fleetform.cli.complete import complete_clusters, complete_organizations
 from fleetform.cli.data import print_json
 from fleetform.cli.progress import progress
 from fleetform.cli.terminal import wants_color
@@ -188,8 +189,9 @@ class Flags:
         """What renders and transforms."""
         return open_renderers(self.fetching == "all", self.plugin_dir, self.confined)
 
-    def scope(self, fleet: Fleet) -> Scope:
-        return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector)
+    def scope(self, fleet: Fleet, owner: str | None = None) -> Scope:
+        """What the flags are about; owner is the preset or plugin that is asked about, if there is one."""
+        return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector, owner)
 
     def only(self, *outputs: str) -> str:
         """The output format, if this verb has it."""
@@ -326,12 +328,18 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 _WHERE = "Where to read: a file, a folder, a git revision, or - for stdin; repeatable. Default: the current folder."
 _OPTIONS = (
     click.option("-f", "--filename", multiple=True, metavar="PATH|git:REF[:DIR]|-", help=_WHERE),
-    click.option("-n", "--organization", metavar="ORG", help="The organization (namespace) to look at."),
+    click.option(
+        "-n",
+        "--organization",
+        metavar="ORG",
+        shell_complete=complete_organizations,
+        help="The organization (namespace) to look at.",
+    ),
     click.option("-A", "--all-organizations", "everywhere", is_flag=True, help="Look at all organizations."),
     click.option(
         "-l", "--selector", metavar="LABELS", default="", callback=_selector, help="Only clusters with these labels."
     ),
-    click.option("-c", "--cluster", metavar="NAME", help="Only this cluster."),
+    click.option("-c", "--cluster", metavar="NAME", shell_complete=complete_clusters, help="Only this cluster."),
     click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="The format."),
     click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
     click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),

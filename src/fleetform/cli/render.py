@@ -13,10 +13,11 @@ from fleetform.app.broken import Broken
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.questions import find_plugin
-from fleetform.app.render import render_answer
+from fleetform.app.render import plugin_at_version, render_answer
 from fleetform.app.rendering.output_files import files_of
 from fleetform.app.rendering.plugin_renders import PluginRender, notes_on, render_plugins
 from fleetform.app.scope import Scope
+from fleetform.cli.complete import complete_owners
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
 from fleetform.cli.text import Painter, count, place_text, table, value_text
@@ -39,20 +40,28 @@ Examples:
   fleetform render -c eu-prod-1 --output-dir out            a whole cluster, one file an object
   fleetform render -l region=eu -o name                     which objects there are
   fleetform render cert-manager-eu-prod-1 -o json
+  fleetform render cert-manager-eu-prod-1 --version 1.15.0  what another version would be
 
 \b
 Charts need helm on the PATH (or FLEETFORM_HELM), kustomizations kustomize or kubectl. Secrets are placeholders.
 Exit codes: 0 rendered; 3 something blocks a plugin, or its chart fails; 4 a tool or a source is missing.
 """
 )
-@click.argument("name", required=False, metavar="PLUGIN|PRESET")
+@click.argument("name", required=False, metavar="PLUGIN|PRESET", shell_complete=complete_owners)
 @click.option("--output-dir", metavar="DIR", help="Write files there instead of printing: CLUSTER/PLUGIN/OBJECT.yaml.")
+@click.option("--version", metavar="V", help="Render this version instead, with what is written now.")
 @click.option("--no-transform", is_flag=True, help="Leave transforms and patches out.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written, and write none.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
 @shared_flags
 def command(
-    flags: Flags, name: str | None, output_dir: str | None, no_transform: bool, dry_run: bool, yes: bool
+    flags: Flags,
+    name: str | None,
+    output_dir: str | None,
+    version: str | None,
+    no_transform: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> int:
     """Render plugins into Kubernetes objects; plugins that Flux delivers, into what Flux gets."""
     output = flags.only("table", "wide", "json", "yaml", "name")
@@ -62,8 +71,9 @@ def command(
     if output_dir is not None:
         # What is written must be right as a whole; what is shown, as far as it goes (S64).
         flags.refuse(fleet, fleet.findings.errors)
-    scope = flags.scope(fleet)
+    scope = flags.scope(fleet, name)
     plugins, left_out = _asked_for(flags, fleet, scope, name)
+    plugins = [plugin_at_version(fleet, each, version) if version is not None else each for each in plugins]
     flags.say_more(fleet)
     with progress(f"rendering {count(len(plugins), 'plugin')}", quiet=flags.quiet):
         rendered = render_plugins(

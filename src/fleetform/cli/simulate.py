@@ -67,7 +67,7 @@ def _one_failing(text: str) -> _Failing:
     except ValueError:
         return _Failing(_spell(text), 0.0)
     if not 0 <= rate <= 1:
-        raise click.BadParameter(f"{text} is no share of all starts: write 0 to 1, or a cluster's name")
+        raise click.BadParameter(f"{text} is not a share of all starts: write 0 to 1, or a cluster's name")
     return _Failing(None, rate)
 
 

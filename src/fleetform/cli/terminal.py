@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,6 +76,11 @@ def guarded_streams() -> Iterator[None]:
 def wants_color(stream: TextIO) -> bool:
     """Whether colours are welcome there: on a terminal that has them, unless the user said no."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How many columns a terminal has; None if it is none: files and pipes take lines of any length."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def moves_cursor(stream: TextIO) -> bool:

@@ -18,15 +18,48 @@ from fleetform.syntax.printable import one_line
 _RESET = "\x1b[0m"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
-    """Columns as wide as their longest cell, two blanks apart; the last one is not padded."""
+# A column is not made narrower than this to fit a terminal.
+_LEAST = 8
+_WARNING_COLUMNS = {"BLOCKED": "red", "FINDINGS": "yellow"}
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    indent: str = "",
+    width: int | None = None,
+    paint: Painter | None = None,
+) -> list[str]:
+    """Columns as wide as their longest cell, two blanks apart; the last one is not padded.
+
+    width is what a line may have: then the widest columns are cut. paint makes findings, and what is blocked, stand
+    out.
+    """
     rows = [[one_line(cell, 100_000) for cell in row] for row in rows]
     lines = [header, *rows] if header else rows
     widths = [max((len(line[column]) for line in lines), default=0) for column in range(len(lines[0]) if lines else 0)]
-    return [
-        indent + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
+    if width is not None:
+        _shrink(widths, width - len(indent))
+    found = []
+    for number, line in enumerate(lines):
+        cells = [cut(cell, room).ljust(room) for cell, room in zip(line, widths, strict=True)]
+        if cells:
+            cells[-1] = cells[-1].rstrip()
+        if paint is not None and header and number:
+            cells = [_warning(name, cell, paint) for name, cell in zip(header, cells, strict=True)]
+        found.append(indent + "  ".join(cells).rstrip())
+    return found
+
+
+def _shrink(widths: list[int], room: int) -> None:
+    """Make the widest columns narrower until a line fits."""
+    while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
+
+
+def _warning(column: str, cell: str, paint: Painter) -> str:
+    color = _WARNING_COLUMNS.get(column)
+    return paint(cell, fg=color, bold=True) if color is not None and cell.strip() not in ("", "-", "0") else cell
 
 
 def value_text(value: Json, limit: int = 60) -> str:

@@ -246,7 +246,9 @@ def _seconds(text: str) -> float:
     try:
         return parse_duration(text).total_seconds()
     except ValueError as error:
-        raise click.BadParameter(f"{text} is no duration: write 10s or 2m.", param_hint="--plugin-timeout") from error
+        raise click.BadParameter(
+            f"{text} is not a duration: write 10s or 2m.", param_hint="--plugin-timeout"
+        ) from error
 
 
 def _names(text: str, flag: str) -> list[str]:

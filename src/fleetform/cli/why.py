@@ -11,6 +11,7 @@ import click
 from fleetform.app.scope import other_organizations_hint
 from fleetform.app.states import STATE_HELP, STATES, StateFilter
 from fleetform.app.why import exit_code, reaching_why, why
+from fleetform.cli.complete import complete_clusters
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
 from fleetform.cli.text import Painter, count
@@ -31,7 +32,7 @@ Examples:
 Exit codes: 0 up to date; 1 waiting, in flight, failed, paused or unreachable; 3 blocked; of several the worst.
 """
 )
-@click.argument("cluster_name", required=False, metavar="[CLUSTER]")
+@click.argument("cluster_name", required=False, metavar="[CLUSTER]", shell_complete=complete_clusters)
 @click.argument("plugin", required=False, metavar="[PLUGIN]")
 @click.option("--state-is", "states", multiple=True, metavar="STATE", help=STATE_HELP)
 @shared_flags

@@ -71,7 +71,7 @@ def with_placeholders(value: Any) -> Any:
 
 
 def renderer_of(spec: PluginDefinitionSpec) -> RendererName | None:
-    """What renders a definition; None where it names nothing to render."""
+    """What renders a definition; None where it has nothing to render."""
     source = spec.source
     if source is None:
         return None

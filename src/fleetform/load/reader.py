@@ -163,7 +163,7 @@ def _mistake(name: str, error: YamlError, document: str) -> Diagnostic:
     other = kind_of_others(document) if error.code == "bad-yaml" else None
     passed_over = f"the {other}" if other is not None else None
     if is_template(document):
-        hint = f"this looks like a template: render it first, or leave it out by {IGNORE_FILE}"
+        hint = f"this looks like a Helm template: render it first, or leave it out by {IGNORE_FILE}"
         passed_over = passed_over or ("the template" if not may_be_read_by_dialect(document) else None)
     if passed_over is None:
         return Diagnostic(error.code, message, hint, at=at)

@@ -133,7 +133,7 @@ def _start(rollouts: Rollouts, request: RolloutRequest) -> Asked:
     try:
         lasts = parse_duration(request.expires)
     except ValueError as error:
-        raise NoAnswerError(f"{request.expires} is no duration", "write 4h or 1d") from error
+        raise NoAnswerError(f"{request.expires} is not a duration", "write 4h or 1d") from error
     return rollouts.start(request.name, request.emergency, request.supersede, lasts)
 
 

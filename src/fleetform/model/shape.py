@@ -6,7 +6,7 @@ The fast way is msgspec's own conversion, which stops at the first misfit; only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Collection, Iterable, Iterator, Sized
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple, TypeVar
@@ -106,12 +106,21 @@ def _misfits_of_struct(tree: dict[str, object], shape: inspect.StructType, path:
         if key in fields:
             yield from _misfits(value, fields[key].type, (*path, key))
         else:
-            hint = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
+            known = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
+            hint = _folder_of_chart(key, value, fields) or known
             yield Misfit("unknown-field", (*path, key), f"{_named(path)} has no field {key}", hint)
     meant = {nearest(key, fields) for key in tree if key not in fields}
     for name, field in fields.items():
         if field.required and name not in tree and name not in meant:
             yield Misfit("missing-field", path, f"{_named(path)} needs the field {name}", f"add {name}")
+
+
+def _folder_of_chart(key: str, value: object, fields: Collection[str]) -> str | None:
+    """What to write for `helm: {path: ./charts/web}`: a chart in a folder has a repository, too, the folder above."""
+    if key != "path" or not isinstance(value, str) or not {"repository", "chart"} <= set(fields):
+        return None
+    folder, _, chart = value.rstrip("/").rpartition("/")
+    return f"write repository: {folder or '.'} and chart: {chart or 'NAME'}" if chart not in ("", ".", "..") else None
 
 
 def _misfits_of_scalar(tree: object, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
@@ -175,7 +184,12 @@ def _same_kind(tree: object, shape: inspect.Type) -> bool:
 def _quote_hint(tree: object, shapes: list[inspect.Type]) -> str:
     """YAML reads n, 1.10 and 12e3 as something else than text."""
     wants_text = any(isinstance(shape, (inspect.StrType, inspect.LiteralType)) for shape in shapes)
-    return "quote it to make it text" if wants_text and isinstance(tree, (bool, int, float)) else ""
+    if not wants_text or not isinstance(tree, (bool, int, float)):
+        return ""
+    if isinstance(tree, bool):
+        words = "y, yes, on and true" if tree else "n, no, off and false"
+        return f'{words} without quotes are the boolean {str(tree).lower()} (YAML 1.1): write "{"y" if tree else "n"}"'
+    return "quote it to make it text"
 
 
 def _wanted(shape: inspect.Type) -> str:

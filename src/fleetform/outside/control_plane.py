@@ -52,7 +52,7 @@ class ControlPlane:
         self._url = url.rstrip("/")
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ServerError(f"{url} is no address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
+            raise ServerError(f"{url} is not an address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
         token = find_token(address_of(self._url))
         self._headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
 

@@ -16,6 +16,8 @@ from fleetform.syntax.addresses import without_logins
 LONGEST = 1_000
 
 _ERROR = re.compile(r"^(?:Error|error): ", re.MULTILINE)
+# What Kubernetes' tools put before a line: severity, time, process and place in their code.
+_LOG_PREFIX = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+:\d+\] ", re.MULTILINE)
 _ADVICE = re.compile(r"\n+Use --debug flag to render out invalid YAML\s*\Z")
 
 
@@ -52,7 +54,8 @@ def source_failure(error: Exception, definition: Object[PluginDefinitionSpec]) -
 
 def error_of_tool(stderr: bytes, folder: str) -> str:
     """The error that a tool printed, without its other output and without our folder, and not too long."""
-    text = stderr.decode("utf-8", "replace").replace(f"{folder}/", "").replace(folder, ".")
+    text = _LOG_PREFIX.sub("", stderr.decode("utf-8", "replace"))
+    text = text.replace(f"{folder}/", "").replace(folder, ".")
     starts = [found.end() for found in _ERROR.finditer(text)]
     # The last one ended the tool; those before it are remarks.
     message = without_logins(_ADVICE.sub("", text[starts[-1] :] if starts else text).strip())

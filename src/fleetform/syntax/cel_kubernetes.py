@@ -189,7 +189,7 @@ def _url(text: str) -> SplitResult:
     scheme = _SCHEME.match(text)
     rest = text[scheme.end() :] if scheme is not None else text
     if not rest.startswith("/") or _CONTROL.search(text):
-        raise ValueError(f"{text!r} is no address such as https://example.com/path")
+        raise ValueError(f"{text!r} is not an address such as https://example.com/path")
     found = urlsplit(text)
     _host_and_port(found)
     if " " in found.netloc:
@@ -202,7 +202,7 @@ def _host_and_port(url: SplitResult) -> tuple[str, str]:
     if not colon or host.count("[") != host.count("]"):
         host, port = f"{host}{colon}{port}", ""
     if port and not port.isdecimal():
-        raise ValueError(f"{port!r} is no port")
+        raise ValueError(f"{port!r} is not a port")
     return host.removeprefix("[").removesuffix("]"), port
 
 
@@ -322,7 +322,7 @@ def _cidr(text: str) -> _Interface:
     _ip(address)
     # Python reads a mask and leading zeros there, too.
     if not slash or not length.isascii() or not length.isdecimal() or (len(length) > 1 and length.startswith("0")):
-        raise ValueError(f"{text!r} is no network such as 10.0.0.0/8")
+        raise ValueError(f"{text!r} is not a network such as 10.0.0.0/8")
     return ip_interface(text)
 
 

@@ -296,7 +296,7 @@ def _existing(holder: Any, step: str, pointer: str) -> Any:
 
 def _index(step: str, pointer: str) -> int:
     if not is_index(step):
-        raise PatchError(f"{step!r} in {pointer} is no index of a list")
+        raise PatchError(f"{step!r} in {pointer} is not an index of a list")
     return int(step)
 
 

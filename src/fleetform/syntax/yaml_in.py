@@ -225,7 +225,7 @@ class _Reader:
             if key in mapping:
                 if not self._lenient:
                     raise self._duplicate(key, event)
-                message = f"the key {key} stands twice, and the last value counts"
+                message = f"the key {key} is there twice, and the last value counts"
                 self._remarks.append(Remark(message, *self._place(event), "keep one of them"))
             mapping[key] = self._node(self._event())
         # Explicit keys win, also above the <<; of several merged maps the first wins.

@@ -135,7 +135,7 @@ async def _request(service: Service, endpoint: Request, request: HttpRequest) ->
     try:
         body = msgspec.json.decode(content or b"{}")
     except msgspec.DecodeError as error:
-        raise BadQueryError(f"the body is no JSON: {error}", "send an object such as {}") from error
+        raise BadQueryError(f"the body is not JSON: {error}", "send an object such as {}") from error
     said = _query(endpoint.body, body, strict=True)
     name = request.path_params["name"]
     return _response(await run_in_threadpool(service.request, name, endpoint.verb, said, key))

@@ -58,7 +58,7 @@ def listen(address: str) -> Listening:
     host, _, port = address.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{address} is no address")
+        raise ValueError(f"{address} is not an address")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -158,7 +158,7 @@ class Service:
             tag, _, start = urlsafe_b64decode(query.after.encode()).decode().partition("/")
             number = int(start)
         except (NotBase64, ValueError) as error:
-            raise BadQueryError("after is no place in a list", "take it from the Link of the page before") from error
+            raise BadQueryError("after is not a place in a list", "take it from the Link of the page before") from error
         view = self._views.kept(tag)
         if view is None or number < 0:
             raise ExpiredPageError("the fleet has changed since the first page", "list again from the start")

@@ -138,7 +138,7 @@ def test_a_chart_that_changes_by_itself_is_told(fleet: Runner) -> None:
     change(fleet, "charts/web/templates/all.yaml", "fixed: as-written", "fixed: {{ randAlphaNum 8 }}")
     result = fleet("render", "web", "-c", "eu-1")
     assert result.code == 0
-    assert "warning: web 1.0.0 comes out otherwise each time it is rendered" in result.err
+    assert "warning: web 1.0.0 renders differently every time" in result.err
     answer = fleet("render", "web", "-c", "us-1", "-o", "json").json
     assert [each["code"] for each in answer["diagnostics"]] == ["nondeterministic-chart"]
 

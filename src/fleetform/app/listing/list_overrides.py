@@ -38,6 +38,8 @@ def list_overrides(fleet: Fleet, scope: Scope) -> Iterator[ListedOverride]:
             findings.append(OverrideFinding(finding="dead"))
         elif effects.is_shadowed(override):
             findings.append(OverrideFinding(finding="shadowed"))
+        elif effects.is_redundant(override):
+            findings.append(OverrideFinding(finding="redundant"))
         for other in sorted(tied.get(override, ()), key=lambda each: each.ref):
             findings.append(OverrideFinding(finding="tie", with_=object_reference(other, locator)))
         plugins = [

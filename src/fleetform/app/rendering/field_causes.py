@@ -73,7 +73,7 @@ def trace(fleet: Fleet, plugin: PluginDecision, renders: Renders, asked: Asked) 
     input_ = fleet.render_input(plugin)
     gates = (*plugin.gates, *plugin.waits)
     if input_ is None or gates:
-        why = gates[0].message if gates else f"{plugin.target.definition} names nothing to render"
+        why = gates[0].message if gates else f"{plugin.target.definition} has nothing to render"
         raise NotRenderedError(f"{plugin.name} cannot be rendered: {why}", gates[0].do if gates else "")
     [rendered] = renders.render([input_])
     if isinstance(rendered, RenderFailure):

@@ -68,7 +68,7 @@ class ThroughFlux:
     def _own_objects(self, plugin: PluginDecision, flux: FluxDelivery) -> list[JsonMap]:
         source, inputs, access = _source_of(plugin), self._fleet.inputs, plugin.cluster.spec.access
         if source is None:
-            raise FluxError("the definition names nothing to render", "add source: helm or kustomize")
+            raise FluxError("the definition has nothing to render", "add source: helm or kustomize")
         place = _place(plugin, flux, source)
         kubeconfig = fleeet_kubeconfig(plugin.cluster.own_name)
         if access is not None and access.kubeconfig is not None:

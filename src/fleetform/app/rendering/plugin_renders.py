@@ -110,7 +110,7 @@ def _without_renderer(
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
     input_ = fleet.render_input(plugin)
     if input_ is None:
-        message = f"{plugin.target.definition} names nothing to render"
+        message = f"{plugin.target.definition} has nothing to render"
         gate = Gate(
             "render-failed", message, "add source: helm, kustomize or manifests, or an AddOnTemplate as a config"
         )
@@ -125,7 +125,7 @@ def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
         revision = each.plugin.target.revision
         if not each.unsteady or revision is None or revision in found:
             continue
-        message = f"{revision.object.ref.name} {revision.version} comes out otherwise each time it is rendered"
+        message = f"{revision.object.ref.name} {revision.version} renders differently every time"
         hint = "look for randAlphaNum, genCA, now or uuidv4 in its templates, and give it the values it makes up"
         at = revision.object.at("spec", "source")
         found[revision] = Diagnostic("nondeterministic-chart", message, hint, "warning", revision.object.ref, at)

@@ -75,8 +75,15 @@ def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnost
             yield Diagnostic("dead-override", message, hint, "warning", ref, at)
         elif effects.is_shadowed(object_):
             why = effects.silenced(object_)
-            message = f"all values of the override {ref.name} are {' or '.join(why)} on every plugin it reaches"
-            others = "bind the optional variables that it refers to" if "left out" in why else "those that hide it"
+            reached = len(effects.plugins(object_))
+            on = f"all {reached:,} plugins it matches" if reached > 1 else "the only plugin it matches"
+            causes = {
+                "hidden by others": "other overrides win",
+                "left out": "its optional variables cannot be resolved",
+            }
+            because = " or ".join(causes[each] for each in why)
+            message = f"the override {ref.name} has no effect: {because} on {on}"
+            others = "bind the optional variables that it refers to" if "left out" in why else "those that win"
             yield Diagnostic("shadowed-override", message, f"delete it, or {others}", "warning", ref, at)
 
 

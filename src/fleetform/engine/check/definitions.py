@@ -37,7 +37,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
         _lint_source(report, spec.source)
     elif not any((each.group, each.resource) == ADDON_TEMPLATE for each in spec.configs or ()):
         add = report.warn if not object_.conventions.lenient else report.note
-        add("no-source", "the definition names nothing to render", "add source: helm, kustomize or manifests", "spec")
+        add("no-source", "the definition has nothing to render", "add source: helm, kustomize or manifests", "spec")
     stamp = (object_.metadata.annotations or {}).get(ANNOUNCED)
     try:
         if stamp is not None:

@@ -46,7 +46,7 @@ def strategy_stages(strategy: Mapping[str, Any], groups: Sequence[Group]) -> lis
     """The stages of a rolloutStrategy over the decision groups of a placement, in order."""
     type_ = strategy.get("type")
     if type_ not in _FIELDS:
-        raise StrategyError(f"{type_!r} is no rollout strategy; there are {', '.join(_FIELDS)}")
+        raise StrategyError(f"{type_!r} is not a rollout strategy; there are {', '.join(_FIELDS)}")
     fields: Mapping[str, Any] = strategy.get(_FIELDS[type_]) or {}
     everyone = frozenset(cluster for group in groups for cluster in group.clusters)
     deadline = parse_deadline(fields.get("progressDeadline"))

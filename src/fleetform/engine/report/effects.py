@@ -17,6 +17,7 @@ from fleetform.model.results.decisions import (
     how_settled,
 )
 from fleetform.syntax.option_paths import normal_form
+from fleetform.syntax.trees import same_value
 
 
 class Applied(NamedTuple):
@@ -140,6 +141,8 @@ class Effects:
         self._plugins: dict[Shared, list[tuple[int, PluginDecision]]] = {}
         self._records: dict[Object[object], list[Shared]] = {}
         self._winners: set[Object[object]] = set()
+        # Those without which some value would be another.
+        self._changing: set[Object[object]] = set()
         # Those with an item that is left out on a plugin (S37).
         self._left_out: set[Object[object]] = set()
         self._ties: dict[tuple[Item, Item], int] = {}
@@ -176,6 +179,8 @@ class Effects:
         for item in (*winning_items(decision), *decision.at_fault):
             if item.layer.rank:
                 self._winners.add(item.layer.object)
+                if not _says_what_is_there(item, decision):
+                    self._changing.add(item.layer.object)
         ties = {(part.winner, part.tied_with) for part in decision.parts} | {(decision.decider, decision.tied_with)}
         for winner, loser in ties:
             if winner is not None and loser is not None:
@@ -193,6 +198,10 @@ class Effects:
     def is_shadowed(self, override: Object[object]) -> bool:
         return override in self._records and override not in self._winners
 
+    def is_redundant(self, override: Object[object]) -> bool:
+        """Whether an override wins, and every value would be the same without it."""
+        return override in self._winners and override not in self._changing and override not in self._left_out
+
     def silenced(self, override: Object[object]) -> list[str]:
         """What became of the items of an override without effect: left out, or hidden by others."""
         if override not in self._left_out:
@@ -204,6 +213,21 @@ class Effects:
     def ties(self) -> list[Tie]:
         found = [Tie(winner, loser, plugins) for (winner, loser), plugins in self._ties.items()]
         return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))
+
+
+def _says_what_is_there(item: Item, decision: OptionDecision) -> bool:
+    """Whether an item gives an option the very value that the next item below it gives. Only plain values are known."""
+    below = decision.hidden[0] if decision.hidden else None
+    if below is None or item is not decision.winner or decision.parts or decision.removed_by or decision.cleared_by:
+        return False
+    plain = all(
+        each.strategy == "Replace"
+        and each.expression is None
+        and each.secret is None
+        and len(each.steps) == len(decision.slot.steps)
+        for each in (item, below)
+    )
+    return plain and not decision.slot.secret and same_value(item.value, below.value)
 
 
 def _left_out(skipped: Iterable[Skipped]) -> set[Object[object]]:

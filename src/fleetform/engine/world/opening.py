@@ -79,7 +79,7 @@ def scoped_window(name: str, spec: UpdateWindowSpec) -> ScopedWindow:
     """A window; one that cannot be read lets nothing start, as validation says: it never opens, or always freezes."""
     try:
         if not is_zone(spec.time_zone):
-            raise ValueError(f"{spec.time_zone} is no time zone")
+            raise ValueError(f"{spec.time_zone} is not a time zone")
         return compile_window(name, spec)
     except ValueError:
         begin = _NEVER if spec.type == "Allow" else None

@@ -155,3 +155,22 @@ class PlacementExplanation(AnswerRecord, frozen=True, kw_only=True, tag_field="k
     placement: ObjectReference
     items: list[PlacementChoice]
     diagnostics: list[Finding]
+
+
+class OptionGroup(AnswerRecord, frozen=True, kw_only=True):
+    """Clusters on which an option has one value, for one reason; the versions that run there."""
+
+    clusters: list[str]
+    versions: list[str]
+    option: ExplainedOption
+
+
+class OptionEverywhere(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="OptionEverywhere"):
+    """One option of a preset over its clusters. without are those whose version does not declare it."""
+
+    name: str
+    option: str
+    plugins: int
+    groups: list[OptionGroup]
+    without: list[str]
+    diagnostics: list[Finding] = field(default_factory=list)

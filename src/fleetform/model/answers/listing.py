@@ -127,9 +127,10 @@ class ReachedPlugin(AnswerRecord, frozen=True, kw_only=True):
 
 
 class OverrideFinding(AnswerRecord, frozen=True, kw_only=True):
-    """Something odd about an override: it expired, reaches no plugin, is hidden everywhere, or ties with another."""
+    """Something odd about an override: it expired, reaches no plugin, is hidden everywhere, sets what is there already,
+    or ties with another."""
 
-    finding: Literal["expired", "dead", "shadowed", "tie"]
+    finding: Literal["expired", "dead", "shadowed", "redundant", "tie"]
     at: str | UnsetType | None = UNSET
     with_: ObjectReference | UnsetType = field(name="with", default=UNSET)
 
