@@ -61,7 +61,7 @@ def test_one_cluster_of_many_that_lacks_a_field_is_stopped_alone() -> None:
         (field_of("ConfigMap", "sitte", "/data/k"), "there is no ConfigMap sitte in acme", "did you mean site?"),
         (field_of("ConfgMap", "site", "/data/k"), "there is no ConfgMap site in acme", "did you mean ConfigMap?"),
         (field_of("ConfigMap", "site", "/data/x"), "ConfigMap site has no /data/x", "it has /data/k"),
-        (field_of("ConfigMap", "site", "/"), "ConfigMap site has no /", "it has /apiVersion, /kind, /metadata, /data"),
+        (field_of("ConfigMap", "site", "/"), "ConfigMap site has no /", "it has /apiVersion, /data, /kind, /metadata"),
         ("[{name: X, clusterFieldRef: {path: /spec/facts/x}}]", "the cluster has no /spec/facts/x", "/spec/facts/zone"),
     ],
 )

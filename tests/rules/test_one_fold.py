@@ -280,3 +280,19 @@ def test_a_path_into_a_map_that_became_a_list_is_a_gate() -> None:
     )
     assert [each.gate for each in plugin_on(fleet, "eu-1").gates] == ["value-type"]
     assert not fleet.findings.errors
+
+
+@pytest.mark.rule("S58")
+def test_a_value_that_fits_a_version_on_the_way_is_not_converted_there() -> None:
+    way = newer("[{name: args, type: list}]", "[{retype: {name: args, expression: '[value]'}}]", "1.1.0")
+    counted = newer("[{name: args, type: int}]", "[{retype: {name: args, expression: size(value)}}]", "1.2.0")
+    fleet = fleet_with(way=way, newer=counted, o=override("o", "[{path: args, value: [a, b]}]"))
+    assert value_on(fleet, "eu-1", "args") == 2
+
+
+@pytest.mark.rule("S55", "S18")
+def test_an_index_of_an_undeclared_list_is_one_of_the_list_that_all_make() -> None:
+    items = "[{path: 'u[0]', value: a}, {path: 'u[1]', value: b}]"
+    assert tree_of(fleet_with(o=override("o", items, ANY)))["u"] == ["a", "b"]
+    past = fleet_with(o=override("o", "[{path: 'u[2]', value: a}]", ANY))
+    assert {each.gate for each in plugin_on(past, "eu-1").gates} == {"value-type"}

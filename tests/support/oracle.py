@@ -124,7 +124,7 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
     # A value does not become harmless by being older, or newer.
     same = [each for each in snapshot.definitions.values() if each.ref == definition.ref]
     secret = {form_of(option.name) for each in same for option in each.spec.options or [] if option.type == "secret"}
-    roots = roots_of(paths)
+    roots = roots_of(paths, {option.name for option in declared.values()})
     said_of: dict[Form, list[tuple[Said, Steps]]] = {root: [] for root in roots.values()}
     for said, steps in everything:
         form = texts(steps)
@@ -141,12 +141,18 @@ def resolve_plugin(snapshot: Snapshot, owner: Object[Any], cluster: Cluster, blo
     )
 
 
-def roots_of(paths: dict[str, Steps]) -> dict[str, Form]:
-    """The outermost option that each lies in, which for most is itself."""
-    forms = {texts(steps) for steps in paths.values()}
+def roots_of(paths: dict[str, Steps], declared: set[str]) -> dict[str, Form]:
+    """The outermost option that each lies in, which for most is itself; of a list that nobody declares, the list."""
+    starts = {}
+    for name, steps in paths.items():
+        index = next(
+            (at for at, step in enumerate(steps) if isinstance(step, int) and name not in declared), len(steps)
+        )
+        starts[name] = texts(steps[:index])
+    forms = set(starts.values())
     return {
-        name: next(texts(steps)[:length] for length in range(1, len(steps) + 1) if texts(steps)[:length] in forms)
-        for name, steps in paths.items()
+        name: next(start[:length] for length in range(1, len(start) + 1) if start[:length] in forms)
+        for name, start in starts.items()
     }
 
 
@@ -465,7 +471,7 @@ def answer(
     secret: bool,
 ) -> OptionAnswer:
     """Everything said about the outermost option that this one lies in, said again one after the other onto a copy."""
-    nested = roots.count(root) > 1
+    nested = roots.count(root) > 1 or root != texts(steps)
     within = types if nested else {root: types.get(root, "")}
     replay = Replay(
         {form[len(root) :]: type_ for form, type_ in within.items() if form[: len(root)] == root},
@@ -552,6 +558,7 @@ class Replay:
             # It is wrong where its path ends, until that is replaced.
             length = next(each for each in range(len(inside)) if not self._leads_on(inside[: each + 1]))
             self.faults.append(texts(inside[:length]))
+            self._heard.append(Heard(said, inside, ABSENT if said.strategy == "Remove" else self._value_of(said)))
 
     def _leads_on(self, steps: Steps) -> bool:
         try:

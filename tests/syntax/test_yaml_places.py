@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.syntax.yaml_places import marks_of, nearest_mark
+from fleetform.syntax.yaml_places import first_mark, marks_of, nearest_mark
 
 TEXT = """\
 # about
@@ -73,3 +73,11 @@ def test_what_stands_before_a_break_has_its_place() -> None:
 def test_json_has_places_too() -> None:
     marks = marks_of('{\n\t"a": {\n\t\t"b": [1,\n\t\t2]}}')
     assert (marks["a", "b"], marks["a", "b", 1]) == ((3, 3), (4, 3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: 1\n", "# why\n\n  a: 1\n", "--- # here\n- 1\n", "", "# nothing\n", "\tbad", "a: [1\n", "[1, 2]", "&x {a: 1}"],
+)
+def test_the_first_mark_is_that_of_the_whole_document(text: str) -> None:
+    assert first_mark(text) == nearest_mark(marks_of(text), ())

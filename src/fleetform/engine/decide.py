@@ -271,6 +271,9 @@ class Deciding:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         offered = self._binders.mentioned_in_outputs(owner, revision) if isinstance(revision, Revision) else set()
         unresolved, idle = _unresolved(case, shared, own, offered)
+        if isinstance(revision, Gate):
+            # What has no version waits for nothing else.
+            unresolved = tuple(each for each in unresolved if each.gate in VALIDITY_GATES)
         gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
         decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fleetform.load.neighbours import lines_of
-from fleetform.model.objects import At
+from fleetform.model.objects import At, Origin
 from fleetform.model.results.diagnostics import Place
-from fleetform.syntax.yaml_places import Mark, Path, marks_of, nearest_mark
+from fleetform.syntax.yaml_places import Mark, Path, first_mark, marks_of, nearest_mark
 
 
 class FileLocator:
@@ -17,6 +17,7 @@ class FileLocator:
         self._texts: dict[str, str | Callable[[], str]] = {}
         self._lines: dict[str, list[str]] = {}
         self._marks: dict[tuple[str, int], dict[Path, Mark]] = {}
+        self._beginnings: dict[tuple[str, int], Mark] = {}
 
     def add(self, file: str, text: str | Callable[[], str]) -> None:
         self._texts[file] = text
@@ -31,10 +32,19 @@ class FileLocator:
             return at
         origin = at.origin
         key = (origin.file, origin.first_line)
-        if key not in self._marks:
-            self._marks[key] = marks_of("\n".join(self.lines(origin.file, origin.first_line, origin.last_line)))
-        line, column = nearest_mark(self._marks[key], at.path)
+        if not at.path:
+            # Many answers only say where an object begins.
+            if key not in self._beginnings:
+                self._beginnings[key] = first_mark(self._document(origin))
+            line, column = self._beginnings[key]
+        else:
+            if key not in self._marks:
+                self._marks[key] = marks_of(self._document(origin))
+            line, column = nearest_mark(self._marks[key], at.path)
         return Place(origin.file, origin.first_line + line - 1, column)
+
+    def _document(self, origin: Origin) -> str:
+        return "\n".join(self.lines(origin.file, origin.first_line, origin.last_line))
 
     def lines(self, file: str, first: int, last: int) -> Sequence[str]:
         if file not in self._lines:

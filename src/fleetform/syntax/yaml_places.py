@@ -34,6 +34,17 @@ def marks_of(text: str) -> dict[Path, Mark]:
     return marks
 
 
+def first_mark(text: str) -> Mark:
+    """The mark of the first node of the text's one document, for which nothing behind it is read."""
+    try:
+        next_event = CParser(text).get_event
+        next_event(), next_event()
+        root = next_event()
+    except yaml.YAMLError:
+        return (1, 1)
+    return _mark(root) if root is not None and hasattr(root, "anchor") else (1, 1)
+
+
 def top_level(text: str) -> dict[str, str] | None:
     """The keys of the map that the text's one document is, with the texts of single values; None if it is no YAML.
 

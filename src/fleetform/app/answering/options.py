@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import UNSET, structs
 
 from fleetform.app.answering.masks import item_value, masked
 from fleetform.app.answering.references import reference
-from fleetform.engine.report.effects import applied_overrides
+from fleetform.engine.report.effects import OptionSides, applied_overrides, sides_of
 from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.options import (
     AppliedOverride,
@@ -100,9 +100,13 @@ def sources_of_values(plugin: PluginDecision, locator: Locator) -> list[ValueSou
     ]
 
 
-def applied(plugin: PluginDecision, options: Mapping[str, OptionDecision]) -> list[AppliedOverride]:
+def applied(
+    plugin: PluginDecision,
+    options: Mapping[str, OptionDecision],
+    sides: Callable[[OptionDecision], OptionSides] = sides_of,
+) -> list[AppliedOverride]:
     """The overrides that have an item for a plugin, in order of application."""
     return [
         AppliedOverride(name=each.override.ref.name, rank=each.rank, won=list(each.won), lost=list(each.lost))
-        for each in applied_overrides(plugin.shared.overrides, options, plugin.skipped)
+        for each in applied_overrides(plugin.shared.overrides, options, plugin.skipped, sides)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -18,6 +19,7 @@ from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.desired import values_tree
 from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.plan.records import Step
+from fleetform.engine.report.effects import sides_of
 from fleetform.model.answers.base import JsonMap
 from fleetform.model.answers.listing import (
     Condition,
@@ -36,6 +38,8 @@ from fleetform.model.answers.options import AppliedOverride
 from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
+
+_REMEMBERED = 10_000
 
 
 def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
@@ -92,13 +96,16 @@ class _PluginAnswers:
         self._options: dict[Shared, _Options] = {}
         self._applied: dict[Shared, list[AppliedOverride]] = {}
         self._states = states
+        # Plugins with options of their own share their decisions on all others.
+        self._sides = lru_cache(_REMEMBERED)(sides_of)
+        self._value = lru_cache(_REMEMBERED)(_effective_value)
 
     def row(self, plugin: PluginDecision) -> PluginRow:
         target, shared = plugin.target, plugin.shared
-        overrides = self._applied.get(shared) if not plugin.own else None
+        overrides = self._applied.get(shared) if _is_like_others(plugin) else None
         if overrides is None:
-            overrides = applied(plugin, plugin.options)
-            if not plugin.own:
+            overrides = applied(plugin, plugin.options, self._sides)
+            if _is_like_others(plugin):
                 self._applied[shared] = overrides
         return PluginRow(
             api_version=API_VERSION,
@@ -155,20 +162,23 @@ class _PluginAnswers:
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
 
     def _options_of(self, plugin: PluginDecision) -> _Options:
-        found = self._options.get(plugin.shared) if not plugin.own else None
+        found = self._options.get(plugin.shared) if _is_like_others(plugin) else None
         if found is None:
             options = plugin.options
-            values = [
-                _effective_value(name, decision) for name, decision in options.items() if decision.value is not ABSENT
-            ]
-            found = _Options(values, masked(values_tree(options)), applied(plugin, options))
-            if not plugin.own:
+            values = [self._value(decision) for decision in options.values() if decision.value is not ABSENT]
+            found = _Options(values, masked(values_tree(options)), applied(plugin, options, self._sides))
+            if _is_like_others(plugin):
                 self._options[plugin.shared] = found
         return found
 
 
-def _effective_value(name: str, decision: OptionDecision) -> EffectiveValue:
-    value = decision.value
+def _is_like_others(plugin: PluginDecision) -> bool:
+    """Whether it has nothing of its own beside what it shares."""
+    return not plugin.own and not plugin.own_skipped
+
+
+def _effective_value(decision: OptionDecision) -> EffectiveValue:
+    name, value = decision.name, decision.value
     if isinstance(value, Secret) and value.ref is not None:
         secret = SecretKeyReference(name=value.ref.name, key=value.ref.key)
         return EffectiveValue(name=name, value_from=SecretValueSource(secret=secret))

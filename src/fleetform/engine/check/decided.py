@@ -11,7 +11,7 @@ from fleetform.engine.check.staged import lint_staged
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects, hidden_items, winning_items
-from fleetform.model.objects import Object
+from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Item, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 
@@ -124,25 +124,31 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
 
 def _is_nowhere(decisions: Decisions, stopped: list[PluginDecision], option: str) -> bool:
     """Whether a path of an option leads nowhere whatever the plugin and the version; else it is a gate there (S59)."""
-    items = {item for each in stopped for item in _at_fault(each, option)}
-    if not items:
+    decided = [(each.upgrade or each).options.get(option) for each in stopped]
+    faults = {_place(item): item for each in decided if each is not None for item in each.at_fault}
+    if not faults:
         return False
-    definition = stopped[0].target.revision
-    offered = decisions.versions_of(definition) if definition is not None else {}
+    revision = stopped[0].target.revision
+    versions = decisions.versions_of(revision) if revision is not None else {}
     looked_at = {(each.upgrade or each).version for each in stopped}
-    known = [each for each in offered.values() if each.find(next(iter(items)).steps) is not None]
-    if any(each.version not in looked_at for each in known):
+    paths = [item.steps for item in faults.values()]
+    if any(
+        version not in looked_at and any(each.find(steps) is not None for steps in paths)
+        for version, each in versions.items()
+    ):
         return False
-    objects = {item.layer.object for item in items}
-    for plugin in decisions.plugins.values():
-        for each in (plugin, plugin.upgrade):
-            decided = each.options.get(option) if each is not None else None
-            said = (*winning_items(decided), *hidden_items(decided)) if decided is not None else ()
-            if decided is not None and not decided.at_fault and any(one.layer.object in objects for one in said):
-                return False
-    return True
+    everywhere = [
+        each for plugin in decisions.plugins.values() for each in (plugin, plugin.upgrade) if each is not None
+    ]
+    return not any(_place(item) in faults for plugin in everywhere for item in _applied(plugin))
 
 
-def _at_fault(plugin: PluginDecision, option: str) -> tuple[Item, ...]:
-    decided = (plugin.upgrade or plugin).options.get(option)
-    return decided.at_fault if decided is not None else ()
+def _applied(plugin: PluginDecision) -> Iterator[Item]:
+    """The items that could be applied to a plugin."""
+    for each in plugin.options.values():
+        said = (*winning_items(each), *hidden_items(each))
+        yield from (item for item in said if item not in each.at_fault)
+
+
+def _place(item: Item) -> tuple[Object[object], Path, str | int]:
+    return item.layer.object, item.collection, item.index

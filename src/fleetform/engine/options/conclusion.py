@@ -8,7 +8,7 @@ from fleetform.engine.options.holes import is_hole, marks_in, without_holes
 from fleetform.model.results.bindings import Failure, Unresolved
 from fleetform.model.results.decisions import ABSENT, Secret, Slot
 from fleetform.syntax.option_paths import get_in, with_value
-from fleetform.syntax.option_rules import breaks_rules, has_type
+from fleetform.syntax.option_rules import breaks_rules
 
 _SINGLE = frozenset({str, int, bool, float, Secret})
 
@@ -42,20 +42,13 @@ def concluded(slot: Slot, tree: Any, problem: str | None = None) -> Known:
         if failure is not None and slot.secret:
             failure = "the expression gives no value"
         unresolved = tuple(each for each in marks if each.__class__ is Unresolved)
-        return Known(ABSENT, problem or failure or _wrong_type(slot, tree), unresolved, tree)
+        return Known(ABSENT, problem or failure, unresolved, tree)
     if problem is None and slot.option is not None and tree is not ABSENT:
         problem = breaks_rules(slot.option, tree, slot.secret)
     if slot.secret and tree is not ABSENT and tree.__class__ is not Secret:
         # A secret option's plain value is secret from here on.
         tree = Secret(None, tree)
     return Known(tree, problem)
-
-
-def _wrong_type(slot: Slot, tree: Any) -> str | None:
-    """What is wrong with a value whatever its holes are."""
-    if slot.option is None or is_hole(tree) or has_type(slot.option, tree):
-        return None
-    return breaks_rules(slot.option, tree, slot.secret)
 
 
 def _with_secrets(slot: Slot, tree: Any) -> Any:

@@ -109,6 +109,7 @@ class Folding:
 
         It stays one until that place, or something above it, is replaced or removed.
         """
+        value: Any = ABSENT
         try:
             if item.strategy == "Remove":
                 self._remove(item, inside)
@@ -129,6 +130,8 @@ class Folding:
         except PathError as error:
             end = depth_of_misfit(self._with_containers(inside), inside)
             self._faults[normal_form(inside[:end])] = _Fault(error.message, item)
+            # Whoever mends it hides it.
+            self._heard.append(Contribution(item, inside, value))
 
     def _said(self, item: Item, inside: Steps) -> tuple[Item, Any]:
         """An item and its value as this version takes it."""
@@ -141,7 +144,11 @@ class Folding:
             # What must be converted as a whole is not known where a part of it is not.
             return item, value if has_type(member.option, value) else mark
         converted = retyped(member.option, member.retypes, value)
-        return (item, value) if converted is value else (structs.replace(item, migrated_from=member.name), converted)
+        return (
+            (item, value)
+            if converted is value
+            else (structs.replace(item, migrated_from=item.migrated_from or member.name), converted)
+        )
 
     def _set(self, item: Item, inside: Steps, value: Any) -> None:
         self._tree = placed(self._with_containers(inside), inside, value) if inside else value
@@ -152,7 +159,7 @@ class Folding:
         target = get_in(self._tree, inside)
         if isinstance(value, dict) and isinstance(target, dict):
             leaves = list(merge_leaves(value, target, inside))
-            below = [(path, self._decider(path) if isinstance(said, dict) else None) for path, _, said in leaves]
+            below = [(path, self._cleared_by(path) if isinstance(said, dict) else None) for path, _, said in leaves]
             for path, then, _ in leaves:
                 self._tree = with_value(self._tree, path, then)
             for (path, _, said), (_, cleared_by) in zip(leaves, below, strict=True):
@@ -170,10 +177,23 @@ class Folding:
             self._tree = with_value(self._tree, inside, then) if inside else then
             self._claim(item, inside, value)
         else:
-            cleared_by = self._decider(inside)
+            cleared_by, apart = self._cleared_by(inside), self._apart_from(value, inside) if target is ABSENT else {}
             self._tree = placed(self._with_containers(inside), inside, value) if inside else value
             self._claim(item, inside, value, cleared_by, merges=True)
+            self._parts.update(apart)
         self._heard.append(Contribution(item, inside, value))
+
+    def _apart_from(self, value: Any, inside: Steps) -> dict[Form, Part]:
+        """Removals below a path of which a map that is merged there does not speak: they stand."""
+        form = normal_form(inside)
+        leaves = [normal_form(path) for path, said in deep_leaves(value, inside) if said != {}]
+        return {
+            each: part
+            for each, part in self._parts.items()
+            if len(each) > len(form)
+            and each[: len(form)] == form
+            and not any(each[: len(one)] == one for one in leaves)
+        }
 
     def _remove(self, item: Item, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
@@ -222,9 +242,12 @@ class Folding:
         """Who spoke of a path among the first of those heard, the last one first."""
         return (each.item for each in reversed(self._heard[:first]) if each.at(path, form) is not NOTHING)
 
-    def _decider(self, path: Steps) -> Item | None:
+    def _cleared_by(self, path: Steps) -> Item | None:
+        """Who left nothing at a path for a Merge to go into. A Merge above it cleared nothing."""
         part = self._part_over(normal_form(path))
-        return part.winner if part is not None else None
+        if part is None or (part.winner.strategy == "Merge" and len(part.steps) < len(path)):
+            return None
+        return part.winner
 
     def _part_over(self, form: Form) -> Part | None:
         """What decides a path: the part at it, or the nearest above."""

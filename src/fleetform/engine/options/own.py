@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.layers.owners import Owner, block_items, instance_items
@@ -27,17 +27,23 @@ def own_items(
     return (*items, *(at_place(said, 3) if instance.spec.configs else ()), *instance_items(instance))
 
 
-def touched_by(shared: Shared, said: Routed, schema: Schema) -> Iterator[tuple[Settled, Sequence[Entry]]]:
+def touched_by(shared: Shared, said: Routed, schema: Schema) -> Iterable[tuple[Settled, Sequence[Entry]]]:
     """The options that are decided for one plugin alone, each with the items that its cluster has for it.
 
     These are those that differ from cluster to cluster, those that the cluster speaks of, and all of their families.
     """
     spoken = said.by_option
     options, positions = shared.options, shared.positions
-    if all(name in positions and options[positions[name]].family is None for name in spoken):
-        for name in dict.fromkeys((*(each.slot.name for each in shared.dynamic), *spoken)):
-            yield options[positions[name]], spoken.get(name, ())
-        return
+    places = [positions.get(name) for name in spoken]
+    if all(place is not None and options[place].family is None for place in places):
+        dynamic = [(each, spoken.get(each.slot.name, ())) for each in shared.dynamic]
+        settled = [options[positions[name]] for name in spoken]
+        return [*dynamic, *((each, spoken[each.slot.name]) for each in settled if each not in shared.dynamic)]
+    return _with_families(shared, said, schema)
+
+
+def _with_families(shared: Shared, said: Routed, schema: Schema) -> Iterator[tuple[Settled, Sequence[Entry]]]:
+    spoken, options, positions = said.by_option, shared.options, shared.positions
     slots = {each.slot.name: each.slot for each in options}
     for name, entries in spoken.items():
         if name not in slots:

@@ -69,20 +69,24 @@ class Schema:
         )
 
     def route(self, steps: Steps) -> Route:
-        if steps not in self._routes:
+        try:
+            return self._routes[steps]
+        except KeyError:
             found = self.revision.find(steps)
-            self._routes[steps] = (found[0].name, found[1]) if found is not None else None
-        return self._routes[steps]
+            route = self._routes[steps] = (found[0].name, found[1]) if found is not None else None
+            return route
 
-    def read_all(self, items: Iterable[Item]) -> Iterator[tuple[Item, Route]]:
+    def read_all(self, items: Iterable[Item]) -> Iterable[tuple[Item, Route]]:
         """Items as the revision takes them, and the options they belong to.
 
         Of one layer those that bear an older name come first, so that a newer name in the same object wins.
         """
         if not self._migrates:
-            for item in items:
-                yield item, self.route(item.steps)
-            return
+            route = self.route
+            return [(item, route(item.steps)) for item in items]
+        return self._read(items)
+
+    def _read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Route]]:
         for _, layer in groupby(items, key=lambda item: item.layer):
             older: list[tuple[int, Item]] = []
             others: list[Item] = []
@@ -112,7 +116,11 @@ class Schema:
         if not slot.retypes or slot.option is None or item.value is ABSENT or variable_references_in(item.value):
             return item
         value = retyped(slot.option, slot.retypes, item.value)
-        return item if value is item.value else structs.replace(item, value=value, migrated_from=option)
+        return (
+            item
+            if value is item.value
+            else structs.replace(item, value=value, migrated_from=item.migrated_from or option)
+        )
 
     def option_of(self, steps: Steps) -> str | None:
         """The option that a path belongs to, also under a name that it had earlier."""
@@ -137,15 +145,27 @@ class Schema:
 
 
 def families(slots: Iterable[Slot]) -> dict[str, Family]:
-    """Options of which one lies inside another, by the name of each; others have no family."""
+    """Options of which one lies inside another, by the name of each; others have no family.
+
+    Of a list that nobody declares, items are one family: an index is one of the list that all of them make.
+    """
     found: dict[str, Family] = {}
+    start: Steps = ()
     members: list[Slot] = []
-    for slot in sorted(slots, key=lambda each: normal_form(each.steps)):
-        outermost = normal_form(members[0].steps) if members else None
-        if outermost is None or normal_form(slot.steps)[: len(outermost)] != outermost:
-            members = []
+    starting = sorted(((_start(each), each) for each in slots), key=lambda one: (normal_form(one[0]), one[1].name))
+    for begins, slot in starting:
+        if not members or normal_form(begins)[: len(start)] != normal_form(start):
+            start, members = begins, []
         members.append(slot)
-        if len(members) > 1:
-            family = Family(members[0].steps, tuple(members))
+        if len(members) > 1 or len(start) < len(slot.steps):
+            family = Family(start, tuple(members))
             found.update((each.name, family) for each in members)
     return found
+
+
+def _start(slot: Slot) -> Steps:
+    """Where the value begins that an option is a part of: a path that nobody declares may lead into a list."""
+    if slot.option is not None:
+        return slot.steps
+    index = next((number for number, step in enumerate(slot.steps) if isinstance(step, int)), len(slot.steps))
+    return slot.steps[:index] or slot.steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fleetform.engine.decisions import Decisions
@@ -44,16 +44,40 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
+class OptionSides(NamedTuple):
+    """Of the items that overrides have for an option, those that made its value, and those without effect."""
+
+    won: tuple[Item, ...]
+    lost: tuple[Item, ...]
+
+
+def sides_of(decision: OptionDecision) -> OptionSides:
+    winners = winning_items(decision)
+    losers = [item for item in hidden_items(decision) if item.layer.rank and item not in winners]
+    return OptionSides(tuple(item for item in winners if item.layer.rank), tuple(losers))
+
+
 def applied_overrides(
-    overrides: Iterable[Object[object]], options: Mapping[str, OptionDecision], skipped: Iterable[Skipped] = ()
+    overrides: Iterable[Object[object]],
+    options: Mapping[str, OptionDecision],
+    skipped: Iterable[Skipped] = (),
+    sides: Callable[[OptionDecision], OptionSides] = sides_of,
 ) -> list[Applied]:
     """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included.
 
-    skipped is what has no effect on the plugin: what is left out there was said all the same.
+    skipped is what has no effect on the plugin: what is left out there was said all the same. sides is sides_of, or
+    what remembers its answers: plugins share most of their decisions.
     """
-    won, lost = _sides(options)
-    named = {normal_form(each.slot.steps) for each in options.values()}
-    for item in (each.item for each in skipped if each.reason == "left-out" and each.item.layer.rank):
+    won: dict[Object[object], dict[str, int]] = {}
+    lost: dict[Object[object], dict[str, int]] = {}
+    for items in map(sides, options.values()):
+        for item in items.won:
+            won.setdefault(item.layer.object, {})[item.text] = item.layer.rank
+        for item in items.lost:
+            lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
+    left_out = [each.item for each in skipped if each.reason == "left-out" and each.item.layer.rank]
+    named = {normal_form(each.slot.steps) for each in options.values()} if left_out else set()
+    for item in left_out:
         form = normal_form(item.steps)
         if any(form[: length + 1] in named for length in range(len(form))):
             lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
@@ -65,23 +89,6 @@ def applied_overrides(
             paths = tuple(sorted(path for path in losers if path not in winners))
             applied.append(Applied(override, rank, tuple(sorted(winners)), paths))
     return applied
-
-
-Sides = dict[Object[object], dict[str, int]]
-
-
-def _sides(options: Mapping[str, OptionDecision]) -> tuple[Sides, Sides]:
-    won: Sides = {}
-    lost: Sides = {}
-    for decision in options.values():
-        winners = winning_items(decision)
-        for item in winners:
-            if item.layer.rank:
-                won.setdefault(item.layer.object, {})[item.text] = item.layer.rank
-        for item in hidden_items(decision):
-            if item.layer.rank and item not in winners:
-                lost.setdefault(item.layer.object, {})[item.text] = item.layer.rank
-    return won, lost
 
 
 def winning_items(decision: OptionDecision) -> list[Item]:

@@ -7,13 +7,13 @@ what was migrated by hand already stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from fleetform.model.kinds.definition import Option
-from fleetform.model.results.decisions import Revision, Secret, Steps
+from fleetform.model.results.decisions import Retype, Revision, Secret, Steps
 from fleetform.syntax.cel import ExpressionError, evaluate_value
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
 from fleetform.syntax.option_rules import breaks_rules
@@ -39,7 +39,7 @@ class Migrations(Struct, frozen=True, eq=False):
     """
 
     moves: tuple[Move, ...] = ()
-    retypes: tuple[tuple[Form, str], ...] = ()
+    retypes: tuple[tuple[Form, Retype], ...] = ()
     hints: tuple[tuple[Form, str], ...] = ()
 
     def moved(self, steps: Steps) -> Steps | None:
@@ -55,20 +55,25 @@ class Migrations(Struct, frozen=True, eq=False):
         """Which move is the first to take a path somewhere else; it has an older name the earlier that is."""
         return next((number for number, move in enumerate(self.moves) if move.concerns(steps)), len(self.moves))
 
-    def retypes_of(self, form: Form) -> tuple[str, ...]:
-        """The expressions that retype an option, oldest first."""
-        return tuple(expression for name, expression in self.retypes if name == form)
+    def retypes_of(self, form: Form) -> tuple[Retype, ...]:
+        """What retypes an option, oldest first."""
+        return tuple(retype for name, retype in self.retypes if name == form)
 
 
-def retyped(option: Option, expressions: Iterable[str], value: Any) -> Any:
-    """A value as the option takes it now, if retypes say how; else the very value."""
+def retyped(option: Option, retypes: Sequence[Retype], value: Any) -> Any:
+    """A value as the option takes it now, if retypes say how; else the very value.
+
+    What fits a version on the way was written for it, or a later one, and is not converted there.
+    """
     if isinstance(value, Secret):
-        plain = retyped(option, expressions, value.plain) if value.plain is not None else None
+        plain = retyped(option, retypes, value.plain) if value.plain is not None else None
         return value if plain is value.plain else Secret(value.ref, plain)
     if breaks_rules(option, value) is None:
         return value
     converted = value
-    for expression in expressions:
+    for there, expression in retypes:
+        if there is not None and breaks_rules(there, converted) is None:
+            continue
         try:
             converted = evaluate_value(expression, converted)
         except ExpressionError:
@@ -79,7 +84,7 @@ def retyped(option: Option, expressions: Iterable[str], value: Any) -> Any:
 def migrations_to(passed: Iterable[Revision]) -> Migrations:
     """The migrations of revisions, oldest first."""
     moves: list[Move] = []
-    retypes: list[tuple[Form, str]] = []
+    retypes: list[tuple[Form, Retype]] = []
     hints: list[tuple[Form, str]] = []
     for revision in passed:
         changes = revision.object.spec.changes
@@ -94,7 +99,8 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 elif step.remove is not None:
                     moves.append(_move(step.remove.name, None))
                 elif step.retype is not None:
-                    retypes.append((normal_form(parse_path(step.retype.name)), step.retype.expression))
+                    form = normal_form(parse_path(step.retype.name))
+                    retypes.append((form, (revision.forms.get(form), step.retype.expression)))
                 elif step.require is not None and step.require.hint:
                     hints.append((normal_form(parse_path(step.require.name)), step.require.hint))
             except PathError:

@@ -113,12 +113,16 @@ class Part(Struct, frozen=True, eq=False, gc=False):
         return how_settled(self.winner, self.tied_with)
 
 
+# The option as the version declares it that retypes it, and the expression that does.
+Retype = tuple[Option | None, str]
+
+
 class Slot(Struct, frozen=True, eq=False, gc=False):
     """An option's name, its path in the values, and its declaration (None if nobody declares it).
 
     It is secret if any version of its definition says so: a value does not become harmless by being older.
-    secret_inside are the paths inside its value of which a version says so. retypes are the expressions that make its
-    value out of what earlier versions took, oldest first.
+    secret_inside are the paths inside its value of which a version says so. retypes make its value out of what earlier
+    versions took, oldest first.
     """
 
     name: str
@@ -126,7 +130,7 @@ class Slot(Struct, frozen=True, eq=False, gc=False):
     option: Option | None
     secret: bool = False
     secret_inside: tuple[Steps, ...] = ()
-    retypes: tuple[str, ...] = ()
+    retypes: tuple[Retype, ...] = ()
 
 
 class Family(Struct, frozen=True, eq=False, gc=False):
