@@ -135,9 +135,11 @@ def _with_container(tree: Any, steps: Steps, revision: Tree) -> Any:
 
 
 def _removed(tree: Any, defaults: Any, steps: Steps, option: str) -> Any:
-    """As if no layer but the default had set the path (S18)."""
+    """As if no layer but the default had set the path (S18); where the path leads nowhere there is nothing to do."""
     default = found_at(defaults, steps)
-    return without(tree, steps) if default is ABSENT else with_value(tree, steps, default, option)
+    if default is ABSENT:
+        return without(tree, steps)
+    return with_value(tree, steps, default, option) if _leads_somewhere(tree, steps, []) else tree
 
 
 def about(steps: Steps, revision: Tree) -> str:

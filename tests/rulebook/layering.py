@@ -166,7 +166,8 @@ class Reader:
 
     def may_convert(self, steps: Steps) -> bool:
         """Whether a migration could still convert what stands at an option, once it is known (S58)."""
-        migrations = [step for each in self.revisions for step in each["spec"].get("changes", {}).get("migrations", [])]
+        passed = [each for each in self.revisions if not _above(each, self.revision)]
+        migrations = [step for each in passed for step in each["spec"].get("changes", {}).get("migrations", [])]
         names = {steps}
         for step in reversed(migrations):
             if "rename" in step and steps_of(step["rename"]["to"]) in names:

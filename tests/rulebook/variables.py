@@ -196,12 +196,12 @@ def _worst(odd: list[Any]) -> Any:
 
 
 def together(holes: list[Hole]) -> Hole:
-    """What one text comes to that refers to several: the first gate of validity goes before those that wait."""
+    """What one text comes to that refers to several: the first gate of validity, else the first that waits."""
     for each in holes:
         valid = frozenset(reason for reason in each.reasons if reason.gate not in TIMING)
         if valid:
             return Hole(valid)
-    return Hole(frozenset(reason for each in holes for reason in each.reasons))
+    return holes[0] if holes else Hole(frozenset())
 
 
 def _in_reference(part: Any, name: str) -> Any:
