@@ -582,6 +582,9 @@ def test_a_folder_that_is_missing_is_an_error(run: FleetCommand) -> None:
 
 @pytest.mark.parametrize("directory", [".", "./", "..", "../.."])
 def test_the_catalogs_own_folder_is_no_catalog(run: FleetCommand, directory: str) -> None:
+    # Deep enough that the folders above hold nothing of other tests, which come and go meanwhile.
+    run.folder = run.folder / "above" / "fleet"
+    run.folder.mkdir(parents=True)
     run.write(catalog=catalog(f"{{directory: {directory}}}"), web=definition("web", "1.0.0"))
     assert len(run.findings("bad-value", valid=False)) == 1
 

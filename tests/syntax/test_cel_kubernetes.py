@@ -99,7 +99,7 @@ def test_a_function_answers_as_in_kubernetes(expression: str) -> None:
         ("'a'.find('(') == ''", "missing )"),
         ("quantity('1.5').asInteger() == 1", "cannot convert value to integer"),
         ("ip('127.0.0.256').family() == 4", "127.0.0.256"),
-        ("url('example').getHost() == ''", "no address"),
+        ("url('example').getHost() == ''", "not an address"),
         ("'abc'.indexOf('c', 7) == 1", "index out of range: 7"),
         ("cidr('10.0.0.0/8').family() == 4", "it is no ip"),
         ("quantity('1').isLessThan(semver('1.0.0'))", "a version and a quantity do not compare"),

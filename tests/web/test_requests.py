@@ -107,7 +107,7 @@ def test_keys_are_forgotten_after_a_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "part"),
     [
-        (b"{", 400, "the body is no JSON"),
+        (b"{", 400, "the body is not JSON"),
         (b"[]", 400, "Expected"),
         (b'{"stge": "gold"}', 400, "stge"),
         (b'{"dryRun": "yes"}', 400, "dryRun"),

@@ -59,11 +59,11 @@ def test_a_path_leads_to_a_field_in_any_spelling(path: str, expected: Any) -> No
 @pytest.mark.parametrize(
     ("path", "hint"),
     [
-        ("/", "it has /data, /list, /false, /zero, /empty, /nothing, …"),
-        ("/dta/plain", "it has /data, /list, /false, /zero, /empty, /nothing, …"),
-        ("/data/plan", "it has /data/plain, /data/a.b.conf, /data/a, /data/sl~1ash, /data/til~0de, /data/0"),
+        ("/", "it has /data, /empty, /false, /list, /none, /nothing, …"),
+        ("/dta/plain", "it has /data, /empty, /false, /list, /none, /nothing, …"),
+        ("/data/plan", "it has /data/0, /data/a, /data/a.b.conf, /data/plain, /data/sl~1ash, /data/til~0de"),
         ("data.a.c", "it has /data/a/b"),
-        ("/data/plain/x", "it has /data/plain, /data/a.b.conf, /data/a, /data/sl~1ash, /data/til~0de, /data/0"),
+        ("/data/plain/x", "it has /data/0, /data/a, /data/a.b.conf, /data/plain, /data/sl~1ash, /data/til~0de"),
         ("/list/7", "/list has 3 items"),
         ("list[7]", "/list has 3 items"),
         ("/list/x", "/list has 3 items"),
