@@ -106,9 +106,11 @@ def main() -> NoReturn:
     try:
         code = run()
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        # click itself ends the process when it meets a closed pipe.
+    except BrokenPipeError:
         code = _closed()
+    except SystemExit as request:
+        # click itself ends the process: with 1 when it meets a closed pipe, with 0 after a completion.
+        code = _closed() if request.code == 1 else 0
     sys.exit(code)
 
 
