@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 
 from fleetform.app.answering.masks import item_value, masked
 from fleetform.app.answering.references import reference
-from fleetform.engine.report.effects import OptionSides, applied_overrides, sides_of
+from fleetform.engine.report.effects import applied_overrides, sides_of
 from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.options import (
     AppliedOverride,
@@ -20,7 +20,7 @@ from fleetform.model.answers.options import (
     ValueSource,
     WinningItem,
 )
-from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Skipped, Steps
+from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Sides, Skipped, Steps
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import readable_text_of
 
@@ -103,7 +103,7 @@ def sources_of_values(plugin: PluginDecision, locator: Locator) -> list[ValueSou
 def applied(
     plugin: PluginDecision,
     options: Mapping[str, OptionDecision],
-    sides: Callable[[OptionDecision], OptionSides] = sides_of,
+    sides: Callable[[OptionDecision], Sides] = sides_of,
 ) -> list[AppliedOverride]:
     """The overrides that have an item for a plugin, in order of application."""
     return [
