@@ -42,7 +42,7 @@ def observe(
     for each in delivered:
         verdict = verdicts.get(each.key, Verdict("Unknown"))
         before = image.plugin(each.key)
-        after = observed(before, each.input_hash, verdict.health, now)
+        after = observed(before, each.input_hash, verdict.health, now, verdict.message)
         if after is not before:
             changed[each.key] = after
             extras.events.append(_event(each, after, verdict, now))
