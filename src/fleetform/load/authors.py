@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
-from fleetform.outside.authorship import committed_authors, editor_of, root_of, tracked, uncommitted
+from fleetform.outside.authorship import AuthorMemory, editor_of, root_of, tracked, uncommitted
 from fleetform.outside.git import GitError, folder_in_repository
 
 
@@ -14,11 +14,13 @@ class GitAuthors(Mapping[str, str]):
     """The addresses of those who made files what they are, by the files' names in messages.
 
     A file that is in no repository is not in it; one of which git does not know the author is, with an empty address.
-    files are all that will be asked for.
+    files are all that will be asked for. memory has what was found before.
     """
 
-    def __init__(self, sources: Iterable[str], files: Callable[[], Iterable[str]]) -> None:
-        self._sources, self._files = list(sources), files
+    def __init__(
+        self, sources: Iterable[str], files: Callable[[], Iterable[str]], memory: AuthorMemory | None = None
+    ) -> None:
+        self._sources, self._files, self._memory = list(sources), files, memory or AuthorMemory()
 
     def __getitem__(self, file: str) -> str:
         return self._found[file]
@@ -35,13 +37,13 @@ class GitAuthors(Mapping[str, str]):
         found: dict[str, str] = {}
         for source in self._sources:
             if source.startswith("git:"):
-                found.update(_of_revision(source, files))
+                found.update(_of_revision(source, files, self._memory))
             elif source != "-":
-                found.update(_of_work_tree(source, files - found.keys()))
+                found.update(_of_work_tree(source, files - found.keys(), self._memory))
         return found
 
 
-def _of_revision(source: str, files: set[str]) -> dict[str, str]:
+def _of_revision(source: str, files: set[str], memory: AuthorMemory) -> dict[str, str]:
     revision, _, folder = source.removeprefix("git:").partition(":")
     prefix = os.path.normpath(f"git:{revision}/{folder}")
     root = root_of(".") or "."
@@ -52,11 +54,11 @@ def _of_revision(source: str, files: set[str]) -> dict[str, str]:
     start = f"{prefix}/"
     names = {os.path.normpath(f"{where}/{each.removeprefix(start)}"): each for each in files if each.startswith(start)}
     paths = {path.lstrip("/"): name for path, name in names.items()}
-    known = committed_authors(root, revision, set(paths), where) if paths else {}
+    known = memory.authors(root, revision, set(paths), where) if paths else {}
     return {name: known.get(path, "") for path, name in paths.items()}
 
 
-def _of_work_tree(source: str, files: set[str]) -> dict[str, str]:
+def _of_work_tree(source: str, files: set[str], memory: AuthorMemory) -> dict[str, str]:
     """Of the repository that a file or folder is in; links are followed, as they are when files are read."""
     root = root_of(source if os.path.isdir(source) else os.path.dirname(source) or ".")
     if root is None:
@@ -71,7 +73,7 @@ def _of_work_tree(source: str, files: set[str]) -> dict[str, str]:
                 paths.setdefault(real.removeprefix(inside), []).append(file)
     below = _common_folder(paths)
     changed = uncommitted(root, below) & paths.keys()
-    known = committed_authors(root, "HEAD", paths.keys() - changed, below)
+    known = memory.authors(root, "HEAD", paths.keys() - changed, below)
     editor = editor_of(root) if changed else ""
     # What git ignores is a plain folder.
     ours = changed | tracked(root, below)

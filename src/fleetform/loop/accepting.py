@@ -16,6 +16,7 @@ from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
 from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
+from fleetform.loop.records import SourceRecord
 from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import Ref
 from fleetform.ports.sources import SourceFiles
@@ -62,7 +63,8 @@ def accept(reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datet
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
         fleet = open_fleet(reading.files, now, known)
-    return Accepted(fleet, replace(image, known=known, files=dict(reading.files)))
+    source = SourceRecord(reading.revision, reading.author)
+    return Accepted(fleet, replace(image, known=known, files=dict(reading.files), source=source))
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:

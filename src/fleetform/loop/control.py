@@ -31,15 +31,16 @@ from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
-from fleetform.ports.sources import Source
-from fleetform.ports.store import Event, Store, UnavailableError
+from fleetform.ports.sources import Source, SourceFiles
+from fleetform.ports.store import Deed, Event, Store, UnavailableError
 
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a control plane stands in. destination_of says where a plugin of a fleet is delivered."""
+    """What a control plane stands in. destination_of says where a plugin of a fleet is delivered, folder_of which
+    folder paths in a file are relative to."""
 
     store: Store
     clock: Clock
@@ -50,6 +51,7 @@ class Surroundings:
     observer: Observer
     destination_of: Callable[[Fleet, PluginDecision], Destination | None]
     name: str = "the store"
+    folder_of: Callable[[str], str] = os.path.dirname
 
 
 class PassReport(NamedTuple):
@@ -164,7 +166,7 @@ class Control:
         if isinstance(found, Refusal):
             self._refusal = found
             return False
-        extras = Extras()
+        extras = Extras(deeds=_accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
@@ -201,7 +203,7 @@ class Control:
     def _observe(self, fleet: Fleet, now: datetime) -> datetime | None:
         extras = Extras()
         clusters = fleet.snapshot.clusters
-        bases = {ref: os.path.dirname(cluster.origin.file) or "." for ref, cluster in clusters.items()}
+        bases = {ref: self._around.folder_of(cluster.origin.file) or "." for ref, cluster in clusters.items()}
         seen = observe(self.image, clusters, self._around.observer, bases, now, extras)
         self._commit(seen.image, extras, now)
         return seen.look_at
@@ -246,6 +248,13 @@ class Control:
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
             self._events += extras.events
+
+
+def _accepted_by(reading: SourceFiles, now: datetime) -> list[Deed]:
+    """That a commit was accepted, for the audit log; of plain files nobody knows who made them what they are."""
+    if not reading.revision:
+        return []
+    return [Deed(now, reading.author or "unknown", "accept", reading.revision, "done")]
 
 
 def _with_placements(image: Image, fleet: Fleet) -> Image:
