@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
+    from fleetform.loop.polling import Poller
     from fleetform.loop.records import Destination
     from fleetform.loop.viewing import Views
     from fleetform.outside.control_plane import ControlPlane
     from fleetform.outside.mirrors import Mirror
+    from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.store import StoreError
@@ -141,6 +143,7 @@ def open_plane(
     database: str,
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
+    unwatched: Callable[[str], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
@@ -149,10 +152,14 @@ def open_plane(
     plugin_folder: str | None = None,
     repository: str | None = None,
 ) -> Plane:
-    """The embedded control plane over a database. at stops the clock at a time. repository: where sources are."""
+    """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
+
+    unwatched is told why there are no file events, if there are none.
+    """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
+    from fleetform.load.inputs import IGNORE_FILE
     from fleetform.load.sources import FileSource, RepositorySource, folder_finder
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
@@ -160,6 +167,7 @@ def open_plane(
     from fleetform.loop.polling import Poller
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.outside.watching import FileWatcher
     from fleetform.store.sqlite import SqliteStore
 
     store = SqliteStore(database)
@@ -194,15 +202,18 @@ def open_plane(
     )
     driver = Driver(control, clock, interval, told, failed)
     look = partial(driver.wake, source_changed=True)
-    if isinstance(source, FileSource):
-        return Plane(control, driver, store.close, clock.turn, _nothing, look, lambda: _nothing)
-    poller = Poller(source.fetch, look, interval, random.uniform)
+    if isinstance(source, RepositorySource):
+        poller = Poller(source.fetch, look, interval, random.uniform)
+        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, partial(_attended, poller))
+    folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
+    watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
+    attend = partial(_attended, watcher) if folders else lambda: _nothing
+    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend)
 
-    def attend() -> Callable[[], None]:
-        poller.start()
-        return poller.stop
 
-    return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, attend)
+def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:
+    beside.start()
+    return beside.stop
 
 
 def _copy_of(repository: str, database: str) -> Mirror:

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import click
 
@@ -85,6 +86,7 @@ def command(
             database,
             teller.told,
             teller.failed,
+            partial(teller.unwatched, interval),
             flags.organization,
             flags.at,
             every,
@@ -209,6 +211,9 @@ class _Teller:
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"  {error.hint}", err=True)
+
+    def unwatched(self, interval: str, reason: str) -> None:
+        self._flags.say(f"no file events ({reason}): changes are seen within {interval}")
 
     def outcome(self, report: PassReport) -> int:
         if report.refusal is not None and not report.refusal.empty:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from fleetform.load.inputs import read_inputs
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import KnownFiles
 from fleetform.outside.git import GitError, commit_and_author
 from fleetform.outside.mirrors import ASIDE, Mirror
 from fleetform.ports.sources import SourceFiles
@@ -20,13 +21,14 @@ _TRIES = 5
 class FileSource:
     """Files and folders of this machine, and commits of the repository of the working directory.
 
-    Where all of it is commits, it is read again only when one of them is another.
+    Where all of it is commits, it is read again only when one of them is another; files only where they look different.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._refs = [name.removeprefix(_GIT).partition(":")[0] for name in names if name.startswith(_GIT)]
         self._last: SourceFiles | None = None
+        self._known = KnownFiles()
 
     def read(self) -> SourceFiles:
         only_commits = len(self._refs) == len(self._names)
@@ -52,11 +54,12 @@ class FileSource:
     def _read(self, revision: str, author: str | None) -> SourceFiles:
         files: dict[str, bytes] = {}
         problems: list[Diagnostic] = []
-        for found in read_inputs(self._names):
+        for found in read_inputs(self._names, read=self._known.read):
             if isinstance(found, Diagnostic):
                 problems.append(found)
             else:
                 files[found.name] = found.content
+        self._known.finish()
         return SourceFiles(files, problems, revision, author)
 
 
