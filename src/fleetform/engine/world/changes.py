@@ -18,14 +18,7 @@ from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, World
 from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
 from fleetform.engine.world.candidate import Facts
-from fleetform.engine.world.consent import (
-    NO_AUTHORS,
-    Authors,
-    Consents,
-    asks_for_others,
-    authors_of,
-    emergency_of,
-)
+from fleetform.engine.world.consent import Consents, Persons, asks_for_others, authors_of, emergency_of
 from fleetform.engine.world.contents import ContentHashes, change_id, digest
 from fleetform.engine.world.context import Context, Same
 from fleetform.engine.world.opening import Openings
@@ -34,6 +27,7 @@ from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
 from fleetform.engine.world.staging import Staging
 from fleetform.engine.world.stored import NOTHING_STORED, Contents, OwnerRequest, Stored
+from fleetform.model.authors import NO_AUTHORS, Authors
 from fleetform.model.kinds.preset import OwnerSpec
 from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
@@ -91,7 +85,7 @@ class OwnerChanges:
     ) -> None:
         self.decisions, self.inputs, self.stored = decisions, inputs, stored
         self.snapshot: Snapshot = decisions.index.snapshot
-        self._at_version, self._authors = at_version, authors
+        self._at_version, self.authors = at_version, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
         self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
@@ -149,7 +143,7 @@ class OwnerChanges:
         """Everything that a plan depends on. complete: all was loaded, so that absence means gone (B22)."""
         changes = tuple(self.change(owner) for owner in self._plugins)
         limits = {name: self._context(name).limits for name in self._organizations()}
-        found = World(changes, self.states, removals_of(self, self._unwanted), limits, complete)
+        found = World(changes, self.states, removals_of(self, self._unwanted, limits), limits, complete)
         before = self._earlier.world
         self._world = before if before is not None and _same_world(before, found) else found
         return self._world
@@ -171,7 +165,7 @@ class OwnerChanges:
         admitted = self.stored.admitted.get(ref)
         # Whatever a Change follows from, so that it is made again if any of it is another.
         asks = _asks_for_others(staging.policy, rollouts, part.owner.spec, request)
-        made_of = (part.owner, context.key, rollouts, request, admitted, Same(self._authors if asks else None))
+        made_of = (part.owner, context.key, rollouts, request, admitted, Same(self.authors if asks else None))
         known = self._earlier.made.get(ref)
         if known is not None and (known.made_of != made_of or not self._is_elsewhere(known.elsewhere)):
             known = None
@@ -191,7 +185,7 @@ class OwnerChanges:
         base = admitted.objects if admitted is not None else {}
         change = self._change(part, context, staging, candidates, contents, rollouts, request, base)
         if asks:
-            made_by = authors_of(self._hashes.differing(objects, base), self._authors, context.persons)
+            made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
         elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
         return _Made(change, contents, made_of, plugins_now, made, elsewhere)
@@ -325,7 +319,7 @@ class OwnerChanges:
         found = self._contexts.get(organization)
         if found is None:
             before = self._earlier.contexts.get(organization)
-            found = Context(self.decisions, self.inputs, self.stored, organization, self._authors)
+            found = Context(self.decisions, self.inputs, self.stored, organization, self.authors)
             if before is not None and before.key == found.key:
                 found.take_over(before)
             self._contexts[organization] = found
@@ -338,6 +332,14 @@ class OwnerChanges:
 
     def contents_of(self, object_: AnyObject) -> str:
         return self._hashes.of(object_)
+
+    def is_as_admitted(self, owner: Object[Any]) -> bool:
+        """Whether an owner says what it said when its plugins were admitted."""
+        admitted = self.stored.admitted.get(owner.ref)
+        return admitted is not None and not self._hashes.differing([owner], admitted.objects)
+
+    def persons_of(self, organization: str) -> Persons:
+        return self._context(organization).persons
 
     def facts_of(self, cluster: Object[Any]) -> ClusterFacts:
         return self._facts.of(cluster)

@@ -8,11 +8,12 @@ from fleetform.engine.plan.policy import limits_of
 from fleetform.engine.plan.records import Limits
 from fleetform.engine.versions.lifecycle import Lifecycle, lifecycle_of
 from fleetform.engine.world.candidate import Candidates
-from fleetform.engine.world.consent import Authors, Consents, Persons, organization_of
+from fleetform.engine.world.consent import Consents, Persons, organization_of
 from fleetform.engine.world.opening import Openings
 from fleetform.engine.world.parts import Part
 from fleetform.engine.world.staging import Staging, Stagings
 from fleetform.engine.world.stored import Stored
+from fleetform.model.authors import Authors
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.objects import Ref
