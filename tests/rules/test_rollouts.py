@@ -590,6 +590,8 @@ def test_an_owner_that_chooses_otherwise_or_a_cluster_with_other_labels_made_the
     assert nine.fleet().world.removals == ()
     nine.commit("cem@example.com", {"clusters.yaml": NINE.replace("tier: gold", "tier: none")})
     assert removers(nine) == {"cem@example.com"}
+    nine.commit("ada@example.com", {"clusters.yaml": cluster("other")})
+    assert removers(nine) == {"ada"}, "clusters that left the fleet"
 
 
 @pytest.mark.rule("R2-32", "S47")

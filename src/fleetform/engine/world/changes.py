@@ -148,6 +148,11 @@ class OwnerChanges:
         self._world = before if before is not None and _same_world(before, found) else found
         return self._world
 
+    @property
+    def forgotten(self) -> list[PluginKey]:
+        """Plugins that nobody wants and that were never installed: nothing is left to be known of them."""
+        return sorted(key for key in self._unwanted if self.states[key].admitted is None)
+
     # ---- One owner
 
     def _of(self, owner: Ref) -> _Made:

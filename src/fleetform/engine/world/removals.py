@@ -1,12 +1,14 @@
 """Removals: plugins that are installed, as far as is stored, and that nobody wants any more (B22, B23).
 
-A plugin of a cluster that is not in the fleet any more is forgotten, not deleted: nobody could reach it there.
+A cluster that left the fleet wants nothing any more. What was delivered for it goes as it does elsewhere: only the
+cluster's own words (labels, clock, hold) are gone with it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
@@ -19,10 +21,12 @@ from fleetform.engine.world.consent import Consents, Persons, authors_of
 from fleetform.engine.world.opening import Openings
 from fleetform.model.authors import Authors
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.objects import AnyObject, Object, Ref
+from fleetform.model.kinds.base import Metadata
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import AnyObject, Object, Origin, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginKey
 from fleetform.model.snapshot import Snapshot
-from fleetform.model.state import Deployed, PluginState
+from fleetform.model.state import UNKNOWN, Deployed, PluginState
 from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import generated_name
 
@@ -50,23 +54,30 @@ def removals_of(changes: Owners, keys: Iterable[PluginKey], limits: Mapping[str,
     for key in sorted(keys):
         admitted = changes.states[key].admitted
         if admitted is not None:
-            here = changes.decisions.clusters[Ref("Cluster", key[0], key[1])]
-            found.append(_removal(changes, key, admitted, here))
+            found.append(_removal(changes, key, admitted))
     return tuple(_with_authors(changes, found, limits)) if found else ()
 
 
 def unwanted(decisions: Decisions, states: Mapping[PluginKey, PluginState]) -> Iterator[PluginKey]:
-    """Plugins that are installed, on clusters of the fleet, and that no owner there names."""
+    """Plugins of which something is stored and that no owner names; all of those on a cluster that left the fleet."""
     for key, state in states.items():
-        if state.admitted is None:
+        if state is UNKNOWN:
             continue
         here = decisions.clusters.get(Ref("Cluster", key[0], key[1]))
-        if here is not None and key[2] not in here.plugins and all(key[2] != c.candidate.name for c in here.claims):
+        if here is None or (key[2] not in here.plugins and all(key[2] != c.candidate.name for c in here.claims)):
             yield key
 
 
-def _removal(changes: Owners, key: PluginKey, admitted: Deployed, here: ClusterDecisions) -> Removal:
-    organization = key[0]
+@cache
+def _left(cluster: Ref) -> ClusterDecisions:
+    """A cluster that is not in the fleet any more; the same object each time, as what is made of it is compared so."""
+    return ClusterDecisions(Object(cluster, Metadata(cluster.name), ClusterSpec(), Origin("", 0, 0)), {})
+
+
+def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
+    organization, cluster = key[0], Ref("Cluster", key[0], key[1])
+    left = cluster not in changes.decisions.clusters
+    here = _left(cluster) if left else changes.decisions.clusters[cluster]
     owner = owner_of(changes.decisions, key, admitted)
     snapshot = changes.snapshot
     object_: Object[Any] | None = snapshot.presets.get(owner) or snapshot.plugins.get(owner)
@@ -89,13 +100,14 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed, here: ClusterD
         key,
         owner,
         change_id,
-        changes.facts_of(here.cluster),
+        ClusterFacts(*key[:2]) if left else changes.facts_of(here.cluster),
         retain or _is_handed_over(admitted, here),
         _dependents(changes, key, definition, here),
         opening.on(here.cluster),
         name,
         policy.digest,
         tuple(each for each in approvals if each.stage == STAGE),
+        cluster_left=left,
     )
 
 
@@ -131,9 +143,11 @@ class _Causes(NamedTuple):
 
 
 def _made_by(changes: Owners, removal: Removal) -> _Causes:
-    """Its owner is gone or says something else; if it does not, the cluster or a placement does."""
-    snapshot = changes.snapshot
+    """Its cluster or its owner is gone, or the owner says something else; if not, the cluster or a placement does."""
+    snapshot, cluster = changes.snapshot, Ref("Cluster", *removal.key[:2])
     owner: Object[Any] | None = snapshot.presets.get(removal.owner) or snapshot.plugins.get(removal.owner)
+    if cluster not in snapshot.clusters:
+        return _Causes(gone=(cluster,))
     if owner is None:
         return _Causes(gone=(removal.owner,))
     if not changes.is_as_admitted(owner):
@@ -141,9 +155,8 @@ def _made_by(changes: Owners, removal: Removal) -> _Causes:
     spec = owner.spec
     placed = [getattr(spec, "placement", None), *(each.placement for each in getattr(spec, "groups", None) or ())]
     named = [Ref("Placement", owner.ref.organization, each.name) for each in placed if each is not None]
-    edited = [snapshot.clusters[Ref("Cluster", *removal.key[:2])]]
     placements = [snapshot.others[ref] for ref in named if ref in snapshot.others]
-    return _Causes((*edited, *placements), tuple(ref for ref in named if ref not in snapshot.others))
+    return _Causes((snapshot.clusters[cluster], *placements), tuple(ref for ref in named if ref not in snapshot.others))
 
 
 def owner_of(decisions: Decisions, key: PluginKey, admitted: Deployed) -> Ref:
