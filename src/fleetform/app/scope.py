@@ -9,7 +9,7 @@ from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.selectors import Requirements, matches_all
 
@@ -36,6 +36,12 @@ class Scope:
 
     def holds_cluster(self, ref: Ref, labels: dict[str, str]) -> bool:
         return self.holds(ref) and self.cluster in (None, ref.name) and matches_all(self.labels, labels)
+
+    def holds_plugin(self, fleet: Fleet, key: PluginKey) -> bool:
+        """Whether a plugin's cluster is in it; of one that left the fleet nobody knows the labels any more."""
+        ref = Ref("Cluster", key[0], key[1])
+        found = fleet.snapshot.clusters.get(ref)
+        return self.holds_cluster(ref, found.labels if found is not None else {})
 
     def contenders(self, fleet: Fleet) -> list[PluginDecision]:
         """Plugins that are not made, as another owner has their release."""
@@ -105,7 +111,9 @@ def scope_over(
     if must_exist and organization is not None and found and organization not in found and not platform:
         hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
         raise NotFoundError(f"there is no organization {organization} in the input", hint)
-    clusters = {ref for fleet in fleets for ref in fleet.snapshot.clusters} if cluster is not None else set()
+    # Those that left the fleet can be asked about while something is left of them.
+    known = [ref for fleet in fleets for ref in (*fleet.snapshot.clusters, *fleet.snapshot.states)] if cluster else []
+    clusters = set(known)
     names = {ref.name for ref in clusters if organization in (None, ref.organization)}
     if cluster is not None and cluster not in names:
         other = other_organizations_hint(fleets[-1], Scope(organization))
