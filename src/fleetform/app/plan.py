@@ -42,7 +42,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
             moving.append(owner)
     gone = [each for each in found.removals if scope.holds_plugin(fleet, each.key) and each.state != "UpToDate"]
     problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
-    consents = consent_findings(fleet, moving)
+    consents = consent_findings(fleet, moving, [each.key for each in gone])
     return PlanAnswer(
         at=time_text(found.at),
         rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),

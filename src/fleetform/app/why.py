@@ -34,7 +34,7 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
     found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
     shown = {(each.organization, each.cluster, each.plugin) for each in items if each.state != "UpToDate"}
     owners = [owner for owner in fleet.plan.owners if any(each.key in shown for each in owner.steps)]
-    found += consent_findings(fleet, owners)
+    found += consent_findings(fleet, owners, shown)
     return Why(items=sorted(items, key=_order), diagnostics=reported(found, fleet.input.locator))
 
 

@@ -6,16 +6,22 @@ cluster's own words (labels, clock, hold) are gone with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import structs
 
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.plan.gates.deletes import STAGE
-from fleetform.engine.plan.records import Change, ClusterFacts, Removal
+from fleetform.engine.plan.gates.deletes import STAGE, most_deletes
+from fleetform.engine.plan.records import Change, ClusterFacts, Limits, Removal
 from fleetform.engine.plan.rollouts import Policy, rollout_name
-from fleetform.engine.world.consent import Consents
+from fleetform.engine.world.consent import Consents, Persons, authors_of
+from fleetform.engine.world.contents import name_of_removal
 from fleetform.engine.world.opening import Openings
+from fleetform.engine.world.stored import Contents
+from fleetform.model.authors import Authors
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -23,7 +29,6 @@ from fleetform.model.objects import AnyObject, Object, Origin, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginKey
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, Deployed, PluginState
-from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import generated_name
 
 
@@ -32,6 +37,7 @@ class Owners(Protocol):
 
     decisions: Decisions
     snapshot: Snapshot
+    authors: Authors
     states: Mapping[PluginKey, PluginState]
 
     def change_of(self, owner: Ref) -> Change | None: ...
@@ -39,16 +45,19 @@ class Owners(Protocol):
     def facts_of(self, cluster: Object[Any]) -> ClusterFacts: ...
     def openings_of(self, organization: str) -> Openings: ...
     def consents_of(self, organization: str) -> Consents: ...
+    def persons_of(self, organization: str) -> Persons: ...
+    def admitted_of(self, owner: Ref) -> Contents: ...
+    def is_as_admitted(self, owner: Object[Any]) -> bool: ...
 
 
-def removals_of(changes: Owners, keys: Iterable[PluginKey]) -> tuple[Removal, ...]:
+def removals_of(changes: Owners, keys: Iterable[PluginKey], limits: Mapping[str, Limits]) -> tuple[Removal, ...]:
     """A removal for each plugin that nobody wants, in order."""
     found = []
     for key in sorted(keys):
         admitted = changes.states[key].admitted
         if admitted is not None:
             found.append(_removal(changes, key, admitted))
-    return tuple(found)
+    return tuple(_with_authors(changes, found, limits)) if found else ()
 
 
 def unwanted(decisions: Decisions, states: Mapping[PluginKey, PluginState]) -> Iterator[PluginKey]:
@@ -81,8 +90,8 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         used = change.used | {last.name} if last is not None else change.used
         name = last.name if open_ and last is not None else rollout_name(owner.name, change_id, used)
     else:
-        gone = changes.contents_of(object_) if object_ is not None else "absent"
-        change_id, policy = CHANGE_ID + content_hash([[str(owner), gone]]), Policy()
+        now = changes.contents_of(object_) if object_ is not None else None
+        change_id, policy = name_of_removal(owner, now, changes.admitted_of(owner)), Policy()
         name = rollout_name(owner.name, change_id)
     retain = object_.spec.deletion_policy == "Retain" if object_ is not None else _retains(admitted)
     definition = admitted.definition or ""
@@ -102,6 +111,54 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         tuple(each for each in approvals if each.stage == STAGE),
         cluster_left=left,
     )
+
+
+def _with_authors(changes: Owners, removals: list[Removal], limits: Mapping[str, Limits]) -> list[Removal]:
+    """With those who made them, where somebody who did not must agree (R2-32, S47): that reads the history of a
+    repository."""
+    counts = Counter(each.key[0] for each in removals if not each.retain)
+    installed = Counter(key[0] for key, state in changes.states.items() if state.admitted is not None)
+    asking = {
+        name
+        for name, count in counts.items()
+        if limits[name].deletes_approval.not_author and count > most_deletes(limits[name], installed[name])
+    }
+    made_by = {each.key: _made_by(changes, each) for each in removals if each.key[0] in asking and not each.retain}
+    gone = {ref for causes in made_by.values() for ref in causes.gone}
+    removers = changes.authors.removers(gone) if gone else {}
+    found = []
+    for each in removals:
+        causes = made_by.get(each.key)
+        if causes is not None:
+            persons = changes.persons_of(each.key[0])
+            known = persons.names(removers[ref] for ref in causes.gone if removers.get(ref))
+            each = structs.replace(each, authors=known | authors_of(causes.edited, changes.authors, persons))
+        found.append(each)
+    return found
+
+
+class _Causes(NamedTuple):
+    """The objects by which a plugin is no longer wanted: those that say something else now, and those that are gone."""
+
+    edited: tuple[AnyObject, ...] = ()
+    gone: tuple[Ref, ...] = ()
+
+
+def _made_by(changes: Owners, removal: Removal) -> _Causes:
+    """Its cluster or its owner is gone, or the owner says something else; if not, the cluster or a placement does."""
+    snapshot, cluster = changes.snapshot, Ref("Cluster", *removal.key[:2])
+    owner: Object[Any] | None = snapshot.presets.get(removal.owner) or snapshot.plugins.get(removal.owner)
+    if cluster not in snapshot.clusters:
+        return _Causes(gone=(cluster,))
+    if owner is None:
+        return _Causes(gone=(removal.owner,))
+    if not changes.is_as_admitted(owner):
+        return _Causes((owner,))
+    spec = owner.spec
+    placed = [getattr(spec, "placement", None), *(each.placement for each in getattr(spec, "groups", None) or ())]
+    named = [Ref("Placement", owner.ref.organization, each.name) for each in placed if each is not None]
+    placements = [snapshot.others[ref] for ref in named if ref in snapshot.others]
+    return _Causes((snapshot.clusters[cluster], *placements), tuple(ref for ref in named if ref not in snapshot.others))
 
 
 def owner_of(decisions: Decisions, key: PluginKey, admitted: Deployed) -> Ref:

@@ -25,6 +25,7 @@ from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.errors import (
     BusyError,
     MissingError,
+    NoKindError,
     NotLeaderError,
     Status,
     error_of,
@@ -126,16 +127,21 @@ class Client:
     # ---- Kinds
 
     def resource(self, api_version: str, kind: str) -> Resource:
-        """How the server serves a kind; MissingError if it does not. Kinds that are missing are asked for again."""
+        """How the server serves a kind; NoKindError if it does not. Kinds that are missing are asked for again."""
         known = self._kinds.get(api_version, {})
         if kind not in known:
             with self._finding:
-                known = discovered(api_version, self.raw("GET", discovery_path(api_version)))
-                self._kinds[api_version] = known
+                known = self._kinds[api_version] = self._discovered(api_version)
         try:
             return known[kind]
         except KeyError:
-            raise MissingError(f"the cluster has no kind {kind} of {api_version}", 404, "NotFound") from None
+            raise NoKindError(f"the cluster has no kind {kind} of {api_version}", 404, "NotFound") from None
+
+    def _discovered(self, api_version: str) -> Mapping[str, Resource]:
+        try:
+            return discovered(api_version, self.raw("GET", discovery_path(api_version)))
+        except MissingError:
+            return {}
 
     def resource_of(self, manifest: Manifest) -> Resource:
         return self.resource(manifest["apiVersion"], manifest["kind"])

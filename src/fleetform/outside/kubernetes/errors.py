@@ -26,7 +26,11 @@ class ApiError(OutsideError):
 
 
 class MissingError(ApiError):
-    """There is no such object, or no such kind."""
+    """There is no such object."""
+
+
+class NoKindError(MissingError):
+    """The cluster does not serve the kind; what brings it may not be there yet."""
 
 
 class ConflictError(ApiError):
