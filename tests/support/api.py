@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.load.inputs import InputFile
@@ -40,12 +40,12 @@ class ServedPlane:
         service = Service(self.views, reader, clock, lambda asked: self.plane.control.ask(asked), asker or Asker("ada"))
         self.app = application(service, TOKEN)
 
-    def send(self, method: str, path: str, token: str | None = TOKEN, **more: Any) -> httpx.Response:
+    def send(self, method: str, path: str, token: str | None = TOKEN, **more: Any) -> httpx2.Response:
         headers = {**more.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
 
-        async def sent() -> httpx.Response:
-            transport = httpx.ASGITransport(app=self.app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+        async def sent() -> httpx2.Response:
+            transport = httpx2.ASGITransport(app=self.app)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://api") as client:
                 return await client.request(method, path, headers=headers, **more)
 
         return asyncio.run(sent())
@@ -56,6 +56,6 @@ class ServedPlane:
         assert found.status_code == 200, found.text
         return found.json()
 
-    def ask(self, rollout: str, verb: str, key: str = "", **body: Any) -> httpx.Response:
+    def ask(self, rollout: str, verb: str, key: str = "", **body: Any) -> httpx2.Response:
         headers = {"Idempotency-Key": key} if key else {}
         return self.send("POST", f"/api/v1/rollouts/{rollout}/{verb}", json=body, headers=headers)
