@@ -30,6 +30,7 @@ from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
     from fleetform.loop.accepting import OpenFleet
+    from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
     from fleetform.loop.polling import Poller
@@ -144,6 +145,7 @@ def open_plane(
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
     unwatched: Callable[[str], None],
+    cared: Callable[[Care], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
@@ -154,7 +156,7 @@ def open_plane(
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
-    unwatched is told why there are no file events, if there are none.
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -200,7 +202,7 @@ def open_plane(
             folder_of,
         )
     )
-    driver = Driver(control, clock, interval, told, failed)
+    driver = Driver(control, clock, interval, told, failed, cared)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
@@ -262,6 +264,13 @@ def _opener(
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     return opened
+
+
+def sqlite_version() -> str:
+    """The version of SQLite that databases are read and written with."""
+    import apsw
+
+    return str(apsw.sqlite_lib_version())
 
 
 def database_path(state: str | None) -> str:
