@@ -111,9 +111,8 @@ def command(
             return teller.outcome(plane.driver.run_once())
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
-        flags.say(
-            f"serving {' '.join(flags.filename) or '.'}{of}, state in {database} (SQLite {sqlite_version()}); Ctrl-C ends it"
-        )
+        state = f"state in {database} (SQLite {sqlite_version()})"
+        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C ends it")
         leave = plane.attend()
         try:
             if listen is not None:
