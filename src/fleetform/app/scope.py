@@ -16,23 +16,34 @@ from fleetform.syntax.selectors import Requirements, matches_all
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """organization None: all of them."""
+    """organization None: all of them. visible are those that the asker may know of; None: every one.
+
+    What is not visible is left out before anything is looked for: an answer is the same as if it were not there.
+    """
 
     organization: str | None
     cluster: str | None = None
     labels: Requirements = ()
+    visible: frozenset[str] | None = None
 
     @property
     def narrowed(self) -> bool:
         """Whether it is about some clusters only."""
         return self.cluster is not None or bool(self.labels)
 
+    def sees(self, organization: str) -> bool:
+        return self.visible is None or organization in self.visible
+
     def holds(self, ref: Ref) -> bool:
-        return self.organization in (None, ref.organization)
+        return self.organization in (None, ref.organization) and self.sees(ref.organization)
 
     def offers(self, ref: Ref) -> bool:
         """Like holds, and what the platform offers to every organization."""
         return self.holds(ref) or ref.organization == PLATFORM_NAMESPACE
+
+    def concerns(self, ref: Ref | None) -> bool:
+        """Whether a finding about an object belongs here; one about no object may name anything."""
+        return self.offers(ref) if ref is not None else self.visible is None
 
     def holds_cluster(self, ref: Ref, labels: dict[str, str]) -> bool:
         return self.holds(ref) and self.cluster in (None, ref.name) and matches_all(self.labels, labels)
@@ -60,6 +71,7 @@ def scope_of(
     cluster: str | None = None,
     labels: Requirements = (),
     owner: str | None = None,
+    visible: frozenset[str] | None = None,
 ) -> Scope:
     """The scope that flags name. Without any: the only organization in the input, else the only one that has the
     cluster and the preset or plugin that are asked about, else `default` (S7)."""
@@ -67,7 +79,7 @@ def scope_of(
         found = fleet.organizations
         only = found[0] if len(found) == 1 else _organization_of(fleet, cluster, owner)
         return scope_over([fleet], only or "default", cluster, labels, must_exist=False)
-    return scope_over([fleet], None if everywhere else organization, cluster, labels)
+    return scope_over([fleet], None if everywhere else organization, cluster, labels, visible=visible)
 
 
 def _organization_of(fleet: Fleet, cluster: str | None, owner: str | None) -> str | None:
@@ -90,28 +102,31 @@ def scope_over(
     cluster: str | None = None,
     labels: Requirements = (),
     must_exist: bool = True,
+    visible: frozenset[str] | None = None,
 ) -> Scope:
     """A scope over several fleets; what it names must be in one of them."""
-    found = sorted({name for fleet in fleets for name in fleet.organizations})
+    scope = Scope(organization, cluster, labels, visible)
+    found = sorted({name for fleet in fleets for name in fleet.organizations if scope.sees(name)})
     refs = (
         [each.ref for fleet in fleets for each in fleet.snapshot.objects] if organization == PLATFORM_NAMESPACE else []
     )
-    platform = any(ref.organization == PLATFORM_NAMESPACE for ref in refs)
+    platform = scope.sees(PLATFORM_NAMESPACE) and any(ref.organization == PLATFORM_NAMESPACE for ref in refs)
     if must_exist and organization is not None and found and organization not in found and not platform:
         hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
         raise NotFoundError(f"there is no organization {organization} in the input", hint)
     clusters = {ref for fleet in fleets for ref in fleet.snapshot.clusters} if cluster is not None else set()
-    names = {ref.name for ref in clusters if organization in (None, ref.organization)}
+    names = {ref.name for ref in clusters if scope.holds(ref)}
     if cluster is not None and cluster not in names:
-        other = other_organizations_hint(fleets[-1], Scope(organization))
+        other = other_organizations_hint(fleets[-1], scope)
         hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
         where = f" in {organization}" if organization else ""
         raise NotFoundError(f"there is no cluster {cluster}{where}", hint)
-    return Scope(organization, cluster, labels)
+    return scope
 
 
 def other_organizations_hint(fleet: Fleet, scope: Scope) -> str:
     """What to try if a scope is an organization that the input does not hold; else nothing."""
-    if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
+    there = [each for each in fleet.organizations if scope.sees(each)]
+    if scope.organization is None or scope.organization in there or not there:
         return ""
-    return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"
+    return f"the input holds {', '.join(there)}: choose one with -n, or -A for all"

@@ -6,16 +6,18 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 
+from fleetform.cli.access_flags import access_flags, access_settings
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
 from fleetform.loop.control import PassReport
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import Plane, database_path, open_plane
+from fleetform.wiring import AccessSettings, Plane, database_path, open_plane
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
@@ -41,6 +43,7 @@ Examples:
 @click.option(
     "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
 )
+@access_flags
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
@@ -51,6 +54,7 @@ def command(
     output_dir: str,
     listen: str | None,
     health_dir: str | None,
+    **access_given: Any,
 ) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 
@@ -61,6 +65,7 @@ def command(
     flags.only("table")
     if listen is not None and (once or fast_forward is not None):
         raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
+    access = access_settings(access_given, listen)
     database = database_path(flags.state)
     every = _duration("--interval", interval)
     ahead = _duration("--fast-forward", fast_forward) if fast_forward is not None else None
@@ -91,7 +96,7 @@ def command(
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         flags.say(f"serving {' '.join(flags.filename) or '.'}, state in {database}; Ctrl-C ends it")
         if listen is not None:
-            return _run_with_api(flags, plane, database, listen)
+            return _run_with_api(flags, plane, database, listen, access)
         plane.driver.run()
         return 0
     except StoreError as error:
@@ -101,7 +106,7 @@ def command(
         plane.close()
 
 
-def _run_with_api(flags: Flags, plane: Plane, database: str, address: str) -> int:
+def _run_with_api(flags: Flags, plane: Plane, database: str, address: str, access: AccessSettings) -> int:
     """Runs the loop with the API beside it; 4 if the API ends by itself."""
     # Imported where it is needed: most control planes of a trial have no API.
     from fleetform.web.process import Api, Served, listen
@@ -122,7 +127,8 @@ def _run_with_api(flags: Flags, plane: Plane, database: str, address: str) -> in
     def failed(error: Exception) -> None:
         click.echo(f"error: a request failed: {error!r}; this is a bug", err=True)
 
-    served = Served(tuple(flags.filename or (".",)), database, flags.organization, flags.at, flags.plugin_dir)
+    sources = tuple(flags.filename or (".",))
+    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access)
     api = Api(listening, served, plane.control.ask, plane.driver.between_passes, failed, ended)
     try:
         flags.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,13 +18,16 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
+from fleetform.access.token_file import TokenFileError
 from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.wiring import open_views
+from fleetform.wiring import AccessSettings, open_door, open_views
 
 _PATIENCE = 5.0
+_REPEATED, _MOST_REMARKS = 60.0, 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Served:
     organization: str | None
     at: str | None
     plugin_folder: str | None
+    access: AccessSettings
 
 
 class Listening(NamedTuple):
@@ -112,7 +117,9 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     import uvicorn
 
     from fleetform.web.application import application
-    from fleetform.web.service import Asker, Service
+    from fleetform.web.notices import Notices
+    from fleetform.web.service import Service
+    from fleetform.web.streams import Streams
 
     class Server(uvicorn.Server):
         """One that leaves signals alone: the loop ends first, and this with it."""
@@ -124,8 +131,11 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     # Ctrl-C reaches the whole group.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server: Server | None = None
+    streams: Streams | None = None
 
     def ended() -> None:
+        if streams is not None:
+            streams.end()
         if server is not None:
             server.should_exit = True
         else:
@@ -133,15 +143,18 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
 
     loop = ToLoop(pipe, ended)
     try:
-        views, reader, clock = open_views(
-            served.sources, served.database, served.organization, served.at, served.plugin_folder
-        )
+        viewing = open_views(served.sources, served.database, served.organization, served.at, served.plugin_folder)
+        door = open_door(served.access, token, this_user(), viewing.clock, _Remarks().say)
     except StoreError as error:
         print(f"api: {error.message}", file=sys.stderr)
         return
-    service = Service(views, reader, clock, loop.ask, Asker(*this_user()))
+    except TokenFileError as error:
+        print(f"api: {error}", file=sys.stderr)
+        return
+    service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
+    streams = Streams(service, Notices(viewing.changes), viewing.clock)
     config = uvicorn.Config(
-        application(service, token),
+        application(service, door, streams),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -153,8 +166,22 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     server.run(sockets=[listening])
 
 
-def this_user() -> tuple[str, tuple[str, ...]]:
+class _Remarks:
+    """Tells who runs the server why tokens are not taken; the same thing once a minute."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def say(self, text: str) -> None:
+        now = time.monotonic()
+        self._said = {each: at for each, at in self._said.items() if now - at < _REPEATED}
+        if text not in self._said and len(self._said) < _MOST_REMARKS:
+            self._said[text] = now
+            print(f"api: {text}", file=sys.stderr)
+
+
+def this_user() -> Identity:
     """The user that runs this, and its groups."""
     user = getpass.getuser()
     names = {group.gr_name for group in grp.getgrall() if user in group.gr_mem or group.gr_gid == os.getgid()}
-    return user, tuple(sorted(names))
+    return Identity(user, groups=tuple(sorted(names)), owner=True)

@@ -39,10 +39,11 @@ def people(
 
 
 def _may(approval: Approval, rule: ApprovalRule, authors: frozenset[str]) -> bool:
-    if rule.not_author and approval.user in authors:
+    names = {approval.user, *approval.also}
+    if rule.not_author and names & authors:
         return False
     anyone = not rule.users and not rule.groups
-    return anyone or approval.user in rule.users or bool(approval.groups & rule.groups)
+    return anyone or bool(names & rule.users) or bool(approval.groups & rule.groups)
 
 
 def _left_out(view: View, rule: ApprovalRule) -> str:
