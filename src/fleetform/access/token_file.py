@@ -121,6 +121,11 @@ def _known(entry: _Entry) -> _Known:
     return _Known(bytes.fromhex(entry.hash.removeprefix("sha256:")), SignedIn(who, until))
 
 
+def check_token_file(path: str) -> None:
+    """TokenFileError if a file cannot be used."""
+    _read(path)
+
+
 def hash_of(token: str) -> str:
     """What stands in a file for a token."""
     return "sha256:" + hashlib.sha256(token.encode()).hexdigest()

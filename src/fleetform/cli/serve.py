@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
-from fleetform.cli.access_flags import access_flags, access_settings
+from fleetform.cli.access_flags import access_flags, access_settings, certificate_of
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
@@ -96,7 +96,7 @@ def command(
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         flags.say(f"serving {' '.join(flags.filename) or '.'}, state in {database}; Ctrl-C ends it")
         if listen is not None:
-            return _run_with_api(flags, plane, database, listen, access)
+            return _run_with_api(flags, plane, database, listen, access, access_given)
         plane.driver.run()
         return 0
     except StoreError as error:
@@ -106,18 +106,27 @@ def command(
         plane.close()
 
 
-def _run_with_api(flags: Flags, plane: Plane, database: str, address: str, access: AccessSettings) -> int:
+def _run_with_api(
+    flags: Flags, plane: Plane, database: str, address: str, access: AccessSettings, given: Mapping[str, Any]
+) -> int:
     """Runs the loop with the API beside it; 4 if the API ends by itself."""
     # Imported where it is needed: most control planes of a trial have no API.
     from fleetform.web.process import Api, Served, listen
 
+    certificate = certificate_of(given)
     try:
-        listening = listen(address)
+        listening = listen(address, secure=certificate is not None)
     except ValueError as error:
         raise click.UsageError(f"--listen: {error}. Write 127.0.0.1:8080 or 8080.") from error
     except OSError as error:
         click.echo(f"error: cannot listen at {address}: {error.strerror or error}\n  choose another port", err=True)
         return 4
+    if not listening.is_local and certificate is None and not given["behind_proxy"]:
+        listening.socket.close()
+        raise click.UsageError(
+            f"--listen {address}: other machines could read tokens on the way. Give --tls-cert and --tls-key, listen on"
+            " 127.0.0.1, or say --behind-proxy if something before it speaks TLS."
+        )
     lost: list[str] = []
 
     def ended() -> None:
@@ -128,12 +137,10 @@ def _run_with_api(flags: Flags, plane: Plane, database: str, address: str, acces
         click.echo(f"error: a request failed: {error!r}; this is a bug", err=True)
 
     sources = tuple(flags.filename or (".",))
-    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access)
+    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access, certificate)
     api = Api(listening, served, plane.control.ask, plane.driver.between_passes, failed, ended)
     try:
         flags.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
-        if not listening.is_local:
-            flags.say("  other machines can reach it, and what they send is not encrypted: put TLS in front of it")
         plane.driver.run()
         if lost:
             click.echo(f"error: {lost[0]}; the control plane ends with it", err=True)

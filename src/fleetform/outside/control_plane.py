@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from fleetform.app.errors import NoAnswerError
+from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import LISTED, Listed, Listing
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
@@ -63,7 +64,8 @@ class ControlPlane:
         """All pages of a list."""
         items: list[Listed] = []
         diagnostics: list[Finding] = []
-        for page in self._pages(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+        for response in self._responses(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+            page = self._decoded(response, _Page)
             items += [_listed(plural, each) for each in page.items]
             diagnostics = page.diagnostics
         return Listing(items=items, diagnostics=diagnostics)
@@ -78,6 +80,16 @@ class ControlPlane:
         is_list = self._decoded(response, _Kind).kind == "RolloutList"
         return self._decoded(response, RolloutList) if is_list else self._decoded(response, RolloutAnswer)
 
+    def audit_log(self, after: int) -> AuditLog:
+        """All entries behind one that this user may read."""
+        items: list[AuditItem] = []
+        whole = True
+        for response in self._responses("/api/v1/audit", {"after": after, "limit": _PAGE}):
+            page = self._decoded(response, AuditLog)
+            items += page.items
+            whole = whole and page.whole
+        return AuditLog(whole=whole, items=items)
+
     def sign_in_document(self) -> dict[str, Any]:
         """How people sign in there; nothing if they cannot."""
         try:
@@ -88,12 +100,13 @@ class ControlPlane:
             raise
         return self._decoded(response, dict[str, Any])
 
-    def _pages(self, path: str, parameters: dict[str, str | int]) -> Iterator[_Page]:
+    def _responses(self, path: str, parameters: dict[str, str | int]) -> Iterator[httpx.Response]:
+        """All pages."""
         response = self._sent("GET", path, params=parameters)
-        yield self._decoded(response, _Page)
+        yield response
         while (following := response.links.get("next", {}).get("url")) is not None and following.startswith(path):
             response = self._sent("GET", following)
-            yield self._decoded(response, _Page)
+            yield response
 
     def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:

@@ -23,6 +23,7 @@ from fleetform.loop.asking import Reply, RolloutRequest
 from fleetform.model.identity import Identity
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
+from fleetform.web.certificates import Certificate, CertificateWatch
 from fleetform.web.relay import FromApi, ToLoop
 from fleetform.wiring import AccessSettings, open_door, open_views
 
@@ -40,6 +41,7 @@ class Served:
     at: str | None
     plugin_folder: str | None
     access: AccessSettings
+    certificate: Certificate | None = None
 
 
 class Listening(NamedTuple):
@@ -47,6 +49,7 @@ class Listening(NamedTuple):
 
     socket: socket.socket
     address: str
+    secure: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -55,10 +58,10 @@ class Listening(NamedTuple):
 
     @property
     def url(self) -> str:
-        return f"http://{self.address}"
+        return f"{'https' if self.secure else 'http'}://{self.address}"
 
 
-def listen(address: str) -> Listening:
+def listen(address: str, secure: bool = False) -> Listening:
     """Takes an address: HOST:PORT, or a port alone, which is then of this machine only. OSError if it cannot be had."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
@@ -74,7 +77,7 @@ def listen(address: str) -> Listening:
         found.close()
         raise
     name, number = found.getsockname()[:2]
-    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}")
+    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}", secure)
 
 
 class Api:
@@ -141,10 +144,10 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         else:
             os._exit(0)
 
-    loop = ToLoop(pipe, ended)
+    loop, remarks = ToLoop(pipe, ended), _Remarks()
     try:
         viewing = open_views(served.sources, served.database, served.organization, served.at, served.plugin_folder)
-        door = open_door(served.access, token, this_user(), viewing.clock, _Remarks().say)
+        door = open_door(served.access, token, this_user(), viewing.clock, remarks.say)
     except StoreError as error:
         print(f"api: {error.message}", file=sys.stderr)
         return
@@ -161,7 +164,13 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=3,
+        ssl_certfile=served.certificate.certificate if served.certificate is not None else None,
+        ssl_keyfile=served.certificate.key if served.certificate is not None else None,
     )
+    if served.certificate is not None:
+        config.load()
+        assert config.ssl is not None
+        CertificateWatch(served.certificate, config.ssl, remarks.say)
     server = Server(config)
     server.run(sockets=[listening])
 
