@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from fleetform.access.device_grant import Issuer, SignInError, Waiting
@@ -115,26 +115,26 @@ def ask(
     served = ServedPlane(tmp_path, {**BASE, "roles.yaml": ROLES}, "root", tokens, sign_in=settings)
     served.plane.settle()
 
-    def sent(request: httpx.Request) -> httpx.Response:
+    def sent(request: httpx2.Request) -> httpx2.Response:
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         path = request.url.raw_path.decode()
         found = served.send(request.method, path, token=None, content=request.content, headers=headers)
-        return httpx.Response(found.status_code, headers=found.headers, content=found.content)
+        return httpx2.Response(found.status_code, headers=found.headers, content=found.content)
 
-    client = httpx.Client
+    client = httpx2.Client
 
-    def connected(**settings: object) -> httpx.Client:
-        return client(transport=httpx.MockTransport(sent), **settings)  # type: ignore[arg-type]
+    def connected(**settings: object) -> httpx2.Client:
+        return client(transport=httpx2.MockTransport(sent), **settings)  # type: ignore[arg-type]
 
     class Module:
-        """httpx, with another client: the issuer is asked over the real one."""
+        """httpx2, with another client: the issuer is asked over the real one."""
 
         Client = staticmethod(connected)
 
         def __getattr__(self, name: str) -> object:
-            return getattr(httpx, name)
+            return getattr(httpx2, name)
 
-    monkeypatch.setattr("fleetform.outside.control_plane.httpx", Module())
+    monkeypatch.setattr("fleetform.outside.control_plane.httpx2", Module())
     provider.interval = 0
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("FLEETFORM_TOKEN", raising=False)

@@ -93,9 +93,10 @@ def test_what_a_token_claims_must_hold(shared: Provider, claims: dict[str, Any])
         tokens_of(shared).identify(shared.token(**claims))
 
 
-@pytest.mark.parametrize("claims", [{"exp": int(time.time()) - 20}, {"nbf": int(time.time()) + 40}], ids=str)
-def test_clocks_may_differ_by_less_than_a_minute(shared: Provider, claims: dict[str, Any]) -> None:
-    assert tokens_of(shared).identify(shared.token(**claims)) is not None
+@pytest.mark.parametrize(("claim", "seconds"), [("exp", -20), ("nbf", 40)])
+def test_clocks_may_differ_by_less_than_a_minute(shared: Provider, claim: str, seconds: int) -> None:
+    token = shared.token(**{claim: int(time.time()) + seconds})
+    assert tokens_of(shared).identify(token) is not None
 
 
 def test_other_audiences_count_if_they_are_listed(shared: Provider) -> None:

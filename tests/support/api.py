@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from fleetform.access.door import Door
 from fleetform.access.own_token import OwnToken
@@ -57,12 +57,12 @@ class ServedPlane:
         self.streams = Streams(self.service, self.notices, clock, comment_every=0.2)
         self.app = application(self.service, door, self.streams)
 
-    def send(self, method: str, path: str, token: str | None = TOKEN, **more: Any) -> httpx.Response:
+    def send(self, method: str, path: str, token: str | None = TOKEN, **more: Any) -> httpx2.Response:
         headers = {**more.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
 
-        async def sent() -> httpx.Response:
-            transport = httpx.ASGITransport(app=self.app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+        async def sent() -> httpx2.Response:
+            transport = httpx2.ASGITransport(app=self.app)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://api") as client:
                 return await client.request(method, path, headers=headers, **more)
 
         return asyncio.run(sent())
@@ -73,6 +73,6 @@ class ServedPlane:
         assert found.status_code == 200, found.text
         return found.json()
 
-    def ask(self, rollout: str, verb: str, key: str = "", token: str = TOKEN, **body: Any) -> httpx.Response:
+    def ask(self, rollout: str, verb: str, key: str = "", token: str = TOKEN, **body: Any) -> httpx2.Response:
         headers = {"Idempotency-Key": key} if key else {}
         return self.send("POST", f"/api/v1/rollouts/{rollout}/{verb}", token, json=body, headers=headers)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from fleetform.outside import control_plane
@@ -82,17 +82,17 @@ def test_what_was_cut_off_is_found_by_a_head(exported: Path, run: Runner) -> Non
 
 
 def test_a_server_is_asked_page_by_page(served: ServedPlane, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = httpx.Client
+    client = httpx2.Client
 
-    def sent(request: httpx.Request) -> httpx.Response:
+    def sent(request: httpx2.Request) -> httpx2.Response:
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         found = served.send(request.method, request.url.raw_path.decode(), token=None, headers=headers)
-        return httpx.Response(found.status_code, headers=found.headers, content=found.content)
+        return httpx2.Response(found.status_code, headers=found.headers, content=found.content)
 
-    def connected(**settings: Any) -> httpx.Client:
-        return client(transport=httpx.MockTransport(sent), **settings)
+    def connected(**settings: Any) -> httpx2.Client:
+        return client(transport=httpx2.MockTransport(sent), **settings)
 
-    monkeypatch.setattr("fleetform.outside.control_plane.httpx.Client", connected)
+    monkeypatch.setattr("fleetform.outside.control_plane.httpx2.Client", connected)
     monkeypatch.setattr(control_plane, "_PAGE", 2)
     monkeypatch.setenv("FLEETFORM_TOKEN", TOKEN)
     found = run("audit", "--server", URL, "--verify")

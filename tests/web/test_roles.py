@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from fleetform.model.identity import Identity
@@ -84,7 +84,15 @@ QUERIES: dict[str, list[str]] = {
     "/api/v1/whoami": [""],
     "/version": [""],
 }
-LISTS = ["", "organization=umbra", "organization=acme", "name=shadow", "name=dark-eu-1", "cluster=dark-eu-1"]
+LISTS = [
+    "",
+    "organization=umbra",
+    "organization=acme",
+    "organization=acme&cluster=dark-eu-1",
+    "name=shadow",
+    "name=dark-eu-1",
+    "cluster=dark-eu-1",
+]
 NAMES = ["shadow", "umbra", "dark-eu-1"]
 
 
@@ -154,7 +162,7 @@ def test_a_refusal_says_who_may_and_is_kept(served: ServedPlane) -> None:
 
 
 def test_who_has_no_role_learns_nothing_at_all(served: ServedPlane) -> None:
-    answers: list[httpx.Response] = []
+    answers: list[httpx2.Response] = []
     for each in READS:
         if each.path not in ("/version", "/api/v1/whoami"):
             query = "?cluster=eu-1&plugin=web" if each.path in ("/api/v1/explain", "/api/v1/history") else ""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from support.command import Runner
@@ -48,12 +48,12 @@ class Server:
     def token_file(self) -> Path:
         return next((self.folder / "config" / "fleetform" / "tokens").iterdir())
 
-    def get(self, path: str, token: str = "") -> httpx.Response:
+    def get(self, path: str, token: str = "") -> httpx2.Response:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            return httpx.get(self.url + path, headers=headers, timeout=30, trust_env=self.url.startswith("https"))
-        except httpx.ConnectError:
-            return httpx.Response(503)
+            return httpx2.get(self.url + path, headers=headers, timeout=30, trust_env=self.url.startswith("https"))
+        except httpx2.ConnectError:
+            return httpx2.Response(503)
 
     def _until(self, found: object, seconds: float = 60.0) -> re.Match[str]:
         assert callable(found)

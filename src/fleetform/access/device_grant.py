@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
-import httpx
+import httpx2
 import msgspec
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from fleetform.app.errors import NoAnswerError
 from fleetform.outside.http import trusted_certificates
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-_TIMEOUT = httpx.Timeout(20.0, connect=5.0)
+_TIMEOUT = httpx2.Timeout(20.0, connect=5.0)
 # What RFC 8628 says of waiting: so long if nothing is said, and so much longer when asked to slow down.
 _INTERVAL, _SLOWER = 5.0, 5.0
 _LONGEST_INTERVAL = 60.0
@@ -103,7 +103,7 @@ class Issuer:
         status, content = self._post(
             self._document.token_endpoint, {"grant_type": "refresh_token", "refresh_token": refresh_token}
         )
-        if status == httpx.codes.OK:
+        if status == httpx2.codes.OK:
             return _read(content, Granted)
         if _refusal(content).error in ("invalid_grant", "interaction_required", "invalid_client"):
             return None
@@ -111,7 +111,7 @@ class Issuer:
 
     def _begin(self, asked: Mapping[str, str]) -> _Begun:
         status, content = self._post(self._document.device_authorization_endpoint, asked)
-        if status != httpx.codes.OK:
+        if status != httpx2.codes.OK:
             found = _refusal(content)
             why = found.error_description or found.error or f"it answers {status}"
             raise SignInError(f"{self._document.issuer} does not begin a sign-in: {why}", "check --oidc-client-id")
@@ -128,7 +128,7 @@ class Issuer:
                 # Nobody there, or no answer in time: ask less often.
                 interval = min(max(interval, 1.0) * 2, _LONGEST_INTERVAL)
                 continue
-            if status == httpx.codes.OK:
+            if status == httpx2.codes.OK:
                 return _read(content, Granted)
             found = _refusal(content)
             if found.error == "slow_down":
@@ -141,12 +141,12 @@ class Issuer:
 
     def _post(self, address: str, form: Mapping[str, str]) -> tuple[int, bytes]:
         try:
-            with httpx.Client(timeout=_TIMEOUT, verify=trusted_certificates()) as client:
+            with httpx2.Client(timeout=_TIMEOUT, verify=trusted_certificates()) as client:
                 found = client.post(address, data={"client_id": self._client_id, **form})
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             message = f"{self._document.issuer} cannot be asked: {type(error).__name__}"
             raise SignInUnavailableError(message, "try again") from error
-        if found.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+        if found.status_code >= httpx2.codes.INTERNAL_SERVER_ERROR:
             raise SignInUnavailableError(f"{self._document.issuer} answers {found.status_code}", "try again")
         return found.status_code, found.content
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-import httpx
+import httpx2
 import msgspec
 
 from fleetform.app.errors import NoAnswerError
@@ -18,7 +18,7 @@ from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem
 from fleetform.outside.http import trusted_certificates
 
-_TIMEOUT = httpx.Timeout(120.0, connect=5.0)
+_TIMEOUT = httpx2.Timeout(120.0, connect=5.0)
 _EXIT_CODES = {401: 3, 403: 3, 404: 1, 410: 4, 429: 4, 500: 4, 502: 4, 503: 4, 504: 4}
 _PAGE = 1000
 Parameters = Mapping[str, str | int | None]
@@ -100,7 +100,7 @@ class ControlPlane:
             raise
         return self._decoded(response, dict[str, Any])
 
-    def _responses(self, path: str, parameters: dict[str, str | int]) -> Iterator[httpx.Response]:
+    def _responses(self, path: str, parameters: dict[str, str | int]) -> Iterator[httpx2.Response]:
         """All pages."""
         response = self._sent("GET", path, params=parameters)
         yield response
@@ -108,15 +108,15 @@ class ControlPlane:
             response = self._sent("GET", following)
             yield response
 
-    def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _sent(self, method: str, path: str, **more: Any) -> httpx2.Response:
         try:
             # No proxy of the environment and no redirect: a token goes to the server that it is for, and only there.
-            with httpx.Client(headers=self._headers, timeout=_TIMEOUT, **self._safety()) as client:
+            with httpx2.Client(headers=self._headers, timeout=_TIMEOUT, **self._safety()) as client:
                 response = client.request(method, self._url + path, **more)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             hint = "is `fleetform serve --listen` running there?"
             raise ServerError(f"nobody answers at {self._url}", hint, "unavailable", 4) from error
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             message = f"{self._url} broke off: {type(error).__name__}"
             raise ServerError(message, "ask again", "unavailable", 4) from error
         if response.is_success:
@@ -127,7 +127,7 @@ class ControlPlane:
         known = {"verify": trusted_certificates()} if self._url.startswith("https:") else {}
         return {"trust_env": False, **known}
 
-    def _error(self, response: httpx.Response) -> ServerError:
+    def _error(self, response: httpx2.Response) -> ServerError:
         status = response.status_code
         exit_code = _EXIT_CODES.get(status, 2)
         try:
@@ -141,7 +141,7 @@ class ControlPlane:
         choices = "".join(f"\n  {each}" for each in found.choices or ())
         return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)
 
-    def _decoded(self, response: httpx.Response, type_: type[T]) -> T:
+    def _decoded(self, response: httpx2.Response, type_: type[T]) -> T:
         try:
             return msgspec.json.decode(response.content, type=type_)
         except msgspec.DecodeError as error:
