@@ -95,7 +95,8 @@ def test_what_a_token_claims_must_hold(shared: Provider, claims: dict[str, Any])
 
 @pytest.mark.parametrize(("claim", "seconds"), [("exp", -20), ("nbf", 40)])
 def test_clocks_may_differ_by_less_than_a_minute(shared: Provider, claim: str, seconds: int) -> None:
-    token = shared.token(**{claim: int(time.time()) + seconds})
+    claims: dict[str, Any] = {claim: int(time.time()) + seconds}
+    token = shared.token(**claims)
     assert tokens_of(shared).identify(token) is not None
 
 
