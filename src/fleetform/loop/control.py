@@ -25,6 +25,7 @@ from fleetform.loop.delivering import Deliveries, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import observe
 from fleetform.loop.records import Destination
+from fleetform.loop.telling import Telling, in_order
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.state import Enrolment
 from fleetform.ports.clock import Clock
@@ -39,7 +40,10 @@ _NO_DESTINATION = "its delivery needs a management cluster; this control plane d
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a control plane stands in. destination_of says where a plugin of a fleet is delivered."""
+    """What a control plane stands in. destination_of says where a plugin of a fleet is delivered.
+
+    sends: whether people are told by messages; in a trial, what is told stands in the feed alone.
+    """
 
     store: Store
     clock: Clock
@@ -50,6 +54,7 @@ class Surroundings:
     observer: Observer
     destination_of: Callable[[Fleet, PluginDecision], Destination | None]
     name: str = "the store"
+    sends: bool = True
 
 
 class PassReport(NamedTuple):
@@ -75,6 +80,7 @@ class Control:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._deliveries = Deliveries(around.deliverer, around.store.blob)
+        self._telling = Telling(around.store, around.sends)
         self._almanac = Almanac()
         self._image: Image | None = None
         self._fleet: Fleet | None = None
@@ -98,6 +104,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = None
+        self._telling.forget()
 
     def run_pass(self, look_at_source: bool = True) -> PassReport:
         """look_at_source: whether files may be others than at the last pass."""
@@ -145,7 +152,7 @@ class Control:
         unavailable = self._admit(fleet, found, changes, now)
         removals = [step.key for step in found.removals if step.action == "delete"]
         self._deliver(fleet, removals, now)
-        looks = [look_at, found.next_look, next_delivery(self.image), fleet.decisions.next_due]
+        looks = [look_at, found.next_look, next_delivery(self.image), fleet.decisions.next_due, self._telling.look_at]
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
@@ -230,6 +237,7 @@ class Control:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(_with_placements(self.image, fleet), found, changes, rendering, now, extras)
+        extras.messages += self._telling.of_plan(fleet, found, self._events, now)
         self._commit(image, extras, now)
         return rendering.unavailable
 
@@ -240,6 +248,8 @@ class Control:
         self._commit(image, extras, now)
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
+        told = self._telling.of_rollouts(self.image, image, self._fleet, now)
+        extras.messages = in_order([*extras.messages, *told])
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
             self._events += extras.events

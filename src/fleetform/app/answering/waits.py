@@ -11,7 +11,7 @@ from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.engine.plan.decide_by import DecideBy, decide_by
 from fleetform.engine.plan.earliest import Earliest, Outlook
-from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step
+from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.hashes import is_known
 from fleetform.engine.world.opening import is_zone
@@ -222,15 +222,18 @@ class Waits:
         )
 
     def _due(self, owner: OwnerPlan, rollout: Rollout, stage: str) -> DecideBy | None:
-        if len(owner.change.candidates) > _MOST_SIMULATED:
-            return None
         key = (rollout.name, stage)
         if key not in self._decide_by:
-            world = self._plan.world
-            mine = structs.replace(owner.change, rollout=rollout)
-            alone = structs.replace(world, changes=(mine,), removals=())
-            self._decide_by[key] = decide_by(alone, self._now, stage)
+            self._decide_by[key] = due_approval(self._plan.world, owner, rollout, stage, self._now)
         return self._decide_by[key]
+
+
+def due_approval(world: World, owner: OwnerPlan, rollout: Rollout, stage: str, now: datetime) -> DecideBy | None:
+    """By when a stage of an owner's rollout must be approved, if that can be worked out quickly."""
+    if len(owner.change.candidates) > _MOST_SIMULATED:
+        return None
+    mine = structs.replace(owner.change, rollout=rollout)
+    return decide_by(structs.replace(world, changes=(mine,), removals=()), now, stage)
 
 
 def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, zone: str) -> str:
