@@ -130,3 +130,11 @@ def file_of(diagnostic: Diagnostic) -> str:
     """The file that a finding is about; empty if it is about none."""
     at = diagnostic.at
     return at.origin.file if isinstance(at, At) else at.file if at is not None else ""
+
+
+def told_once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Findings without those that say the same of the same place: one document may make several objects."""
+    told: dict[tuple[object, ...], Diagnostic] = {}
+    for each in found:
+        told.setdefault((each.code, each.severity, each.message, each.at), each)
+    return list(told.values())

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
 
@@ -24,9 +24,6 @@ from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.placement.placements import Placements
-from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.records import Plan, World
-from fleetform.engine.world.changes import OwnerChanges
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Object, Origin
 from fleetform.model.results.decisions import PluginDecision
@@ -36,6 +33,10 @@ from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
 from fleetform.ports.inputs import Document, Input
 from fleetform.ports.state import KnownState
+
+if TYPE_CHECKING:
+    from fleetform.engine.plan.records import Plan, World
+    from fleetform.engine.world.changes import OwnerChanges
 
 Spec = TypeVar("Spec")
 
@@ -86,6 +87,9 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
+        # Imported where it is asked for, as the planner below: most questions are not about rollouts.
+        from fleetform.engine.world.changes import OwnerChanges
+
         decided = partial(at_version, self.decisions)
         stored, authors = self.state.rollouts, self.input.authors
         return OwnerChanges(self.decisions, self.inputs, stored, at_version=decided, authors=authors)
@@ -99,6 +103,8 @@ class Fleet:
     @cached_property
     def plan(self) -> Plan:
         """What starts now, what waits, for what and until when."""
+        from fleetform.engine.plan.plan import plan
+
         return plan(self.world, self.snapshot.at)
 
     @cached_property

@@ -12,6 +12,8 @@ from fleetform.syntax.times import time_text
 
 # From these on something else is on the cluster.
 _BRINGS = frozenset({"Started", "RolledBack"})
+# From these on nothing is there, or nobody looks after what is.
+_ENDS = frozenset({"Deleted", "Retained"})
 _JUDGES = frozenset({"Healthy", "Failed"})
 
 
@@ -32,9 +34,13 @@ def history(
 
 
 def organizations_with(store: StoreReader, cluster: str) -> list[str]:
-    """The organizations that have a cluster of that name."""
+    """The organizations that have a cluster of that name; those that had one, where none has."""
+    stamps = [each.ref for each in store.list("Stamp").records]
     named = f"Cluster/{cluster}"
-    return sorted({each.ref.organization for each in store.list("Stamp").records if each.ref.name == named})
+    has = {ref.organization for ref in stamps if ref.name == named}
+    return sorted(
+        has or {name for name in {ref.organization for ref in stamps} if store.events(name, cluster, limit=1)}
+    )
 
 
 def _running(events: Sequence[Event]) -> list[RunningThen]:
@@ -46,7 +52,7 @@ def _running(events: Sequence[Event]) -> list[RunningThen]:
         name = each.plugin
         if name in found or name in gone:
             continue
-        if each.event == "Deleted":
+        if each.event in _ENDS:
             gone.add(name)
         elif each.event in _JUDGES:
             health.setdefault(name, each.event)

@@ -20,7 +20,6 @@ from fleetform.model.answers.planning import (
     StageClusters,
     WhyItem,
 )
-from fleetform.model.objects import Ref
 from fleetform.syntax.times import time_text
 from fleetform.syntax.versions import VersionError, parse_version
 
@@ -34,16 +33,16 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
     rollouts, up_to_date = [], 0
     moving = []
     for owner in found.owners:
-        steps = [each for each in owner.steps if in_scope(fleet, scope, each)]
+        steps = [each for each in owner.steps if scope.holds_plugin(fleet, each.key)]
         idle = [each for each in steps if each.state == "UpToDate"]
         up_to_date += len(idle)
         running = owner.rollout is not None and owner.rollout.is_open
         if len(idle) < len(steps) or (running and steps):
             rollouts.append(_rollout(waits, owner, steps))
             moving.append(owner)
-    gone = [each for each in found.removals if in_scope(fleet, scope, each) and each.state != "UpToDate"]
+    gone = [each for each in found.removals if scope.holds_plugin(fleet, each.key) and each.state != "UpToDate"]
     problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
-    consents = consent_findings(fleet, moving)
+    consents = consent_findings(fleet, moving, [each.key for each in gone])
     return PlanAnswer(
         at=time_text(found.at),
         rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),
@@ -55,11 +54,6 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
         next_look_at=time_text(found.next_look) if found.next_look is not None else None,
         diagnostics=reported([*problems, *consents], fleet.input.locator),
     )
-
-
-def in_scope(fleet: Fleet, scope: Scope, step: Step) -> bool:
-    found = fleet.snapshot.clusters.get(Ref("Cluster", *step.key[:2]))
-    return found is not None and scope.holds_cluster(found.ref, found.labels)
 
 
 def _rollout(waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollout:

@@ -128,7 +128,7 @@ class Rollouts:
     def approve(self, name: str, stage: str, change: str | None = None) -> Asked:
         """A person agrees to a stage of a change, as it is now and by the policy that is in force (B26)."""
         if stage == DELETES:
-            return self._approve_deletes(name)
+            return self._approve_deletes(name, change)
         owner, rollout = self._running(name)
         rules = {each.name: each.approvals for each in rollout.policy.stages}
         if stage not in rules:
@@ -151,19 +151,27 @@ class Rollouts:
         message = f"{self._person.user} approved stage {stage} of {rollout.name}: {have} of {rule.required}"
         return Asked(known, message, self._after(known, rollout.name))
 
-    def _approve_deletes(self, name: str) -> Asked:
+    def _approve_deletes(self, name: str, change: str | None) -> Asked:
+        """A person agrees that plugins are deleted: those that somebody else removed."""
         found = [each for each in self._fleet.plan.world.removals if each.rollout == name and not each.retain]
         if not found:
             raise NotFoundError(f"nothing of {name} waits to be deleted", "see `fleetform plan`")
-        removal = found[0]
-        rule = self._fleet.plan.world.limits_of(removal.key[0]).deletes_approval
+        removal, organization = found[0], found[0].key[0]
+        if change is not None and change != removal.change_id:
+            hint = f"look at it again: it is {removal.change_id} now"
+            raise DeniedError(f"{change} is not the change that {name} brings", hint)
+        rule = self._fleet.plan.world.limits_of(organization).deletes_approval
         bound = (name, DELETES, removal.change_id, removal.policy)
-        consent = structs.replace(self._consent(bound), organization=removal.key[0])
-        self._must_count(consent, bound, rule, removal.authors, removal.key[0])
+        consent = structs.replace(self._consent(bound), organization=organization)
+        user = self._persons(organization).name(consent.user)
+        others = [each for each in found if not (rule.not_author and user in each.authors)]
+        self._must_count(consent, bound, rule, (others or found)[0].authors, organization)
         known = self._fleet.state
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
-        return Asked(known, f"{self._person.user} approved that {len(found):,} plugins are deleted", None)
+        count = f"{len(others):,} plugin{'s are' if len(others) != 1 else ' is'} deleted"
+        left = f"; {len(found) - len(others):,} that {user} removed wait for somebody else" if others != found else ""
+        return Asked(known, f"{self._person.user} approved that {count}{left}", None)
 
     def start(self, preset: str, emergency: bool, supersede: bool, lasts: timedelta) -> Asked:
         """Declares an emergency, or lets the change that waits replace the one that runs. Else changes start alone."""

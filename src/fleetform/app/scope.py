@@ -9,7 +9,7 @@ from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.selectors import Requirements, matches_all
 
@@ -36,6 +36,12 @@ class Scope:
 
     def holds_cluster(self, ref: Ref, labels: dict[str, str]) -> bool:
         return self.holds(ref) and self.cluster in (None, ref.name) and matches_all(self.labels, labels)
+
+    def holds_plugin(self, fleet: Fleet, key: PluginKey) -> bool:
+        """Whether a plugin's cluster is in it; of one that left the fleet nobody knows the labels any more."""
+        ref = Ref("Cluster", key[0], key[1])
+        found = fleet.snapshot.clusters.get(ref)
+        return self.holds_cluster(ref, found.labels if found is not None else {})
 
     def contenders(self, fleet: Fleet) -> list[PluginDecision]:
         """Plugins that are not made, as another owner has their release."""
@@ -73,15 +79,20 @@ def scope_of(
 def _organization_of(fleet: Fleet, cluster: str | None, owner: str | None) -> str | None:
     """The only organization that has a cluster, and a preset or plugin, of these names; None if there is not one."""
     found = set(fleet.organizations)
-    if "default" in found or (cluster is None and owner is None):
-        return None
     if cluster is not None:
-        found &= {ref.organization for ref in fleet.snapshot.clusters if ref.name == cluster}
+        found &= _having_cluster([fleet], cluster)
     if owner is not None:
         owners = [*fleet.snapshot.presets, *fleet.snapshot.plugins]
         # A generated plugin is named after its preset and its cluster.
-        found &= {ref.organization for ref in owners if f"{owner}-".startswith(f"{ref.name}-")}
+        having = {ref.organization for ref in owners if f"{owner}-".startswith(f"{ref.name}-")}
+        # A misspelt preset is looked for, and suggested, where its cluster is.
+        found = found & having or found
     return found.pop() if len(found) == 1 else None
+
+
+def _having_cluster(fleets: Sequence[Fleet], cluster: str) -> set[str]:
+    """The organizations that have a cluster of this name."""
+    return {ref.organization for fleet in fleets for ref in fleet.snapshot.clusters if ref.name == cluster}
 
 
 def scope_over(
@@ -100,18 +111,26 @@ def scope_over(
     if must_exist and organization is not None and found and organization not in found and not platform:
         hint = did_you_mean(organization, found, f"the input holds {', '.join(found)}")
         raise NotFoundError(f"there is no organization {organization} in the input", hint)
-    clusters = {ref for fleet in fleets for ref in fleet.snapshot.clusters} if cluster is not None else set()
+    # Those that left the fleet can be asked about while something is left of them.
+    known = [ref for fleet in fleets for ref in (*fleet.snapshot.clusters, *fleet.snapshot.states)] if cluster else []
+    clusters = set(known)
     names = {ref.name for ref in clusters if organization in (None, ref.organization)}
     if cluster is not None and cluster not in names:
         other = other_organizations_hint(fleets[-1], Scope(organization))
+        if having := sorted(_having_cluster(fleets, cluster)):
+            other = f"there is one in {', '.join(having)}: choose with -n"
         hint = other or did_you_mean(cluster, sorted(names), "see `fleetform get clusters`")
         where = f" in {organization}" if organization else ""
         raise NotFoundError(f"there is no cluster {cluster}{where}", hint)
     return Scope(organization, cluster, labels)
 
 
-def other_organizations_hint(fleet: Fleet, scope: Scope) -> str:
-    """What to try if a scope is an organization that the input does not hold; else nothing."""
-    if scope.organization is None or scope.organization in fleet.organizations or not fleet.organizations:
+def other_organizations_hint(fleet: Fleet, scope: Scope, nothing_found: bool = False) -> str:
+    """What to try if a scope is an organization that the input does not hold, or one that has nothing of what was
+    asked for; else nothing."""
+    others = [name for name in fleet.organizations if name != scope.organization]
+    if scope.organization is None or not others:
         return ""
-    return f"the input holds {', '.join(fleet.organizations)}: choose one with -n, or -A for all"
+    if scope.organization not in fleet.organizations:
+        return f"the input holds {', '.join(others)}: choose one with -n, or -A for all"
+    return f"the input also holds {', '.join(others)}: choose one with -n, or -A for all" if nothing_found else ""

@@ -101,6 +101,7 @@ class _Reading:
             self._attempt(written, admitted, seen.failed),
             enrolment,
             written.render_failed,
+            written.failure,
         )
 
     def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
@@ -320,6 +321,7 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         attempt=_attempt_document(attempt) if attempt is not None else None,
         rollout=_place_document(place) if place is not None else None,
         render_failed=state.render_failed,
+        failure=state.failure,
     )
 
 

@@ -17,6 +17,7 @@ VERBS = {
     "catalog": "Read catalogs, and feed their versions to update bots.",
     "completion": "Print a completion script for your shell.",
     "convert": "Write native files from manifests of other systems.",
+    "crds": "Print the kinds for a Kubernetes API server.",
     "diff": "What a change does, before it is made.",
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
@@ -15,6 +16,7 @@ from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
 from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
+from fleetform.app.findings import told_once
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.complete import complete_clusters, complete_organizations
@@ -111,9 +113,11 @@ class Flags:
 
     def say_unread_catalogs(self, fleet: Fleet) -> None:
         """Without its catalogs a fleet may look as if definitions were missing."""
-        for each in fleet.reading:
-            if each.code in ("catalog-unread", "catalog-unavailable"):
-                self.say(f"{each.severity}: {each.message}")
+        unread = [each for each in fleet.reading if each.code in ("catalog-unread", "catalog-unavailable")]
+        # Catalogs may name one repository many times, at several refs.
+        told = Counter((f"{each.severity}: {each.message}", each.hint) for each in unread)
+        for (message, hint), sources in told.items():
+            self.say(message + (f" ({sources} sources)" if sources > 1 else "") + (f"; {hint}" if hint else ""))
 
     def say_consents(self, found: Iterable[Finding]) -> None:
         """Whose consent counts must be known in any case (S47)."""
@@ -126,7 +130,7 @@ class Flags:
         if not errors:
             return
         if self.output in ("json", "yaml"):
-            self.print_failure(reported(errors, fleet.input.locator))
+            self.print_failure(reported(told_once(errors), fleet.input.locator))
         else:
             self.show_errors(fleet, errors, "nothing was decided" + hint)
         raise click.exceptions.Exit(2)
@@ -141,8 +145,9 @@ class Flags:
     def show_errors(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
         from fleetform.cli.findings import print_findings
 
-        print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
-        click.echo(f"{count(len(errors), 'error')}; {therefore}", err=True)
+        told = told_once(errors)
+        print_findings(fleet, told, self.color, to_stderr=True, every=self.output == "wide")
+        click.echo(f"{count(len(told), 'error')}; {therefore}", err=True)
 
     def show_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
         """Why a part of an answer is missing."""
@@ -151,11 +156,12 @@ class Flags:
 
     def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
-        click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
-        for each in reported(errors[:_SHOWN], fleet.input.locator):
+        told = told_once(errors)
+        click.echo(f"partial answer, without what is broken ({count(len(told), 'error')}):", err=True)
+        for each in reported(told[:_SHOWN], fleet.input.locator):
             click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
-        if len(errors) > _SHOWN:
-            click.echo(f"  and {len(errors) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
+        if len(told) > _SHOWN:
+            click.echo(f"  and {len(told) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
     def read(self, sources: Sequence[str] = ()) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""

@@ -175,6 +175,11 @@ def _read_file(path: str, boundary: Boundary) -> InputFile | Diagnostic:
         return _outside(path)
     try:
         return InputFile(os.path.normpath(path), read_file(path))
+    except FileNotFoundError as error:
+        if not os.path.islink(path):
+            return _unreadable(path, reason(error), "check the file and its permissions")
+        why = f"it is a symbolic link to {os.readlink(path)}, which does not exist"
+        return _unreadable(path, why, f"mend the link, or leave it out by {IGNORE_FILE}")
     except OSError as error:
         return _unreadable(path, reason(error), "check the file and its permissions")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from msgspec import structs
 
@@ -22,7 +23,7 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.contents import content_of
 from fleetform.engine.world.hashes import unknown_hash
-from fleetform.engine.world.stored import objects_after
+from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
 from fleetform.model.objects import AnyObject
@@ -119,8 +120,8 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
             rejected += _rejections(rollout, found, changes)
     admitted = dict(stored.admitted)
     for owner in found.owners:
-        ref = owner.change.owner
-        after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref))
+        ref, settled = owner.change.owner, partial(is_settled, owner.change, found.world.states)
+        after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref), settled)
         if after is not None:
             admitted[ref] = after
     if admitted != stored.admitted:

@@ -21,7 +21,7 @@ from fleetform.loop.accepting import OpenFleet, Refusal, accept, digest_of
 from fleetform.loop.admitting import admit, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.deciding import decided
-from fleetform.loop.delivering import Deliveries, next_delivery
+from fleetform.loop.delivering import Deliveries, let_go, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import observe
 from fleetform.loop.records import Destination
@@ -150,8 +150,7 @@ class Control:
         fleet = self._decide(now) or fleet
         found, changes = self._make_plan(fleet, now)
         unavailable = self._admit(fleet, found, changes, now)
-        removals = [step.key for step in found.removals if step.action == "delete"]
-        self._deliver(fleet, removals, now)
+        self._deliver(fleet, found, now)
         looks = [look_at, found.next_look, next_delivery(self.image), fleet.decisions.next_due, self._telling.look_at]
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
@@ -237,14 +236,18 @@ class Control:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(_with_placements(self.image, fleet), found, changes, rendering, now, extras)
-        extras.messages += self._telling.of_plan(fleet, found, self._events, now)
+        image = image.with_plugins(dict.fromkeys(changes.forgotten))
+        extras.messages += self._telling.of_plan(fleet, found, now)
         self._commit(image, extras, now)
         return rendering.unavailable
 
-    def _deliver(self, fleet: Fleet, removals: list[PluginKey], now: datetime) -> None:
+    def _deliver(self, fleet: Fleet, found: Plan, now: datetime) -> None:
         extras = Extras()
         destinations = _Destinations(fleet, self._around.destination_of)
-        image = self._deliveries.deliver(self.image, destinations, removals, now, extras)
+        removals = [step.key for step in found.removals if step.action == "delete"]
+        kept = [step.key for step in found.removals if step.action == "nothing"]
+        image = let_go(self.image, kept, now, extras)
+        image = self._deliveries.deliver(image, destinations, removals, now, extras)
         self._commit(image, extras, now)
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:

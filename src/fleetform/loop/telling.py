@@ -5,7 +5,7 @@ A message without an endpoint is the feed's; one more stands there for each endp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -21,15 +21,13 @@ from fleetform.engine.versions.upgrade_gates import is_acknowledged
 from fleetform.loop.endpoints import endpoints_of, is_disabled
 from fleetform.loop.image import Image
 from fleetform.model.results.decisions import PluginKey
-from fleetform.ports.store import Event, Message, StoreReader
+from fleetform.ports.store import Message, StoreReader
 
 # In which order people read what happened at one time.
 _ORDER = (
     "Forced", "Started", "UpdatePending", "Blocked", "ApprovalNeeded", "Countdown", "Failed", "Halted", "RolledBack",
     "Finished",
 )  # fmt: skip
-# Of so many events of a plugin the last failure is looked for.
-_LOOKED_AT = 5
 
 
 class Telling:
@@ -41,7 +39,6 @@ class Telling:
     def __init__(self, store: StoreReader, sends: bool = True) -> None:
         self._store, self._sends = store, sends
         self._told: set[str] = set()
-        self._causes: dict[PluginKey, tuple[datetime, str]] = {}
         self._due: dict[tuple[str, str], tuple[object, datetime | None]] = {}
         self._last: tuple[Plan, datetime | None] | None = None
 
@@ -50,11 +47,11 @@ class Telling:
         notices = rollout_notices(before.known.rollouts, after.known.rollouts, after.known.plugins, now)
         return self._messages(notices, fleet)
 
-    def of_plan(self, fleet: Fleet, found: Plan, events: Sequence[Event], now: datetime) -> list[Message]:
+    def of_plan(self, fleet: Fleet, found: Plan, now: datetime) -> list[Message]:
         """What is told of a plan; nothing if it is the one before and no countdown is due."""
         if self._last is not None and self._last[0] is found and (self._last[1] is None or now < self._last[1]):
             return []
-        told = self._notices(fleet, found, events, now)
+        told = self._notices(fleet, found, now)
         self._last = (found, told.look_at)
         return self._messages(told.notices, fleet)
 
@@ -68,9 +65,7 @@ class Telling:
         self._told.clear()
         self._last = None
 
-    def _notices(self, fleet: Fleet, found: Plan, events: Sequence[Event], now: datetime) -> Told:
-        seen = {(each.organization, each.cluster, each.plugin): each for each in events if each.event == "Failed"}
-
+    def _notices(self, fleet: Fleet, found: Plan, now: datetime) -> Told:
         def decide_by(owner: OwnerPlan, rollout: Rollout, stage: str) -> datetime | None:
             # Simulated when a stage begins and when it has come to rest, and not for each of its clusters.
             moves = tuple((each.started is not None, each.in_flight > 0) for each in owner.stages)
@@ -80,22 +75,7 @@ class Telling:
                 known = self._due[rollout.name, stage] = (moves, due.at if due is not None else None)
             return known[1]
 
-        def cause(key: PluginKey) -> str:
-            return self._cause(key, found, seen)
-
-        return plan_notices(found, Knowledge(cause, lambda key: _is_forced(fleet, key), decide_by), now)
-
-    def _cause(self, key: PluginKey, found: Plan, seen: Mapping[PluginKey, Event]) -> str:
-        """Why a plugin failed: as it was seen in this pass, or before, or by an earlier process."""
-        attempt = found.world.states[key].attempt
-        since = attempt.since if attempt is not None else found.at
-        if key in seen:
-            self._causes[key] = (since, seen[key].reason)
-        elif self._causes.get(key, (None, ""))[0] != since:
-            stored = self._store.events(*key, limit=_LOOKED_AT)
-            reason = next((each.reason for each in stored if each.event == "Failed"), "")
-            self._causes[key] = (since, reason)
-        return self._causes[key][1]
+        return plan_notices(found, Knowledge(lambda key: _is_forced(fleet, key), decide_by), now)
 
     def _messages(self, notices: Iterable[Notice], fleet: Fleet | None) -> list[Message]:
         new = {each.key: each for each in notices if each.key not in self._told}

@@ -94,7 +94,8 @@ class PluginState(Struct, frozen=True, gc=False):
     """What is known of one plugin on one cluster.
 
     observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read);
-    render_failed is the input hash that could not be rendered (B2).
+    render_failed is the input hash that could not be rendered (B2). failure is what the cluster said when it failed
+    last, until something else is started or it recovers: after a rollback it still tells why.
     """
 
     admitted: Deployed | None = None
@@ -103,6 +104,7 @@ class PluginState(Struct, frozen=True, gc=False):
     attempt: Attempt | None = None
     enrolment: Enrolment | None = None
     render_failed: str | None = None
+    failure: str = ""
 
     @property
     def in_flight(self) -> bool:

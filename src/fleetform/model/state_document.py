@@ -105,6 +105,7 @@ class PluginDocument(_Document, frozen=True, kw_only=True):
     attempt: AttemptDocument | None = None
     rollout: PlaceInRolloutDocument | None = None
     render_failed: str | None = None
+    failure: str = ""
 
 
 class VersionDocument(_Document, frozen=True, kw_only=True):

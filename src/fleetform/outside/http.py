@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-import ssl
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -23,6 +21,8 @@ from fleetform.outside.files import read_file, reason
 from fleetform.syntax.addresses import shown
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 LIMIT = 100_000_000
@@ -146,6 +146,8 @@ class Web:
             raise UnavailableError(message, "try again later, or read less of it")
 
     def _failure(self, url: str, error: httpx2.TransportError) -> OutsideError:
+        import ssl
+
         import httpx2
 
         address, host = shown(url), urlsplit(url).hostname or "it"
@@ -236,6 +238,9 @@ def _scheme(url: str) -> str:
 
 
 def _new_client(timeout: float) -> httpx2.Client:
+    # Imported with the first request: most commands make none.
+    import logging
+
     import httpx2
 
     # It logs every address as a matter of course, with the secrets in it.
@@ -278,6 +283,8 @@ def _wait_before_next(answer: Answer, pause: float) -> float | None:
 
 
 def _tls_failure(address: str, error: ssl.SSLError) -> OutsideError:
+    import ssl
+
     if isinstance(error, ssl.SSLCertVerificationError):
         message = f"{address}: the server's certificate is not trusted ({error.verify_message})"
         return OutsideError(message, "check the address; name the certificates of your own authority in SSL_CERT_FILE")

@@ -41,6 +41,7 @@ _ONCE = {
     "rejected": "it is changed or tried again",
 }
 _MENDED = "what blocks it is mended"
+_ALREADY_SAID = ("", "it failed", "it took too long")
 
 
 class Waits:
@@ -148,8 +149,9 @@ class Waits:
     def _failed(self, step: Step, attempt: Attempt, earliest: Earliest) -> str:
         times = "once" if attempt.failures == 1 else f"{attempt.failures} times"
         how = "took too long" if attempt.timed_out else "failed"
+        why = f" ({step.progress.failure})" if step.progress.failure not in _ALREADY_SAID else ""
         again = self._when(step, earliest) if step.action == "wait" else ", and is not tried again by itself"
-        return f"{how} {times}, last {self._clock(step, attempt.since)}{again}"
+        return f"{how} {times}{why}, last {self._clock(step, attempt.since)}{again}"
 
     def _when(self, step: Step, earliest: Earliest) -> str:
         """When it starts at the earliest, and on what condition."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
@@ -95,6 +95,7 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
     """Objects in their places, the first of two that are one object."""
     written = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
     places = _Places()
+    twice: list[tuple[Object[object], Object[object]]] = []
     references = References(objects)
     order = [(each.ref, each.origin.file, each.origin.first_line, str(each.origin.base)) for each in objects]
     for _, object_ in sorted(zip(order, objects, strict=True), key=lambda pair: pair[0]):
@@ -115,14 +116,24 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
         # Patches, and what several folders bring along, stand for one object of another kind: it is only unclear what
         # it is if somebody wants to know (S10).
         if earlier is not object_ and (native or (ref.name and references.may_mean(object_))):
-            same = _contents(earlier) == _contents(object_)
-            number = f" {object_.spec.version}" if isinstance(object_.spec, PluginDefinitionSpec) else ""
-            contents = "the same content" if same else "two contents"
-            message = f"{ref.kind} {ref.name}{number} is written twice, with {contents}"
-            severity: Severity = "warning" if same else "error"
-            at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
-            diagnostics.append(Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related))
+            twice.append((object_, earlier))
+    diagnostics += _written_twice(twice)
     return places
+
+
+def _written_twice(pairs: Sequence[tuple[Object[object], Object[object]]]) -> Iterator[Diagnostic]:
+    """The finding for each object that is written twice. A document that makes several is the same if all are."""
+    differing = {(one.origin, other.origin) for one, other in pairs if _contents(one) != _contents(other)}
+    for object_, earlier in pairs:
+        ref, same = object_.ref, (object_.origin, earlier.origin) not in differing
+        kind = object_.conventions.own_kinds.get(ref.kind, ref.kind)
+        spec, unversioned = object_.spec, object_.conventions.unversioned
+        number = f" {spec.version}" if isinstance(spec, PluginDefinitionSpec) and not unversioned else ""
+        contents = "the same content" if same else "two contents"
+        message = f"{kind} {ref.name}{number} is written twice, with {contents}"
+        severity: Severity = "warning" if same else "error"
+        at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
+        yield Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related)
 
 
 def _contents(object_: Object[object]) -> tuple[object, object, object]:

@@ -38,11 +38,10 @@ class Told(NamedTuple):
 class Knowledge(NamedTuple):
     """What is known beside a plan.
 
-    causes say why plugins failed. forced says whether a version goes ahead though nobody agreed to it. decide_by is the
-    time until which an approval of a stage does not move the end; None where that is not known.
+    forced says whether a version goes ahead though nobody agreed to it. decide_by is the time until which an approval
+    of a stage does not move the end; None where that is not known.
     """
 
-    causes: Callable[[PluginKey], str]
     forced: Callable[[PluginKey], bool]
     decide_by: Callable[[OwnerPlan, Rollout, str], datetime | None]
 
@@ -152,16 +151,16 @@ class _Telling:
         states = self._plan.world.states
         for step in steps:
             # A plan may already have started the way back; what failed is then what is stored.
-            attempts = (states.get(step.key, UNKNOWN).attempt, step.progress.attempt)
-            ours = [each for each in attempts if each is not None and each.rollout == rollout.name]
-            attempt = next((each for each in ours if each.phase == "Failed"), None)
-            if attempt is not None:
-                why = "it took too long" if attempt.timed_out else self._known.causes(step.key)
+            known = [states.get(step.key, UNKNOWN), step.progress]
+            ours = [each for each in known if each.attempt is not None and each.attempt.rollout == rollout.name]
+            state = next((each for each in ours if each.failed is not None), None)
+            if state is not None:
+                why = _generic(step, state.failure)
                 place = step.progress.enrolment
                 failed[(place.stage if place is not None else step.stage) or "", why].append(step)
         for (stage, why), here in sorted(failed.items()):
             where = f" in stage {stage}" if stage else ""
-            causes = [_cause(why, here)] if why else []
+            causes = [_cause(why, here)]
             do = f"fleetform why {here[0].key[1]} {here[0].key[2]}"
             # After somebody asked for another try, the same failure is news again.
             instance = f"{digest(why)} {digest(rollout.note)}" if rollout.note else digest(why)

@@ -5,14 +5,16 @@ It is told in the commit that stores the other phase, so that neither can be the
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from fleetform.app.plan import versions
-from fleetform.app.telling.notices import Notice, Subject, digest, notice
+from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, notice
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.stored import Stored
+from fleetform.model.answers.notifications import Cause
 from fleetform.model.kinds.fleet import Event
 from fleetform.model.state import PluginState, PluginStates
 
@@ -100,4 +102,15 @@ def _told(happened: _Happened, members: list[tuple[str, PluginState]], at: datet
         clusters = [name for name, state in members if state.attempt is not None and state.attempt.back]
     do = "" if event in ("Started", "Finished") else f"fleetform rollout status {rollout.name}"
     # Somebody who retries wants to hear of the next time, too.
-    return notice(event, subject, at, how, clusters, instance=digest(rollout.note) if rollout.note else "", do=do)
+    instance = digest(rollout.note) if rollout.note else ""
+    return notice(event, subject, at, how, clusters, instance=instance, causes=_causes(members), do=do)
+
+
+def _causes(members: list[tuple[str, PluginState]]) -> list[Cause]:
+    """What clusters failed with, the most frequent first."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, state in members:
+        if state.failure:
+            found[state.failure].append(name)
+    ordered = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+    return [cause(message, names) for message, names in ordered[:MOST_CAUSES]]

@@ -24,7 +24,7 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     round_ = Pass(world, now, almanac or Almanac())
     settled = [_settled(round_, change) for change in world.changes]
     for removal in world.removals:
-        if world.states.get(removal.key, UNKNOWN).in_flight:
+        if world.states.get(removal.key, UNKNOWN).in_flight and not removal.cluster_left:
             round_.busy[removal.cluster.key] = removal.key
     round_.pending = _pending(settled, world.changes)
     planned: dict[int, OwnerPlan] = {}

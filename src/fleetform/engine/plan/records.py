@@ -118,7 +118,8 @@ class Change(Struct, frozen=True):
 class Removal(Struct, frozen=True, gc=False):
     """A plugin that nobody wants any more. dependents are plugins of its cluster that must go before it.
 
-    rollout is the name under which its removal is approved, policy the digest that approvals are bound to.
+    rollout is the name under which its removal is approved, policy the digest that approvals are bound to. Where its
+    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting.
     """
 
     key: PluginKey
@@ -132,6 +133,7 @@ class Removal(Struct, frozen=True, gc=False):
     policy: str = ""
     approvals: tuple[Approval, ...] = ()
     authors: frozenset[str] = frozenset()
+    cluster_left: bool = False
 
 
 class Limits(Struct, frozen=True):

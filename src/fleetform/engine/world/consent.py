@@ -6,24 +6,20 @@ organization joins them; everybody counts once, and nobody approves what they ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.plan.records import Approval, Emergency
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.model.authors import Authors
 from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.kinds.preset import EmergencyChange
 from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_time
-
-# Files, with the addresses of those who made them what they are: empty where git does not know; a file that is in no
-# repository is not in it.
-Authors = Mapping[str, str]
-NO_AUTHORS: Authors = {}
 
 
 class Persons:
