@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from fleetform.app.answering.waits import due_approval
+from fleetform.app.answering.waits import prospect_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.telling.notices import Notice
 from fleetform.app.telling.plans import Knowledge, Told, plan_notices
@@ -71,7 +71,7 @@ class Telling:
             moves = tuple((each.started is not None, each.in_flight > 0) for each in owner.stages)
             known = self._due.get((rollout.name, stage))
             if known is None or known[0] != moves:
-                due = due_approval(found.world, owner, rollout, stage, now)
+                due = prospect_of(found.world, owner, now).decide_by(stage)
                 known = self._due[rollout.name, stage] = (moves, due.at if due is not None else None)
             return known[1]
 
