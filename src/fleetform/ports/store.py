@@ -76,7 +76,10 @@ class Delete(NamedTuple):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """Something that happened to a plugin on a cluster, kept for good: what it ran from then on, and why."""
+    """Something that happened to a plugin on a cluster, kept for good: what it ran from then on, and why.
+
+    revision is the commit that what was started is from.
+    """
 
     at: datetime
     organization: str
@@ -88,6 +91,7 @@ class Event(Struct, frozen=True, gc=False):
     rollout: str = ""
     change_id: str = ""
     reason: str = ""
+    revision: str = ""
 
 
 class Deed(Struct, frozen=True, gc=False):

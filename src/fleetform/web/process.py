@@ -28,13 +28,14 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Served:
-    """What the API answers about: the arguments of `serve`."""
+    """What the API answers about: the arguments of `serve`. With a webhook_secret git servers may tell of pushes."""
 
     sources: tuple[str, ...]
     database: str
     organization: str | None
     at: str | None
     plugin_folder: str | None
+    webhook_secret: str | None = None
 
 
 class Listening(NamedTuple):
@@ -73,7 +74,7 @@ def listen(address: str) -> Listening:
 
 
 class Api:
-    """The API while it runs. ended is called if its process ends by itself."""
+    """The API while it runs. look has the source looked at; ended is called if its process ends by itself."""
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class Api:
         served: Served,
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
+        look: Callable[[], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
@@ -94,7 +96,7 @@ class Api:
         self._process.start()
         theirs.close()
         listening.socket.close()
-        self._relay = FromApi(self._pipe, ask, between_passes, failed, ended)
+        self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
@@ -113,6 +115,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
 
     from fleetform.web.application import application
     from fleetform.web.service import Asker, Service
+    from fleetform.web.webhooks import Webhook
 
     class Server(uvicorn.Server):
         """One that leaves signals alone: the loop ends first, and this with it."""
@@ -140,8 +143,9 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         print(f"api: {error.message}", file=sys.stderr)
         return
     service = Service(views, reader, clock, loop.ask, Asker(*this_user()))
+    app = application(service, token)
     config = uvicorn.Config(
-        application(service, token),
+        Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,
         access_log=False,
         server_header=False,
