@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
     from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
+    from fleetform.loop.polling import Poller
     from fleetform.loop.records import Destination
     from fleetform.loop.viewing import Views
     from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.mirrors import Mirror
+    from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.store import StoreError, StoreReader
@@ -166,12 +170,19 @@ def _key_file() -> str:
 
 
 class Plane(NamedTuple):
-    """A control plane that is ready to run; close lets go of the database."""
+    """A control plane that is ready to run; close lets go of the database.
+
+    fetch brings what a source elsewhere has now; look has the source looked at soon, and attend does so again and again
+    until what it answers is called.
+    """
 
     control: Control
     driver: Driver
     close: Callable[[], None]
     turn_clock: Callable[[datetime], None]
+    fetch: Callable[[], None]
+    look: Callable[[], None]
+    attend: Callable[[], Callable[[], None]]
 
 
 def open_plane(
@@ -179,23 +190,31 @@ def open_plane(
     database: str,
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
+    unwatched: Callable[[str], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
     output_folder: str = "out",
     health_folder: str | None = None,
     plugin_folder: str | None = None,
+    repository: str | None = None,
 ) -> Plane:
-    """The embedded control plane over a database. at stops the clock at a time."""
+    """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
+
+    unwatched is told why there are no file events, if there are none.
+    """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
-    from fleetform.load.sources import FolderSource
+    from fleetform.load.inputs import IGNORE_FILE
+    from fleetform.load.sources import FileSource, RepositorySource, folder_finder
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
     from fleetform.loop.driver import Driver
+    from fleetform.loop.polling import Poller
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.outside.watching import FileWatcher
     from fleetform.store.sqlite import SqliteStore
 
     store = SqliteStore(database)
@@ -210,20 +229,51 @@ def open_plane(
         branch = Branch(destination.branch, destination.folder, destination.sign)
         return GitDelivery(mirror, branch, lambda: None, time.sleep)
 
+    folder_of = folder_finder(sources)
+    source: FileSource | RepositorySource = FileSource(sources)
+    if repository is not None:
+        source = RepositorySource(_copy_of(repository, database), sources)
     control = Control(
         Surroundings(
             store,
             clock,
-            FolderSource(sources),
+            source,
             _opener(sources, organization, clock, "due", plugin_folder),
             open_renderers(plugin_folder=plugin_folder),
             deliverer,
             ClusterObserver(health_folder),
-            lambda fleet, plugin: destination_of(fleet, plugin, output_folder),
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of),
             database,
+            folder_of,
         )
     )
-    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
+    driver = Driver(control, clock, interval, told, failed)
+    look = partial(driver.wake, source_changed=True)
+    if isinstance(source, RepositorySource):
+        poller = Poller(source.fetch, look, interval, random.uniform)
+        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, partial(_attended, poller))
+    folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
+    watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
+    attend = partial(_attended, watcher) if folders else lambda: _nothing
+    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend)
+
+
+def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:
+    beside.start()
+    return beside.stop
+
+
+def _copy_of(repository: str, database: str) -> Mirror:
+    """The copy of a repository beside a database: `git:REF` means this one, here and in processes that are started."""
+    from fleetform.outside.mirrors import Mirror, git_address
+
+    folder = f"{os.path.abspath(database)}.git"
+    os.environ["GIT_DIR"] = folder
+    return Mirror(folder, git_address(repository, "."))
+
+
+def _nothing() -> None:
+    """There is nothing to do."""
 
 
 class Viewing(NamedTuple):
@@ -254,13 +304,14 @@ def _opener(
     """Reads stored files as a fleet; those that did not change are not parsed again."""
     from fleetform.load.inputs import InputFile
     from fleetform.load.reader import DocumentCache, load_files, with_authors
+    from fleetform.outside.authorship import AuthorMemory
 
-    cache = DocumentCache()
+    cache, authors = DocumentCache(), AuthorMemory()
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
         fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 

@@ -264,3 +264,21 @@ def test_a_plan_warns_where_nobody_knows_who_removed_plugins(desk: Callable[[Fol
     for verb in (("plan",), ("why", "c-1")):
         found = [each for each in at.ask(*verb, "-o", "json").json["diagnostics"] if each["code"] == "unknown-author"]
         assert [each["message"] for each in found] == ["nobody knows who removed plugins of certs: any approver counts"]
+
+
+@pytest.mark.rule("B3b", "B26", "B27")
+def test_a_change_that_a_preview_named_is_approved_by_that_name(desk: Callable[[Folder], Desk], tmp_path: Path) -> None:
+    folder = asking_for_consent()
+    at = desk(folder)
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    for name, text in {**folder.files, "certs.yaml": definition("1.0.0")}.items():
+        (earlier / name).write_text(text)
+    seen = at._runner("diff", str(earlier), ".", "-o", "json").json
+    (rollout,) = seen["rollouts"]
+    for user in ("ada", "bob"):
+        given = ("--stage", "all", "--change", rollout["changeId"], "--as", user)
+        assert at.ask("rollout", "approve", rollout["name"], *given).code == 0
+    assert sorted(at.folder.go()) == ["eu-1", "eu-2", "qa-1"]
+    assert rollout["changeId"] in at._runner("diff", str(earlier), ".", "-o", "wide").out
+    assert rollout["name"] in at._runner("diff", str(earlier), ".", "-o", "markdown").out

@@ -11,10 +11,12 @@ import pytest
 from msgspec import structs
 
 from fleetform.app.consents import consent_findings, written_consent_findings
+from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.scope import Scope
 from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
-from support.fleets import NOW
+from support.fleets import NOW, fleet_of
 from support.repositories import PLAIN_GIT, Repository
 from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
@@ -642,3 +644,53 @@ def test_a_group_with_a_strategy_of_its_own_is_a_rollout_of_its_own() -> None:
     assert [change.owner.name for change in folder.fleet.world.changes] == ["certs", "certs/gold"]
     folder.healthy("eu-1")
     assert folder.go() == ["eu-2"]
+
+
+# ---- The names of changes in previews
+
+
+SECOND = preset(name="second").replace("optionValues: []", "releaseName: second, optionValues: []")
+FACTS = '[{name: host, expression: "cluster.facts.host"}]'
+KNOWN = {name.replace("-", "_"): "{facts: {host: a}}" for name in CLUSTERS}
+
+
+@pytest.mark.rule("B3b", "B27")
+@pytest.mark.parametrize("with_state", [True, False])
+@pytest.mark.parametrize(
+    ("edit", "shared"),
+    [
+        pytest.param({"certs": NEW}, True, id="one definition reaches both"),
+        pytest.param({"preset": preset(values="[{name: replicas, value: 3}]")}, None, id="one of them"),
+        pytest.param({"certs": NEW, "preset": preset(values="[{name: replicas, value: 3}]")}, False, id="both, unlike"),
+        pytest.param({"clusters": clusters(**{**KNOWN, "eu_1": "{facts: {host: b}}"})}, None, id="a fact of a cluster"),
+    ],
+)
+def test_a_preview_names_changes_as_plans_do(edit: dict[str, str], shared: bool | None, with_state: bool) -> None:
+    base = {"policy": ONE, "second": SECOND, "clusters": clusters(**KNOWN)}
+    base |= {"preset": preset(values=FACTS)} if "clusters" in edit else {}
+    folder = installed(**base)
+    before = fleet_of(folder.files, state=folder.known if with_state else None)
+    folder.edit(**edit)
+    after = fleet_of(folder.files, state=folder.known if with_state else None)
+    answer = diff(before, after, Scope("acme"))
+    named = {each.preset: (each.name, each.change_id) for each in answer.rollouts}
+    rollouts = [each.rollout for each in folder.plan.owners if each.rollout is not None and each.rollout.is_open]
+    assert named == {each.owner.name: (each.name, each.change_id) for each in rollouts}
+    ids = {each.change_id for each in answer.rollouts}
+    if shared is None:
+        assert len(named) == 1
+    else:
+        assert (len(named), len(ids) == 1) == (2, shared)
+    if "clusters" not in edit and len(ids) == 1:
+        assert ids == {answer.change_id}, "all that differs reaches each of them"
+
+
+@pytest.mark.rule("B3b", "B22")
+def test_a_preview_names_deletions_as_plans_do() -> None:
+    folder = installed(policy=ONE, second=SECOND)
+    before = folder.fleet
+    folder.edit(second=None, preset=preset().replace("clusterSelector: {}", "clusterSelector: {clusterNames: [eu-1]}"))
+    answer = diff(before, folder.fleet, Scope("acme"))
+    removals = {each.owner.name: (each.rollout, each.change_id) for each in folder.fleet.world.removals}
+    assert set(removals) == {"certs", "second"}
+    assert {each.preset: (each.name, each.change_id) for each in answer.rollouts} == removals

@@ -23,13 +23,14 @@ from fleetform.ports.store import (
     Deed,
     Delete,
     ExpiredError,
+    Message,
     Put,
     UnavailableError,
     UnusableError,
 )
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.memory import MemoryStore
-from fleetform.store.schema import APPLICATION_ID, NEWEST
+from fleetform.store.schema import APPLICATION_ID, NEWEST, STEPS
 from fleetform.store.sqlite import SqliteReader, SqliteStore
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -231,3 +232,20 @@ def test_both_stores_answer_the_same(
                     found.append(str(error))
             assert found[0] == found[1]
         disk.close()
+
+
+def test_a_database_of_every_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    for version in range(1, NEWEST):
+        path = str(tmp_path / f"{version}.db")
+        connection = apsw.Connection(path)
+        for step in STEPS[:version]:
+            list(connection.execute(step))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}")
+        connection.close()
+        with pytest.raises(UnusableError, match="written by an earlier release"):
+            SqliteReader(path)
+        store = SqliteStore(path)
+        store.commit(Commit(messages=[Message("Started/c1:1", NOW, "acme", "Started", b"{}")]), NOW)
+        assert [each.message.key for each in store.feed("acme")] == ["Started/c1:1"]
+        store.close()
+        SqliteReader(path).close()

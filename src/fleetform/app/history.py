@@ -69,6 +69,7 @@ def _running(events: Sequence[Event]) -> list[RunningThen]:
                 health=health.get(name, "Unknown"),
                 rollout=each.rollout,
                 change_id=each.change_id,
+                revision=each.revision,
             )
     return [found[name] for name in sorted(found)]
 
@@ -84,4 +85,5 @@ def _item(event: Event) -> HistoryEvent:
         rollout=event.rollout,
         change_id=event.change_id,
         reason=event.reason,
+        revision=event.revision,
     )

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import click
@@ -15,12 +16,15 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
 from fleetform.loop.control import PassReport
+from fleetform.outside.files import read_file
 from fleetform.ports.store import Event, StoreError, UnavailableError
+from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
 from fleetform.wiring import AccessSettings, Plane, database_path, open_plane
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
+_LONGEST_SECRET = 64 * 1024
 _COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
 
 
@@ -32,6 +36,8 @@ Examples:
   fleetform serve -f fleet/ --once                    everything that is due now, then exit
   fleetform serve -f fleet/ --fast-forward 14d        a trial: two weeks in seconds, into ./out
   fleetform serve -f fleet/ --state sqlite:/var/lib/fleetform/fleet.db
+  fleetform serve -f git:main:fleet                   a branch of the repository that this folder is in
+  fleetform serve -f git:main --repository https://git.example.com/fleet.git
 """
 )
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
@@ -44,6 +50,10 @@ Examples:
     "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
 )
 @access_flags
+@click.option("--repository", metavar="URL", help="The repository that -f git:REF is of; a copy is kept and fetched.")
+@click.option(
+    "--webhook-secret-file", metavar="FILE", help="Take webhooks of a git server that has this file's secret."
+)
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
@@ -53,19 +63,24 @@ def command(
     interval: str,
     output_dir: str,
     listen: str | None,
+    repository: str | None,
+    webhook_secret_file: str | None,
     health_dir: str | None,
     **access_given: Any,
 ) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 
-    The folder is read again when it changes. What was accepted, admitted and observed is kept in a database, so that it
-    can be stopped at any moment. Exit codes with --once: 0 done, 2 the files are invalid and nothing changed, 4 another
-    process holds the database.
+    The folder or the branch is read again when it changes. What was accepted, admitted and observed is kept in a
+    database, so that it can be stopped at any moment. Exit codes with --once: 0 done, 2 the files are invalid and
+    nothing changed, 4 another process holds the database.
     """
     flags.only("table")
     if listen is not None and (once or fast_forward is not None):
         raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
     access = access_settings(access_given, listen)
+    if repository is not None and not (flags.filename and all(each.startswith("git:") for each in flags.filename)):
+        raise click.UsageError("--repository needs to know what of it: -f git:main, or -f git:main:DIR.")
+    secret = _secret(webhook_secret_file, listen) if webhook_secret_file is not None else None
     database = database_path(flags.state)
     every = _duration("--interval", interval)
     ahead = _duration("--fast-forward", fast_forward) if fast_forward is not None else None
@@ -76,17 +91,21 @@ def command(
             database,
             teller.told,
             teller.failed,
+            partial(teller.unwatched, interval),
             flags.organization,
             flags.at,
             every,
             output_dir,
             health_dir,
             flags.plugin_dir,
+            repository,
         )
     except StoreError as error:
         teller.failed(error)
         return _exit_code(error)
     try:
+        if once or ahead is not None:
+            plane.fetch()
         if ahead is not None:
             start = parse_time(flags.at) if flags.at is not None else datetime.now(UTC).replace(microsecond=0)
             plane.turn_clock(start)
@@ -94,11 +113,16 @@ def command(
         if once:
             return teller.outcome(plane.driver.run_once())
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
-        flags.say(f"serving {' '.join(flags.filename) or '.'}, state in {database}; Ctrl-C ends it")
-        if listen is not None:
-            return _run_with_api(flags, plane, database, listen, access, access_given)
-        plane.driver.run()
-        return 0
+        of = f" of {shown(repository)}" if repository is not None else ""
+        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, state in {database}; Ctrl-C ends it")
+        leave = plane.attend()
+        try:
+            if listen is not None:
+                return _run_with_api(flags, plane, database, listen, access, access_given, secret)
+            plane.driver.run()
+            return 0
+        finally:
+            leave()
     except StoreError as error:
         teller.failed(error)
         return _exit_code(error)
@@ -106,8 +130,26 @@ def command(
         plane.close()
 
 
+def _secret(file: str, listen: str | None) -> str:
+    if listen is None:
+        raise click.UsageError("--webhook-secret-file goes with --listen.")
+    try:
+        found = read_file(file, _LONGEST_SECRET).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--webhook-secret-file: {file} cannot be read: {error}") from error
+    if not found:
+        raise click.UsageError(f"--webhook-secret-file: {file} is empty.")
+    return found
+
+
 def _run_with_api(
-    flags: Flags, plane: Plane, database: str, address: str, access: AccessSettings, given: Mapping[str, Any]
+    flags: Flags,
+    plane: Plane,
+    database: str,
+    address: str,
+    access: AccessSettings,
+    given: Mapping[str, Any],
+    secret: str | None,
 ) -> int:
     """Runs the loop with the API beside it; 4 if the API ends by itself."""
     # Imported where it is needed: most control planes of a trial have no API.
@@ -137,8 +179,8 @@ def _run_with_api(
         click.echo(f"error: a request failed: {error!r}; this is a bug", err=True)
 
     sources = tuple(flags.filename or (".",))
-    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access, certificate)
-    api = Api(listening, served, plane.control.ask, plane.driver.between_passes, failed, ended)
+    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access, certificate, secret)
+    api = Api(listening, served, plane.control.ask, plane.driver.between_passes, plane.look, failed, ended)
     try:
         flags.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
         plane.driver.run()
@@ -188,6 +230,9 @@ class _Teller:
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"  {error.hint}", err=True)
+
+    def unwatched(self, interval: str, reason: str) -> None:
+        self._flags.say(f"no file events ({reason}): changes are seen within {interval}")
 
     def outcome(self, report: PassReport) -> int:
         if report.refusal is not None and not report.refusal.empty:

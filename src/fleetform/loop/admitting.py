@@ -69,7 +69,8 @@ def render_targets(
             digest, blob = packed(delivered_files(result.objects))
             extras.blobs.append((digest, blob))
             plugin = result.plugin
-            found.states[hash_] = AdmittedState(digest, plugin.version, plugin.target.definition, result.key)
+            definition, revision = plugin.target.definition, image.source.revision
+            found.states[hash_] = AdmittedState(digest, plugin.version, definition, result.key, revision)
     return found
 
 
@@ -102,7 +103,8 @@ def _states(
         hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
         if hash_ in image.states or hash_ in rendering.states:
             states[key] = progress
-            extras.events.append(_started(step, change.change_id, now))
+            state = image.states.get(hash_) or rendering.states[hash_]
+            extras.events.append(_started(step, change.change_id, state.revision, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
@@ -165,7 +167,7 @@ def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequenc
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
 
-def _started(step: Step, change_id: str, now: datetime) -> Event:
+def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
     attempt, admitted = step.progress.attempt, step.progress.admitted
     assert attempt is not None
     return Event(
@@ -177,6 +179,7 @@ def _started(step: Step, change_id: str, now: datetime) -> Event:
         rollout=attempt.rollout,
         change_id=change_id,
         reason=f"stage {step.stage}" if step.stage else "",
+        revision=revision,
     )
 
 

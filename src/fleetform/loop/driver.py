@@ -1,8 +1,8 @@
 """The driver: a pass when something happened or is due, and rest in between.
 
 File events and requests are hints that wake it; the source is looked at anyway once in an interval, since events get
-lost. A pass that failed for want of a disk, a network or a lock is tried again with growing pauses; nothing else is
-caught.
+lost. Where that finds nothing new and nothing is due there is no pass. A pass that failed for want of a disk, a network
+or a lock is tried again with growing pauses; nothing else is caught.
 """
 
 from __future__ import annotations
@@ -74,28 +74,39 @@ class Driver:
 
     def run(self) -> None:
         pause = _FIRST_PAUSE
-        looked_at = None
+        looked_at: datetime | None = None
+        report: PassReport | None = None
         while not self._stop.is_set():
             self._wake.clear()
-            while not self._requests.empty():
-                self._requests.get()()
+            asked = self._carry_out_requests()
             now = self._clock.now()
-            due = looked_at is None or now - looked_at >= self._interval or now < looked_at
-            look = due or self._source_changed.is_set()
+            hinted = self._source_changed.is_set()
             self._source_changed.clear()
             try:
-                report = self._control.run_pass(look)
+                changed = watched = False
+                if hinted or looked_at is None or not timedelta(0) <= now - looked_at < self._interval:
+                    changed, looked_at = self._control.look(), now
+                    watched = report is not None and report.watched
+                if changed or watched or asked or report is None or _is_due(report, now):
+                    report = self._control.run_pass(look_at_source=False)
+                    self._told(report)
             except StoreError as error:
                 self._failed(error)
-                looked_at = None
+                looked_at = report = None
                 self._wake.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
             pause = _FIRST_PAUSE
-            looked_at = now if look else looked_at
-            self._told(report)
             if not report.wrote:
                 self._wake.wait(self._rest(report))
+
+    def _carry_out_requests(self) -> bool:
+        """Whether there were any."""
+        found = False
+        while not self._requests.empty():
+            self._requests.get()()
+            found = True
+        return found
 
     def _rest(self, report: PassReport) -> float:
         """How long nothing is due. The clock may jump: never longer than until the next look at the source."""
@@ -103,3 +114,8 @@ class Driver:
         if report.next_look is not None:
             seconds = min(seconds, (report.next_look - self._clock.now()).total_seconds())
         return max(seconds, 0.0)
+
+
+def _is_due(report: PassReport, now: datetime) -> bool:
+    """Whether a pass may find something to do, though nothing happened; any may after a clock was turned back."""
+    return report.wrote or now < report.at or (report.next_look is not None and report.next_look <= now)

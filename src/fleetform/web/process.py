@@ -33,7 +33,7 @@ _REPEATED, _MOST_REMARKS = 60.0, 20
 
 @dataclass(frozen=True)
 class Served:
-    """What the API answers about: the arguments of `serve`."""
+    """What the API answers about: the arguments of `serve`. With a webhook_secret git servers may tell of pushes."""
 
     sources: tuple[str, ...]
     database: str
@@ -42,6 +42,7 @@ class Served:
     plugin_folder: str | None
     access: AccessSettings
     certificate: Certificate | None = None
+    webhook_secret: str | None = None
 
 
 class Listening(NamedTuple):
@@ -81,7 +82,7 @@ def listen(address: str, secure: bool = False) -> Listening:
 
 
 class Api:
-    """The API while it runs. ended is called if its process ends by itself."""
+    """The API while it runs. look has the source looked at; ended is called if its process ends by itself."""
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class Api:
         served: Served,
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
+        look: Callable[[], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
@@ -102,7 +104,7 @@ class Api:
         self._process.start()
         theirs.close()
         listening.socket.close()
-        self._relay = FromApi(self._pipe, ask, between_passes, failed, ended)
+        self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
@@ -123,6 +125,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     from fleetform.web.notices import Notices
     from fleetform.web.service import Service
     from fleetform.web.streams import Streams
+    from fleetform.web.webhooks import Webhook
 
     class Server(uvicorn.Server):
         """One that leaves signals alone: the loop ends first, and this with it."""
@@ -156,8 +159,9 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         return
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
+    app = application(service, door, streams)
     config = uvicorn.Config(
-        application(service, door, streams),
+        Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,
         access_log=False,
         server_header=False,

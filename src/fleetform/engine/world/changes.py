@@ -8,7 +8,7 @@ after one event one Change is made anew and all others are the same objects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -21,6 +21,7 @@ from fleetform.engine.world.candidate import Facts
 from fleetform.engine.world.consent import Consents, Persons, asks_for_others, authors_of, emergency_of
 from fleetform.engine.world.contents import ContentHashes, change_id, digest
 from fleetform.engine.world.context import Context, Same
+from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
 from fleetform.engine.world.parts import Part, plugins_by_part
 from fleetform.engine.world.plugin_states import flat_states
@@ -185,9 +186,11 @@ class OwnerChanges:
         earlier = self._earlier.made.get(ref)
         made = self._candidates(part, context, staging, plugins_now, earlier)
         candidates = self._with_baselines(context, plugins, made, states)
-        objects = self._objects(part.owner, plugins, states)
+        # What reaches only clusters that join makes no other change.
+        installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
+        objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
         contents = self._hashes.contents(objects)
-        base = admitted.objects if admitted is not None else {}
+        base = self.admitted_of(ref)
         change = self._change(part, context, staging, candidates, contents, rollouts, request, base)
         if asks:
             made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
@@ -234,7 +237,7 @@ class OwnerChanges:
         last = rollouts[-1] if rollouts else None
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
-        name = change_id(self._hashes, base, contents, rollouts, candidates, self.states)
+        name = change_id(self._hashes, base, contents, rollouts, lambda: self._differing(candidates))
         used = frozenset(each.name for each in earlier)
         upgrades = spec.upgrades
         return Change(
@@ -254,6 +257,13 @@ class OwnerChanges:
             digest(contents),
         )
 
+    def _differing(self, candidates: list[Candidate]) -> Iterator[tuple[PluginKey, str]]:
+        """Plugins that are installed and are not what is wanted, with the hash of that."""
+        for each in candidates:
+            admitted = self.states.get(each.key, UNKNOWN).admitted
+            if admitted is not None and admitted.input_hash != each.wanted.input_hash:
+                yield each.key, each.wanted.input_hash or ""
+
     def _approvals(
         self, context: Context, owner: Ref, change: str, policy: Policy, last: Rollout | None, used: frozenset[str]
     ) -> tuple[Approval, ...]:
@@ -265,25 +275,6 @@ class OwnerChanges:
             used = used | {last.name}
         found += context.consents.of(rollout_name(owner.name, change, used), policy.digest)
         return tuple(found)
-
-    def _objects(
-        self, owner: Object[OwnerSpec], plugins: list[PluginDecision], states: list[PluginState]
-    ) -> set[AnyObject]:
-        """The objects that reach an owner's plugins. What reaches only clusters that join makes no other change."""
-        found: set[AnyObject] = {owner}
-        installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
-        wanted = [each.upgrade or each for each in installed or plugins]
-        for shared in {each.shared for each in wanted}:
-            found.update(shared.overrides)
-            found.update(each.config for each in shared.configs.effective if each.config is not None)
-        found.update(each.object for each in {each.target.revision for each in wanted} if each is not None)
-        found.update(each.instance for each in wanted if each.instance is not None)
-        compiled = self.decisions.index.owners.get(owner)
-        if compiled is not None and compiled.program is not None and any(True for _ in compiled.program.references):
-            for plugin in wanted:
-                sources = [each.source for each in self.inputs.bound(plugin)]
-                found.update(each for each in sources if each is not None and each.ref.kind != "Cluster")
-        return found
 
     def _with_baselines(
         self,
@@ -338,10 +329,14 @@ class OwnerChanges:
     def contents_of(self, object_: AnyObject) -> str:
         return self._hashes.of(object_)
 
+    def admitted_of(self, owner: Ref) -> Contents:
+        """The objects that an owner's plugins were last made of; none if nobody knows."""
+        admitted = self.stored.admitted.get(owner)
+        return admitted.objects if admitted is not None else {}
+
     def is_as_admitted(self, owner: Object[Any]) -> bool:
         """Whether an owner says what it said when its plugins were admitted."""
-        admitted = self.stored.admitted.get(owner.ref)
-        return admitted is not None and not self._hashes.differing([owner], admitted.objects)
+        return not self._hashes.differing([owner], self.admitted_of(owner.ref))
 
     def persons_of(self, organization: str) -> Persons:
         return self._context(organization).persons

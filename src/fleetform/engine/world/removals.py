@@ -18,7 +18,9 @@ from fleetform.engine.plan.gates.deletes import STAGE, most_deletes
 from fleetform.engine.plan.records import Change, ClusterFacts, Limits, Removal
 from fleetform.engine.plan.rollouts import Policy, rollout_name
 from fleetform.engine.world.consent import Consents, Persons, authors_of
+from fleetform.engine.world.contents import name_of_removal
 from fleetform.engine.world.opening import Openings
+from fleetform.engine.world.stored import Contents
 from fleetform.model.authors import Authors
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.base import Metadata
@@ -27,7 +29,6 @@ from fleetform.model.objects import AnyObject, Object, Origin, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginKey
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, Deployed, PluginState
-from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import generated_name
 
 
@@ -45,6 +46,7 @@ class Owners(Protocol):
     def openings_of(self, organization: str) -> Openings: ...
     def consents_of(self, organization: str) -> Consents: ...
     def persons_of(self, organization: str) -> Persons: ...
+    def admitted_of(self, owner: Ref) -> Contents: ...
     def is_as_admitted(self, owner: Object[Any]) -> bool: ...
 
 
@@ -88,8 +90,8 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         used = change.used | {last.name} if last is not None else change.used
         name = last.name if open_ and last is not None else rollout_name(owner.name, change_id, used)
     else:
-        gone = changes.contents_of(object_) if object_ is not None else "absent"
-        change_id, policy = CHANGE_ID + content_hash([[str(owner), gone]]), Policy()
+        now = changes.contents_of(object_) if object_ is not None else None
+        change_id, policy = name_of_removal(owner, now, changes.admitted_of(owner)), Policy()
         name = rollout_name(owner.name, change_id)
     retain = object_.spec.deletion_policy == "Retain" if object_ is not None else _retains(admitted)
     definition = admitted.definition or ""
