@@ -9,6 +9,7 @@ import pytest
 from fleetform.loop import caring
 from fleetform.loop.asking import RolloutRequest
 from fleetform.loop.records import unpacked
+from fleetform.model.identity import Identity
 from fleetform.model.results.rendering import Rendered, RenderInput
 from loop.test_control import installed, left, upgraded
 from support.fleets import override
@@ -99,7 +100,7 @@ def test_a_rollback_works_with_the_source_gone() -> None:
     found.restart()
     found.settle()
     rendered = found.renders.count
-    reply = found.control.ask(RolloutRequest(verb="rollback", name="web", user="ann"))
+    reply = found.control.ask(RolloutRequest(verb="rollback", name="web", who=Identity("ann", owner=True)))
     assert reply.problem is None
     found.wait(hours=1)
     assert set(found.versions.values()) == {"1.0.0"}

@@ -24,6 +24,7 @@ from fleetform.ports.store import (
     Deed,
     Delete,
     ExpiredError,
+    Message,
     Put,
     UnavailableError,
     UnusableError,
@@ -297,3 +298,20 @@ def test_a_network_file_system_is_refused(path: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(hold, "_file_system", lambda _: "nfs4")
     with pytest.raises(UnusableError, match="network file system"):
         SqliteStore(path)
+
+
+def test_a_database_of_every_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    for version in range(1, NEWEST):
+        path = str(tmp_path / f"{version}.db")
+        connection = apsw.Connection(path)
+        for step in STEPS[:version]:
+            list(connection.execute(step))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}")
+        connection.close()
+        with pytest.raises(UnusableError, match="written by an earlier release"):
+            SqliteReader(path)
+        store = SqliteStore(path)
+        store.commit(Commit(messages=[Message("Started/c1:1", NOW, "acme", "Started", b"{}")]), NOW)
+        assert [each.message.key for each in store.feed("acme")] == ["Started/c1:1"]
+        store.close()
+        SqliteReader(path).close()

@@ -97,6 +97,7 @@ class ScriptedHealth:
         self._targets = targets
         self.says: dict[tuple[str, str | None] | str, Health] = {}
         self.silent: set[tuple[str, str | None] | str] = set()
+        self.messages: dict[str, str] = {}
 
     def observe(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]:
         return {each.key: self._verdict(each, now) for each in delivered}
@@ -109,7 +110,9 @@ class ScriptedHealth:
         if there is None or there.input_hash != each.input_hash:
             return Verdict("Unknown", "not there yet", now + timedelta(minutes=1))
         health = self.says.get((cluster, there.version), self.says.get(cluster, "Healthy"))
-        return Verdict(health, "", now + timedelta(minutes=1) if health == "Unknown" else None)
+        return Verdict(
+            health, self.messages.get(cluster, ""), now + timedelta(minutes=1) if health == "Unknown" else None
+        )
 
 
 class Files:

@@ -26,6 +26,7 @@ from fleetform.loop.delivering import Deliveries, let_go, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.records import Destination
+from fleetform.loop.telling import Telling, in_order
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.state import Enrolment
 from fleetform.ports.clock import Clock
@@ -45,7 +46,10 @@ _NO_DESTINATION = "its delivery needs a management cluster; this control plane d
 @dataclass(frozen=True)
 class Surroundings:
     """What a control plane stands in. destination_of says where a plugin of a fleet is delivered, folder_of which
-    folder paths in a file are relative to."""
+    folder paths in a file are relative to.
+
+    sends: whether people are told by messages; in a trial, what is told stands in the feed alone.
+    """
 
     store: Store
     clock: Clock
@@ -57,6 +61,7 @@ class Surroundings:
     destination_of: Callable[[Fleet, PluginDecision], Destination | None]
     name: str = "the store"
     folder_of: Callable[[str], str] = os.path.dirname
+    sends: bool = True
 
 
 class PassReport(NamedTuple):
@@ -83,6 +88,7 @@ class Control:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._deliveries = Deliveries(around.deliverer, around.store.blob)
+        self._telling = Telling(around.store, around.sends)
         self._almanac = Almanac()
         self._image: Image | None = None
         self._fleet: Fleet | None = None
@@ -109,6 +115,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = self._reading = None
+        self._telling.forget()
 
     def look(self) -> bool:
         """Whether the source has something else than what was accepted or refused; the next pass takes it from here."""
@@ -150,12 +157,16 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             raise UnavailableError("no files were accepted yet", "wait for the first pass")
-        reply, known = carry_out(fleet, request)
-        if not request.dry_run:
-            image = replace(self.image, known=known) if known is not None else self.image
-            remember = to_remember(self._around.store, request, reply, now)
-            self._commit(image, Extras(deeds=[deed_of(request, reply, now)], writes=remember), now)
-        return reply
+        done = carry_out(fleet, request)
+        deed = deed_of(request, done, now)
+        if request.dry_run:
+            # What would be done is nobody's business; what somebody may not do is.
+            self._commit(self.image, Extras(deeds=[deed] if deed.outcome == "denied" else []), now)
+        else:
+            image = replace(self.image, known=done.known) if done.known is not None else self.image
+            remember = to_remember(self._around.store, request, done.reply, now)
+            self._commit(image, Extras(deeds=[deed], writes=remember), now)
+        return done.reply
 
     def _care(self) -> Care:
         now, store = self._around.clock.now(), self._around.store
@@ -200,6 +211,7 @@ class Control:
             next_delivery(self.image),
             fleet.decisions.next_due,
             self._catalogs_due,
+            self._telling.look_at,
         ]
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
@@ -302,6 +314,7 @@ class Control:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(_with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))
+        extras.messages += self._telling.of_plan(fleet, found, now)
         self._commit(image, extras, now)
         return rendering.unavailable
 
@@ -315,6 +328,8 @@ class Control:
         self._commit(image, extras, now)
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
+        told = self._telling.of_rollouts(self.image, image, self._fleet, now)
+        extras.messages = in_order([*extras.messages, *told])
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
             self._events += extras.events

@@ -55,8 +55,15 @@ CREATE INDEX message_due ON message (due) WHERE due IS NOT NULL;
 CREATE TABLE blob (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;
 """
 
+# Messages that are sent nowhere are the feed, which is read by organization, the latest first.
+_FEED = """
+ALTER TABLE message ADD COLUMN organization TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
+CREATE INDEX message_feed ON message (organization, number) WHERE endpoint = '';
+"""
+
 # The step at index n leads from version n to version n + 1. Steps that were released are never changed.
-STEPS: tuple[str, ...] = (_FIRST,)
+STEPS: tuple[str, ...] = (_FIRST, _FEED)
 NEWEST = len(STEPS)
 
 
