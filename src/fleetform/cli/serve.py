@@ -26,7 +26,7 @@ from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, s
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
 _LONGEST_SECRET = 64 * 1024
-_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red", "Drifted": "yellow"}
 
 
 @click.command(
@@ -113,6 +113,7 @@ def command(
             plane.turn_clock(start)
             return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
+            plane.control.find_drift(everything=True)
             return teller.outcome(plane.driver.run_once())
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
