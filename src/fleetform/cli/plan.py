@@ -11,7 +11,7 @@ from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
 from fleetform.cli.text import Painter, count, table
-from fleetform.cli.waiting import few, gate_lines
+from fleetform.cli.waiting import due_text, few, gate_lines
 from fleetform.model.answers.planning import PlanAnswer, PlannedRollout, PlannedStage, WhyItem
 from fleetform.syntax.times import clock_text, parse_time
 
@@ -106,6 +106,9 @@ def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide:
         if part.start:
             click.echo(f"  start now{where}: {few(part.start) if not wide else ', '.join(part.start)}")
     _print_gates([item for part in parts for item in part.waiting], now)
+    for consent in [stage.approvals for stage in rollout.stages if stage.approvals is not None]:
+        if text := due_text(consent, now, "UTC"):
+            click.echo(f"  approval of {consent.stage}: {text}")
     if rollout.unknown:
         click.echo(f"  of {count(rollout.unknown, 'plugin')} nobody can tell here whether anything changes")
 
