@@ -23,6 +23,8 @@ from fleetform.wiring import Plane, database_path, open_plane
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
 _LONGEST_SECRET = 64 * 1024
+# So many seconds --once takes at most to send what people are told; the rest is sent next time.
+_SENDING = 30.0
 _COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
 
 
@@ -51,6 +53,7 @@ Examples:
 @click.option(
     "--webhook-secret-file", metavar="FILE", help="Take webhooks of a git server that has this file's secret."
 )
+@click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
@@ -62,6 +65,7 @@ def command(
     listen: str | None,
     repository: str | None,
     webhook_secret_file: str | None,
+    allow_private_endpoints: bool,
     health_dir: str | None,
 ) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
@@ -94,6 +98,9 @@ def command(
             health_dir,
             flags.plugin_dir,
             repository,
+            teller.said,
+            allow_private_endpoints,
+            trial=ahead is not None,
         )
     except StoreError as error:
         teller.failed(error)
@@ -106,7 +113,9 @@ def command(
             plane.turn_clock(start)
             return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
-            return teller.outcome(plane.driver.run_once())
+            outcome = teller.outcome(plane.driver.run_once())
+            plane.drain(_SENDING)
+            return outcome
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
         flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, state in {database}; Ctrl-C ends it")
@@ -211,6 +220,9 @@ class _Teller:
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"  {error.hint}", err=True)
+
+    def said(self, line: str) -> None:
+        self._line(datetime.now(UTC), line, "yellow")
 
     def unwatched(self, interval: str, reason: str) -> None:
         self._flags.say(f"no file events ({reason}): changes are seen within {interval}")

@@ -21,7 +21,10 @@ _MOST_PASSES = 10_000
 
 
 class Driver:
-    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with."""
+    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with.
+
+    beside is called between passes, for what is done beside them; it says when it wants to be called again.
+    """
 
     def __init__(
         self,
@@ -30,9 +33,10 @@ class Driver:
         interval: timedelta,
         told: Callable[[PassReport], None],
         failed: Callable[[StoreError], None],
+        beside: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         self._control, self._clock, self._interval = control, clock, interval
-        self._told, self._failed = told, failed
+        self._told, self._failed, self._beside = told, failed, beside
         self._wake, self._stop = Event(), Event()
         self._source_changed = Event()
         self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -90,6 +94,7 @@ class Driver:
                 if changed or watched or asked or report is None or _is_due(report, now):
                     report = self._control.run_pass(look_at_source=False)
                     self._told(report)
+                beside = self._beside()
             except StoreError as error:
                 self._failed(error)
                 looked_at = report = None
@@ -98,7 +103,7 @@ class Driver:
                 continue
             pause = _FIRST_PAUSE
             if not report.wrote:
-                self._wake.wait(self._rest(report))
+                self._wake.wait(self._rest(report, beside))
 
     def _carry_out_requests(self) -> bool:
         """Whether there were any."""
@@ -108,11 +113,12 @@ class Driver:
             found = True
         return found
 
-    def _rest(self, report: PassReport) -> float:
+    def _rest(self, report: PassReport, beside: datetime | None) -> float:
         """How long nothing is due. The clock may jump: never longer than until the next look at the source."""
         seconds = self._interval.total_seconds()
-        if report.next_look is not None:
-            seconds = min(seconds, (report.next_look - self._clock.now()).total_seconds())
+        for due in (report.next_look, beside):
+            if due is not None:
+                seconds = min(seconds, (due - self._clock.now()).total_seconds())
         return max(seconds, 0.0)
 
 
