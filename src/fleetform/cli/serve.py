@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import click
 
+from fleetform.cli.access_flags import access_flags, access_settings, certificate_of
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
@@ -18,7 +20,7 @@ from fleetform.outside.files import read_file
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import Plane, database_path, open_plane
+from fleetform.wiring import AccessSettings, Plane, database_path, open_plane
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
@@ -49,6 +51,7 @@ Examples:
 @click.option(
     "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
 )
+@access_flags
 @click.option("--repository", metavar="URL", help="The repository that -f git:REF is of; a copy is kept and fetched.")
 @click.option(
     "--webhook-secret-file", metavar="FILE", help="Take webhooks of a git server that has this file's secret."
@@ -67,6 +70,7 @@ def command(
     webhook_secret_file: str | None,
     allow_private_endpoints: bool,
     health_dir: str | None,
+    **access_given: Any,
 ) -> int:
     """Run the control plane: decide, roll out in stages, deliver, observe.
 
@@ -77,6 +81,7 @@ def command(
     flags.only("table")
     if listen is not None and (once or fast_forward is not None):
         raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
+    access = access_settings(access_given, listen)
     if repository is not None and not (flags.filename and all(each.startswith("git:") for each in flags.filename)):
         raise click.UsageError("--repository needs to know what of it: -f git:main, or -f git:main:DIR.")
     secret = _secret(webhook_secret_file, listen) if webhook_secret_file is not None else None
@@ -122,7 +127,7 @@ def command(
         leave = plane.attend()
         try:
             if listen is not None:
-                return _run_with_api(flags, plane, database, listen, secret)
+                return _run_with_api(flags, plane, database, listen, access, access_given, secret)
             plane.driver.run()
             return 0
         finally:
@@ -146,18 +151,33 @@ def _secret(file: str, listen: str | None) -> str:
     return found
 
 
-def _run_with_api(flags: Flags, plane: Plane, database: str, address: str, secret: str | None) -> int:
+def _run_with_api(
+    flags: Flags,
+    plane: Plane,
+    database: str,
+    address: str,
+    access: AccessSettings,
+    given: Mapping[str, Any],
+    secret: str | None,
+) -> int:
     """Runs the loop with the API beside it; 4 if the API ends by itself."""
     # Imported where it is needed: most control planes of a trial have no API.
     from fleetform.web.process import Api, Served, listen
 
+    certificate = certificate_of(given)
     try:
-        listening = listen(address)
+        listening = listen(address, secure=certificate is not None)
     except ValueError as error:
         raise click.UsageError(f"--listen: {error}. Write 127.0.0.1:8080 or 8080.") from error
     except OSError as error:
         click.echo(f"error: cannot listen at {address}: {error.strerror or error}\n  choose another port", err=True)
         return 4
+    if not listening.is_local and certificate is None and not given["behind_proxy"]:
+        listening.socket.close()
+        raise click.UsageError(
+            f"--listen {address}: other machines could read tokens on the way. Give --tls-cert and --tls-key, listen on"
+            " 127.0.0.1, or say --behind-proxy if something before it speaks TLS."
+        )
     lost: list[str] = []
 
     def ended() -> None:
@@ -167,12 +187,11 @@ def _run_with_api(flags: Flags, plane: Plane, database: str, address: str, secre
     def failed(error: Exception) -> None:
         click.echo(f"error: a request failed: {error!r}; this is a bug", err=True)
 
-    served = Served(tuple(flags.filename or (".",)), database, flags.organization, flags.at, flags.plugin_dir, secret)
+    sources = tuple(flags.filename or (".",))
+    served = Served(sources, database, flags.organization, flags.at, flags.plugin_dir, access, certificate, secret)
     api = Api(listening, served, plane.control.ask, plane.driver.between_passes, plane.look, failed, ended)
     try:
         flags.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
-        if not listening.is_local:
-            flags.say("  other machines can reach it, and what they send is not encrypted: put TLS in front of it")
         plane.driver.run()
         if lost:
             click.echo(f"error: {lost[0]}; the control plane ends with it", err=True)

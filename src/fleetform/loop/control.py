@@ -145,12 +145,16 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             raise UnavailableError("no files were accepted yet", "wait for the first pass")
-        reply, known = carry_out(fleet, request)
-        if not request.dry_run:
-            image = replace(self.image, known=known) if known is not None else self.image
-            remember = to_remember(self._around.store, request, reply, now)
-            self._commit(image, Extras(deeds=[deed_of(request, reply, now)], writes=remember), now)
-        return reply
+        done = carry_out(fleet, request)
+        deed = deed_of(request, done, now)
+        if request.dry_run:
+            # What would be done is nobody's business; what somebody may not do is.
+            self._commit(self.image, Extras(deeds=[deed] if deed.outcome == "denied" else []), now)
+        else:
+            image = replace(self.image, known=done.known) if done.known is not None else self.image
+            remember = to_remember(self._around.store, request, done.reply, now)
+            self._commit(image, Extras(deeds=[deed], writes=remember), now)
+        return done.reply
 
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()

@@ -248,14 +248,18 @@ def new_client(timeout: float, trust_env: bool = True) -> httpx2.Client:
     # It logs every address as a matter of course, with the secrets in it.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
-        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         agent = {"User-Agent": "fleetform"}
-        return httpx2.Client(timeout=timeout, headers=agent, verify=certificates, trust_env=trust_env)
+        return httpx2.Client(timeout=timeout, headers=agent, verify=trusted_certificates(), trust_env=trust_env)
     except (OSError, ValueError, ImportError, httpx2.InvalidURL):
         # The environment's proxies may hold passwords, and messages about them quote them.
         raise OutsideError(
             "HTTP cannot be set up", "check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
         ) from None
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that servers are known by; SSL_CERT_FILE and SSL_CERT_DIR add an organization's own."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
