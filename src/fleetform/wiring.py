@@ -32,6 +32,7 @@ from fleetform.syntax.times import parse_time
 if TYPE_CHECKING:
     from fleetform.access.door import Door
     from fleetform.loop.accepting import OpenFleet
+    from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
     from fleetform.loop.polling import Poller
@@ -193,6 +194,7 @@ def open_plane(
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
     unwatched: Callable[[str], None],
+    cared: Callable[[Care], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
@@ -206,8 +208,9 @@ def open_plane(
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
-    unwatched is told why there are no file events, if there are none; said what became of notifications.
-    private_endpoints: they may go to addresses of this network. In a trial, or at another time, nothing is sent.
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
+    gets what became of notifications. private_endpoints: they may go to addresses of this network. In a trial, or at
+    another time, nothing is sent.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -265,7 +268,7 @@ def open_plane(
 
     notifier = HttpNotifier(Posts(private_endpoints))
     sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
-    driver = Driver(control, clock, interval, told, failed, sending.attend)
+    driver = Driver(control, clock, interval, told, failed, cared, sending.attend)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
@@ -335,6 +338,13 @@ def _opener(
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     return opened
+
+
+def sqlite_version() -> str:
+    """The version of SQLite that databases are read and written with."""
+    import apsw
+
+    return str(apsw.sqlite_lib_version())
 
 
 def database_path(state: str | None) -> str:

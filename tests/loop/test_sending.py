@@ -230,7 +230,7 @@ def test_the_driver_sends_between_passes_of_a_real_database(tmp_path: Path) -> N
         store = SqliteStore(str(tmp_path / "fleet.db"))
         told = Told(server, store)
         driver = Driver(
-            told.plane.control, told.plane.clock, timedelta(seconds=30), lambda report: None, lambda error: None,
+            told.plane.control, told.plane.clock, timedelta(seconds=30), lambda report: None, lambda error: None, lambda care: None,
             told.sending.attend,
         )  # fmt: skip
 

@@ -15,12 +15,13 @@ from fleetform.cli.access_flags import access_flags, access_settings, certificat
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
+from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.outside.files import read_file
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import AccessSettings, Plane, database_path, open_plane
+from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, sqlite_version
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
@@ -96,6 +97,7 @@ def command(
             teller.told,
             teller.failed,
             partial(teller.unwatched, interval),
+            teller.cared,
             flags.organization,
             flags.at,
             every,
@@ -123,7 +125,8 @@ def command(
             return outcome
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
-        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, state in {database}; Ctrl-C ends it")
+        state = f"state in {database} (SQLite {sqlite_version()})"
+        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C ends it")
         leave = plane.attend()
         try:
             if listen is not None:
@@ -245,6 +248,18 @@ class _Teller:
 
     def unwatched(self, interval: str, reason: str) -> None:
         self._flags.say(f"no file events ({reason}): changes are seen within {interval}")
+
+    def cared(self, care: Care) -> None:
+        if care.differing:
+            named = ", ".join("/".join(each) for each in care.differing[:_MOST_NAMED])
+            self._line(
+                care.at, f"{count(len(care.differing), 'plugin')} decided anew come out otherwise: {named}", "red"
+            )
+            self._line(care.at, "this is a bug; it goes on with what was decided anew", "red")
+        if care.render_changed:
+            clusters = ", ".join(each[1] for each in care.render_changed[:_MOST_NAMED])
+            number = count(len(care.render_changed), "plugin")
+            self._line(care.at, f"{number} would be rendered otherwise now ({clusters}); nothing is changed", "yellow")
 
     def outcome(self, report: PassReport) -> int:
         if report.refusal is not None and not report.refusal.empty:
