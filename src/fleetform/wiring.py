@@ -22,6 +22,7 @@ from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import StateFile
+from fleetform.model.identity import Identity
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
@@ -29,7 +30,9 @@ from fleetform.ports.state import KnownState, StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.access.door import Door
     from fleetform.loop.accepting import OpenFleet
+    from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
     from fleetform.loop.polling import Poller
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
-    from fleetform.ports.store import StoreError
+    from fleetform.ports.store import StoreError, StoreReader
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
@@ -104,11 +107,56 @@ def open_state(name: str) -> StateStore:
 
 
 def open_control_plane(url: str) -> ControlPlane:
-    """A control plane that runs somewhere."""
+    """A control plane that runs somewhere, asked as whoever this user is there."""
     # Imported where it is needed: it brings an HTTP client.
     from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.tokens import address_of, find_token
 
-    return ControlPlane(url)
+    def find(server: str) -> str | None:
+        found = find_token(address_of(server))
+        if found is None:
+            from fleetform.access.logins import token_for
+
+            found = token_for(server)
+        return found
+
+    return ControlPlane(url, find)
+
+
+class AccessSettings(NamedTuple):
+    """Who is let in beside the user of `serve`: the names in a file of tokens, and the people of an issuer."""
+
+    token_file: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client_id: str = ""
+    oidc_audiences: tuple[str, ...] = ()
+    oidc_groups_claim: str = "groups"
+    oidc_groups_prefix: str = ""
+
+
+def open_door(
+    settings: AccessSettings, own_token: str, owner: Identity, clock: Clock, told: Callable[[str], None]
+) -> Door:
+    """What tells who asks. TokenFileError if the file of tokens cannot be used."""
+    from fleetform.access.door import Door
+    from fleetform.access.own_token import OwnToken
+    from fleetform.access.token_file import TokenFile
+    from fleetform.ports.access import SignInSettings, Tokens
+
+    kinds: list[Tokens] = [OwnToken(own_token, owner)]
+    if settings.token_file is not None:
+        kinds.append(TokenFile(settings.token_file, clock, told))
+    if settings.oidc_issuer is None:
+        return Door(kinds, told)
+    from fleetform.access.issuer import IssuerKeys, issuer_web
+    from fleetform.access.oidc import OidcSettings, OidcTokens
+
+    issuer, client = settings.oidc_issuer, settings.oidc_client_id
+    asked = OidcSettings(
+        issuer, client, settings.oidc_audiences, settings.oidc_groups_claim, settings.oidc_groups_prefix
+    )
+    kinds.append(OidcTokens(asked, IssuerKeys(issuer_web(), issuer), time.time))
+    return Door(kinds, told, SignInSettings(issuer, client))
 
 
 def open_parses(kept: bool = True) -> Parses:
@@ -144,6 +192,7 @@ def open_plane(
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
     unwatched: Callable[[str], None],
+    cared: Callable[[Care], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
@@ -154,7 +203,7 @@ def open_plane(
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
-    unwatched is told why there are no file events, if there are none.
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -200,7 +249,7 @@ def open_plane(
             folder_of,
         )
     )
-    driver = Driver(control, clock, interval, told, failed)
+    driver = Driver(control, clock, interval, told, failed, cared)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
@@ -229,19 +278,26 @@ def _nothing() -> None:
     """There is nothing to do."""
 
 
+class Viewing(NamedTuple):
+    """What an API answers from. Each reads by a connection of its own: two threads cannot use one at a time."""
+
+    views: Views
+    history: StoreReader
+    changes: StoreReader
+    clock: Clock
+
+
 def open_views(
     sources: Sequence[str], database: str, organization: str | None, at: str | None, plugin_folder: str | None
-) -> tuple[Views, SqliteReader, Clock]:
-    """What the API of a control plane answers from: the database, read only, and nothing of the network.
-
-    Views and history read by connections of their own: two threads cannot use one at a time.
-    """
+) -> Viewing:
+    """What the API of a control plane answers from: the database, read only, and nothing of the network."""
     from fleetform.loop.viewing import Views
     from fleetform.store.sqlite import SqliteReader
 
     clock = _Clock(parse_time(at) if at is not None else None)
     opener = _opener(sources, organization, clock, "none", plugin_folder)
-    return Views(SqliteReader(database), opener, clock, database), SqliteReader(database), clock
+    views = Views(SqliteReader(database), opener, clock, database)
+    return Viewing(views, SqliteReader(database), SqliteReader(database), clock)
 
 
 def _opener(
@@ -262,6 +318,13 @@ def _opener(
         return replace(fleet, transforms=_TransformIdentities(plugin_folder))
 
     return opened
+
+
+def sqlite_version() -> str:
+    """The version of SQLite that databases are read and written with."""
+    import apsw
+
+    return str(apsw.sqlite_lib_version())
 
 
 def database_path(state: str | None) -> str:

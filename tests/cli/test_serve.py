@@ -199,3 +199,17 @@ def test_a_repository_elsewhere_is_served_and_history_tells_the_commit(
     assert "git cannot fetch" in failed.err
     assert "replicas: 7" in placed.read_text()
     assert run("serve", "--once", "--repository", repository.url).code == 2
+
+
+@pytest.mark.rule("R2-35")
+def test_other_bytes_under_a_version_that_runs_are_refused_by_name(fleet: Runner) -> None:
+    fleet("serve", "-q", "--at", "2026-11-01T12:00:00Z", "--fast-forward", "1d")
+    (fleet.folder / "manifests" / "web.yaml").write_text(CONFIG_MAP + "immutable: true\n")
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("value: 2", "value: 7"))
+    fleet("serve", "-q", "--at", "2026-11-03T12:00:00Z", "--once")
+    state = ("--state", "sqlite:.fleetform/fleet.db")
+    found = fleet("why", "eu-1", *state, "-o", "json")
+    assert "artifact-mutated" in [each["gate"] for each in found.json["items"][0]["reasons"]]
+    assert found.code == 3
+    assert "immutable" not in delivered(fleet.folder)["eu-1"]

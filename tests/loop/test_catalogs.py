@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.model.objects import Ref
 from fleetform.ports.store import StoreError
@@ -41,11 +42,14 @@ def test_a_catalog_is_read_again_when_it_is_due_though_no_file_changed(
     start = "2026-11-01T12:00:00Z"
     reports: list[PassReport] = []
     reasons: list[str] = []
+    cares: list[Care] = []
 
     def failed(error: StoreError) -> None:
         raise error
 
-    plane = open_plane([str(fleet)], str(tmp_path / "fleet.db"), reports.append, failed, reasons.append, at=start)
+    plane = open_plane(
+        [str(fleet)], str(tmp_path / "fleet.db"), reports.append, failed, reasons.append, cares.append, at=start
+    )
     try:
         first = plane.driver.run_once()
         assert first.next_look is not None

@@ -11,6 +11,7 @@ import pytest
 from fleetform.app.scope import Scope
 from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.ports.store import Commit, Put, Sent
 from loop.test_control import STAGES, installed, plane, upgraded
@@ -227,7 +228,7 @@ def test_what_a_person_aborts_is_told_with_the_commit_of_the_request() -> None:
     found = installed()
     upgraded(found)
     found.settle()
-    found.control.ask(RolloutRequest(verb="abort", name="web", user="ada", reason="wrong day"))
+    found.control.ask(RolloutRequest(verb="abort", name="web", who=Identity("ada", owner=True), reason="wrong day"))
     last = feed(found)[-1]
     assert (last["event"], last["title"]) == ("Halted", "web 1.0.0 → 1.1.0 was aborted by ada: wrong day")
 

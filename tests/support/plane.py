@@ -15,6 +15,7 @@ from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel
 from fleetform.ports.observing import Delivered, Health, Verdict
+from fleetform.ports.rendering import RenderSource
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Store
@@ -43,6 +44,11 @@ class PlainRenders:
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         return [self._render(each) for each in inputs]
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        version = input_.definition.spec.version
+        content = f"the source of {version}".encode()
+        return RenderSource(f"sha256:{version}", lambda: {"source.txt": content})
 
     def _render(self, input_: RenderInput) -> Rendered | RenderFailure:
         self.count += 1

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.ports.store import UnavailableError
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.web.service import Asker
 from support.api import ServedPlane
 from web.test_answers import FILES
 
 
 def served_to(folder: Path, user: str = "ada") -> ServedPlane:
-    found = ServedPlane(folder, FILES, Asker(user))
+    found = ServedPlane(folder, FILES, user)
     found.plane.settle()
     return found
 
@@ -141,7 +141,7 @@ class Loop:
         self.to_loop = ToLoop(theirs, self.gone.set, patience=10.0 if at_once else 0.05)
 
 
-REQUEST = RolloutRequest(verb="pause", name="web", user="ada")
+REQUEST = RolloutRequest(verb="pause", name="web", who=Identity("ada"))
 
 
 def test_a_hint_about_the_source_reaches_the_loop() -> None:
@@ -155,7 +155,7 @@ def test_requests_of_several_threads_each_get_their_own_reply() -> None:
     found: dict[str, str] = {}
 
     def ask(name: str) -> None:
-        found[name] = loop.to_loop.ask(RolloutRequest(verb="pause", name=name, user="ada")).message
+        found[name] = loop.to_loop.ask(RolloutRequest(verb="pause", name=name, who=Identity("ada"))).message
 
     threads = [threading.Thread(target=ask, args=(f"rollout-{number}",)) for number in range(20)]
     for each in threads:

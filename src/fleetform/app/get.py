@@ -68,7 +68,7 @@ def find(
 
 def findings(fleet: Fleet, scope: Scope) -> list[Finding]:
     """What is wrong with the objects of a scope."""
-    found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    found = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
     return reported(found, fleet.input.locator)
 
 

@@ -49,7 +49,7 @@ _SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
-_SERVED = frozenset({"explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
+_SERVED = frozenset({"audit", "explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -299,7 +299,8 @@ def _check_server(flags: Flags) -> None:
     verb = click.get_current_context().info_name
     if verb not in _SERVED:
         raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")
-    beside = {"-f": flags.filename, "--state": flags.state, "--as": flags.as_user, "--partial": flags.partial}
+    beside = {"-f": flags.filename, "--state": flags.state, "--partial": flags.partial}
+    beside |= {"--as": flags.as_user is not None and verb not in _REQUESTS}
     beside |= {"--strict": flags.strict, "--fetch": flags.fetching != "none", "--confined": flags.confined}
     beside |= {"--at": flags.at is not None and verb != "history"}
     if wrong := [flag for flag, given in beside.items() if given]:

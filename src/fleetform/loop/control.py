@@ -20,6 +20,7 @@ from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, next_reading
 from fleetform.loop.admitting import admit, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
+from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided
 from fleetform.loop.delivering import Deliveries, let_go, next_delivery
 from fleetform.loop.image import Extras, Image, commit_image, read_image
@@ -37,6 +38,8 @@ from fleetform.ports.store import Deed, Event, Store, UnavailableError
 
 # After catalogs brought what cannot be taken.
 _CATALOG_PAUSE = timedelta(minutes=1)
+# Until what could not be rendered for want of a tool or a source is tried again.
+_RENDER_PAUSE = timedelta(seconds=30)
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
 
@@ -95,6 +98,7 @@ class Control:
         self._refusal: Refusal | None = None
         self._reading: SourceFiles | None = None
         self._catalogs_due: datetime | None = None
+        self._rendered_to = ""
         self._events: list[Event] = []
 
     @property
@@ -129,6 +133,14 @@ class Control:
             self.forget()
             raise
 
+    def care(self) -> Care:
+        """What is done from time to time while nothing is due."""
+        try:
+            return self._care()
+        except BaseException:
+            self.forget()
+            raise
+
     def ask(self, request: RolloutRequest) -> Reply:
         """Carries out a request on what is stored; UnavailableError before anything was accepted."""
         try:
@@ -145,12 +157,36 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             raise UnavailableError("no files were accepted yet", "wait for the first pass")
-        reply, known = carry_out(fleet, request)
-        if not request.dry_run:
-            image = replace(self.image, known=known) if known is not None else self.image
-            remember = to_remember(self._around.store, request, reply, now)
-            self._commit(image, Extras(deeds=[deed_of(request, reply, now)], writes=remember), now)
-        return reply
+        done = carry_out(fleet, request)
+        deed = deed_of(request, done, now)
+        if request.dry_run:
+            # What would be done is nobody's business; what somebody may not do is.
+            self._commit(self.image, Extras(deeds=[deed] if deed.outcome == "denied" else []), now)
+        else:
+            image = replace(self.image, known=done.known) if done.known is not None else self.image
+            remember = to_remember(self._around.store, request, done.reply, now)
+            self._commit(image, Extras(deeds=[deed], writes=remember), now)
+        return done.reply
+
+    def _care(self) -> Care:
+        now, store = self._around.clock.now(), self._around.store
+        fleet = self._decide(now)
+        if fleet is None:
+            return Care(now)
+        fresh, differing = decided_anew(fleet)
+        if differing:
+            # What was decided anew is right: the next pass goes on from there.
+            self._decisions, self._fleet = fresh, None
+        extras = Extras()
+        image, changed, self._rendered_to = render_again(
+            fleet, self.image, self._around.renders, self._rendered_to, now, extras
+        )
+        before = len(image.states)
+        image = without_unneeded(image)
+        self._commit(image, extras, now)
+        store.sweep(blobs_of(self.image))
+        store.compact(KEPT_VERSIONS)
+        return Care(now, differing, changed, before - len(image.states))
 
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
@@ -167,7 +203,9 @@ class Control:
         found, changes = self._make_plan(fleet, now)
         unavailable = self._admit(fleet, found, changes, now)
         self._deliver(fleet, found, now)
+        again = now + _RENDER_PAUSE if unavailable else None
         looks = [
+            again,
             seen.look_at,
             found.next_look,
             next_delivery(self.image),

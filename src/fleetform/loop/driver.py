@@ -12,16 +12,19 @@ from datetime import datetime, timedelta
 from queue import SimpleQueue
 from threading import Event
 
+from fleetform.loop.caring import Care
 from fleetform.loop.control import Control, PassReport
 from fleetform.ports.clock import Clock
 from fleetform.ports.store import StoreError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_BETWEEN_CARES = timedelta(hours=1)
 _MOST_PASSES = 10_000
 
 
 class Driver:
-    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with."""
+    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with, cared what
+    was found when there was nothing else to do."""
 
     def __init__(
         self,
@@ -30,9 +33,10 @@ class Driver:
         interval: timedelta,
         told: Callable[[PassReport], None],
         failed: Callable[[StoreError], None],
+        cared: Callable[[Care], None],
     ) -> None:
         self._control, self._clock, self._interval = control, clock, interval
-        self._told, self._failed = told, failed
+        self._told, self._failed, self._cared = told, failed, cared
         self._wake, self._stop = Event(), Event()
         self._source_changed = Event()
         self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -75,6 +79,7 @@ class Driver:
     def run(self) -> None:
         pause = _FIRST_PAUSE
         looked_at: datetime | None = None
+        cared_at = self._clock.now()
         report: PassReport | None = None
         while not self._stop.is_set():
             self._wake.clear()
@@ -90,6 +95,9 @@ class Driver:
                 if changed or watched or asked or report is None or _is_due(report, now):
                     report = self._control.run_pass(look_at_source=False)
                     self._told(report)
+                elif not timedelta(0) <= now - cared_at < _BETWEEN_CARES:
+                    cared_at = now
+                    self._cared(self._control.care())
             except StoreError as error:
                 self._failed(error)
                 looked_at = report = None

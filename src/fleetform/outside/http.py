@@ -246,13 +246,17 @@ def _new_client(timeout: float) -> httpx2.Client:
     # It logs every address as a matter of course, with the secrets in it.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
-        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        return httpx2.Client(timeout=timeout, headers={"User-Agent": "fleetform"}, verify=certificates)
+        return httpx2.Client(timeout=timeout, headers={"User-Agent": "fleetform"}, verify=trusted_certificates())
     except (OSError, ValueError, ImportError, httpx2.InvalidURL):
         # The environment's proxies may hold passwords, and messages about them quote them.
         raise OutsideError(
             "HTTP cannot be set up", "check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
         ) from None
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that servers are known by; SSL_CERT_FILE and SSL_CERT_DIR add an organization's own."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
