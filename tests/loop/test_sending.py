@@ -229,10 +229,11 @@ def test_the_driver_sends_between_passes_of_a_real_database(tmp_path: Path) -> N
     with WebServer(lambda _: Reply(200)) as server:
         store = SqliteStore(str(tmp_path / "fleet.db"))
         told = Told(server, store)
+        nothing = lambda _: None  # noqa: E731
+        every = timedelta(seconds=30)
         driver = Driver(
-            told.plane.control, told.plane.clock, timedelta(seconds=30), lambda report: None, lambda error: None, lambda care: None,
-            told.sending.attend,
-        )  # fmt: skip
+            told.plane.control, told.plane.clock, every, nothing, nothing, nothing, beside=told.sending.attend
+        )
 
         def came_back() -> None:
             driver.between_passes(driver.stop)
