@@ -9,7 +9,7 @@ from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
 from fleetform.engine.plan.earliest import Earliest, Outlook
-from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step
+from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.world.hashes import is_known
@@ -224,16 +224,19 @@ class Waits:
         ref = owner.change.owner
         if (ref, stage) not in self._decide_by:
             if ref not in self._prospects:
-                self._prospects[ref] = Prospect(self._plan.world, ref, self._now, self._all_goes_well(owner))
+                self._prospects[ref] = prospect_of(self._plan.world, owner, self._now)
             self._decide_by[ref, stage] = self._prospects[ref].decide_by(stage)
         return self._decide_by[ref, stage]
 
-    def _all_goes_well(self, owner: OwnerPlan) -> Scenario:
-        """Starts take the usual time or what their stage gives them, and nothing fails again."""
-        policy = owner.rollout.policy if owner.rollout is not None else owner.change.policy
-        deadlines = [rule.deadline for rule in policy.stages if rule.deadline is not None]
-        patience = self._plan.world.limits_of(owner.change.owner.organization).patience
-        return Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
+
+def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
+    """What becomes of an owner's change if all goes well: starts take the usual time or what their stage gives them,
+    and nothing fails again."""
+    policy = owner.rollout.policy if owner.rollout is not None else owner.change.policy
+    deadlines = [rule.deadline for rule in policy.stages if rule.deadline is not None]
+    patience = world.limits_of(owner.change.owner.organization).patience
+    scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
+    return Prospect(world, owner.change.owner, now, scenario)
 
 
 def shown_state(step: Step) -> PluginPhase:

@@ -72,7 +72,10 @@ class Candidate(Struct, frozen=True, gc=False):
 
 
 class Approval(Struct, frozen=True, gc=False):
-    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26)."""
+    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26).
+
+    also are other names that were proved to be that person's.
+    """
 
     rollout: str
     stage: str
@@ -83,6 +86,7 @@ class Approval(Struct, frozen=True, gc=False):
     organization: str = ""
     comment: str = ""
     at: datetime | None = None
+    also: tuple[str, ...] = ()
 
 
 class Emergency(Struct, frozen=True, gc=False):
