@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.notify import Endpoint
     from fleetform.ports.store import StoreError, StoreReader
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
@@ -174,7 +175,7 @@ class Plane(NamedTuple):
     """A control plane that is ready to run; close lets go of the database.
 
     fetch brings what a source elsewhere has now; look has the source looked at soon, and attend does so again and again
-    until what it answers is called.
+    until what it answers is called. drain sends what people are told, for so many seconds at most.
     """
 
     control: Control
@@ -184,6 +185,7 @@ class Plane(NamedTuple):
     fetch: Callable[[], None]
     look: Callable[[], None]
     attend: Callable[[], Callable[[], None]]
+    drain: Callable[[float], None]
 
 
 def open_plane(
@@ -200,10 +202,15 @@ def open_plane(
     health_folder: str | None = None,
     plugin_folder: str | None = None,
     repository: str | None = None,
+    said: Callable[[str], None] = lambda line: None,
+    private_endpoints: bool = False,
+    trial: bool = False,
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
-    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due.
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
+    gets what became of notifications. private_endpoints: they may go to addresses of this network. In a trial, or at
+    another time, nothing is sent.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -213,9 +220,13 @@ def open_plane(
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
     from fleetform.loop.driver import Driver
+    from fleetform.loop.endpoints import endpoint
     from fleetform.loop.polling import Poller
+    from fleetform.loop.sending import Sending
+    from fleetform.notify.notifier import HttpNotifier
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.outside.posts import Posts
     from fleetform.outside.watching import FileWatcher
     from fleetform.store.sqlite import SqliteStore
 
@@ -247,17 +258,26 @@ def open_plane(
             lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of),
             database,
             folder_of,
+            sends=at is None and not trial,
         )
     )
-    driver = Driver(control, clock, interval, told, failed, cared)
+
+    def endpoint_of(organization: str, id_: str) -> Endpoint | str | None:
+        fleet = control.fleet
+        return endpoint(fleet, organization, id_) if fleet is not None else "no files were accepted yet"
+
+    notifier = HttpNotifier(Posts(private_endpoints))
+    sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
+    driver = Driver(control, clock, interval, told, failed, cared, sending.attend)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
-        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, partial(_attended, poller))
+        follow = partial(_attended, poller)
+        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
     folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
     watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
     attend = partial(_attended, watcher) if folders else lambda: _nothing
-    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend)
+    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend, sending.drain)
 
 
 def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:

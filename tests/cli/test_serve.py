@@ -233,6 +233,7 @@ def test_what_somebody_changed_in_a_folder_is_found_told_and_brought_back(fleet:
     out = drifted(fleet, "Correct")
     result = fleet("serve", "--at", "2026-11-02T12:30:00Z", "--once")
     assert result.code == 0
+    assert "Drifted    web 1.0.0 on eu-1  configmap-web.yaml was changed" in result.err
     for cluster in ("eu-1", "eu-2"):
         assert "replicas: 2" in (out / cluster / f"web-{cluster}" / "configmap-web.yaml").read_text()
     events = fleet("history", "eu-1", "-o", "json").json["items"]

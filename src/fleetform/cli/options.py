@@ -22,7 +22,7 @@ from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.complete import complete_clusters, complete_organizations
 from fleetform.cli.data import print_json
 from fleetform.cli.progress import progress
-from fleetform.cli.terminal import wants_color
+from fleetform.cli.terminal import wants_color, width_of
 from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
@@ -204,6 +204,11 @@ class Flags:
         if self.output not in outputs:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
+
+    @property
+    def width(self) -> int | None:
+        """How wide tables may be; None: as they need. Who asks for all of it gets it, wider than a terminal or not."""
+        return None if self.output == "wide" else width_of(sys.stdout)
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""

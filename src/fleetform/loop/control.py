@@ -120,6 +120,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = self._reading = None
+        self._events = []
         self._telling.forget()
 
     def look(self) -> bool:
@@ -222,7 +223,6 @@ class Control:
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        self._events = []
         catalogs = self._catalogs_due is not None and self._catalogs_due <= now
         accepted = self._accept(now) if look_at_source or catalogs or self._reading is not None else False
         fleet = self._decide(now)
@@ -247,9 +247,9 @@ class Control:
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
-        return PassReport(
-            now, wrote, next_look, found, accepted, self._refusal, unavailable, self._events, seen.watched
-        )
+        # With what happened since the last pass: drift is found between them.
+        events, self._events = self._events, []
+        return PassReport(now, wrote, next_look, found, accepted, self._refusal, unavailable, events, seen.watched)
 
     # ---- The steps
 

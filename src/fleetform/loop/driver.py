@@ -25,7 +25,10 @@ _MOST_PASSES = 10_000
 
 class Driver:
     """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with, cared what
-    was found when there was nothing else to do."""
+    was found when there was nothing else to do.
+
+    beside is called between passes, for what is done beside them; it says when it wants to be called again.
+    """
 
     def __init__(
         self,
@@ -35,9 +38,10 @@ class Driver:
         told: Callable[[PassReport], None],
         failed: Callable[[StoreError], None],
         cared: Callable[[Care], None],
+        beside: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         self._control, self._clock, self._interval = control, clock, interval
-        self._told, self._failed, self._cared = told, failed, cared
+        self._told, self._failed, self._cared, self._beside = told, failed, cared, beside
         self._wake, self._stop = Event(), Event()
         self._cared_at = self._drift_at = clock.now()
         self._source_changed = Event()
@@ -100,6 +104,7 @@ class Driver:
                 elif self._looks_after(now):
                     report = None
                     continue
+                beside = self._beside()
             except StoreError as error:
                 self._failed(error)
                 looked_at = report = None
@@ -108,7 +113,7 @@ class Driver:
                 continue
             pause = _FIRST_PAUSE
             if not report.wrote:
-                self._wake.wait(self._rest(report))
+                self._wake.wait(self._rest(report, beside))
 
     def _looks_after(self, now: datetime) -> bool:
         """What is done while nothing else is; whether that found something to do."""
@@ -128,11 +133,12 @@ class Driver:
             found = True
         return found
 
-    def _rest(self, report: PassReport) -> float:
+    def _rest(self, report: PassReport, beside: datetime | None) -> float:
         """How long nothing is due. The clock may jump: never longer than until the next look at the source."""
         seconds = self._interval.total_seconds()
-        if report.next_look is not None:
-            seconds = min(seconds, (report.next_look - self._clock.now()).total_seconds())
+        for due in (report.next_look, beside):
+            if due is not None:
+                seconds = min(seconds, (due - self._clock.now()).total_seconds())
         return max(seconds, 0.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
@@ -20,7 +20,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
 from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
-from fleetform.syntax.times import clock_text, span_text, time_text
+from fleetform.syntax.times import clock_text, time_text
 
 _ONCE = {
     "stage": "the stages before it are done",
@@ -238,21 +238,6 @@ def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     patience = world.limits_of(owner.change.owner.organization).patience
     scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
     return Prospect(world, owner.change.owner, now, scenario)
-
-
-def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, zone: str) -> str:
-    """By when an approval is due, and what a later one costs."""
-    if due is None:
-        return ""
-    costs = timedelta(seconds=consent.costs) if consent.costs is not None else None
-    if costs is None:
-        more = "; later the rollout does not end by itself"
-    elif costs > timedelta(minutes=2):
-        # A window that is missed costs more than the minute that was.
-        more = f"; later costs {span_text(costs)}"
-    else:
-        more = "; later moves the end as much"
-    return f"decide by {clock_text(due, now, zone)}{more}" if due > now else f"decide now{more}"
 
 
 def drift_text(files: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.crowd_starts import CrowdStarts
 from fleetform.engine.plan.failure import is_left_behind, way_back
@@ -78,7 +80,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
         return _try_to_start(view, member, held.of(view, member))
     if standing is DONE or standing is SOAKING:
         if member.is_changed:
-            return _waiting(view, member, held.queued)
+            # What it waits for is what comes after the rollout, and no longer what that brought.
+            return structs.replace(_waiting(view, member, held.queued), target=member.candidate.wanted)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
     if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)
