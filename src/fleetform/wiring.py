@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
@@ -201,14 +202,14 @@ def _opener(
     from fleetform.load.inputs import InputFile
     from fleetform.load.reader import DocumentCache, load_files, with_authors
 
-    cache = DocumentCache()
+    cache, readings, transforms = DocumentCache(), KeptReadings(), _TransformIdentities(plugin_folder)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
         input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
-        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
+        return replace(fleet, transforms=transforms)
 
     return opened
 

@@ -160,7 +160,7 @@ class Control:
             return False
         if self._refusal is not None and not reading.problems and self._refusal.digest == digest_of(reading.files):
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
         if isinstance(found, Refusal):
             self._refusal = found
             return False
@@ -168,6 +168,7 @@ class Control:
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
+        self._decisions = found.fleet.decisions
         return True
 
     def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
