@@ -14,6 +14,7 @@ import pytest
 from fleetform.store.sqlite import SqliteStore
 from support.command import Runner
 from support.fleets import BASE
+from support.repositories import Repository
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {replicas: '${replicas}'}\n"
 POLICY = """
@@ -168,3 +169,47 @@ def _until(holds: object, seconds: float = 60.0) -> None:
     while not holds():
         assert time.monotonic() < ends, "it took too long"
         time.sleep(0.1)
+
+
+@pytest.mark.rule("S49")
+def test_a_repository_elsewhere_is_served_and_history_tells_the_commit(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", "")
+    monkeypatch.delenv("GIT_DIR")
+    repository = Repository(tmp_path / "elsewhere", bare=True)
+    delivery = "  delivery: {directory: {path: ../delivered}}\n"
+    files = {f"fleet/{name}": text for name, text in BASE.items()}
+    files["fleet/preset.yaml"] = BASE["preset.yaml"].replace("spec:\n", f"spec:\n{delivery}", 1)
+    commit = repository.commit({**files, "fleet/manifests/web.yaml": CONFIG_MAP})
+    arguments = ("serve", "--once", "-f", "git:main:fleet", "--repository", repository.url)
+    assert run(*arguments).code == 0
+    placed = run.folder / "delivered" / "eu-1" / "web-eu-1" / "configmap-web.yaml"
+    assert "replicas: 2" in placed.read_text()
+    told = run("history", "eu-1", "-o", "json").json
+    assert (told["running"][0]["revision"], told["items"][-1]["revision"]) == (commit, commit)
+    assert commit[:12] in run("history", "eu-1").out
+    second = repository.commit({"fleet/preset.yaml": files["fleet/preset.yaml"].replace("value: 2", "value: 7")})
+    assert run(*arguments).code == 0
+    assert "replicas: 7" in placed.read_text()
+    assert run("history", "eu-1", "-o", "json").json["running"][0]["revision"] == second
+    repository.folder.rename(tmp_path / "gone")
+    failed = run(*arguments)
+    assert failed.code == 2
+    assert "git cannot fetch" in failed.err
+    assert "replicas: 7" in placed.read_text()
+    assert run("serve", "--once", "--repository", repository.url).code == 2
+
+
+@pytest.mark.rule("R2-35")
+def test_other_bytes_under_a_version_that_runs_are_refused_by_name(fleet: Runner) -> None:
+    fleet("serve", "-q", "--at", "2026-11-01T12:00:00Z", "--fast-forward", "1d")
+    (fleet.folder / "manifests" / "web.yaml").write_text(CONFIG_MAP + "immutable: true\n")
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("value: 2", "value: 7"))
+    fleet("serve", "-q", "--at", "2026-11-03T12:00:00Z", "--once")
+    state = ("--state", "sqlite:.fleetform/fleet.db")
+    found = fleet("why", "eu-1", *state, "-o", "json")
+    assert "artifact-mutated" in [each["gate"] for each in found.json["items"][0]["reasons"]]
+    assert found.code == 3
+    assert "immutable" not in delivered(fleet.folder)["eu-1"]

@@ -181,6 +181,7 @@ class _Reading:
             written.organization,
             written.comment,
             self.maybe_time(written.at),
+            tuple(written.also),
         )
 
     def _request(self, written: RequestDocument) -> OwnerRequest:
@@ -397,6 +398,7 @@ def _approval_document(approval: Approval) -> ApprovalDocument:
         groups=sorted(approval.groups),
         comment=approval.comment,
         at=_text(approval.at),
+        also=list(approval.also),
     )
 
 

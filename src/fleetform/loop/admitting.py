@@ -6,7 +6,7 @@ A tool or a source that is missing here says nothing about the input: such a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -28,19 +28,24 @@ from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
 from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.snapshot import VersionKey
 from fleetform.model.state import Deployed, PluginState
 from fleetform.ports.rendering import Renders
-from fleetform.ports.state import KnownState, Rejection
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
 
 
 @dataclass
 class Rendering:
-    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried."""
+    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried.
+
+    sources are the digests of what versions of definitions render.
+    """
 
     states: dict[str, AdmittedState] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unavailable: dict[PluginKey, str] = field(default_factory=dict)
+    sources: dict[VersionKey, str] = field(default_factory=dict)
 
 
 def render_targets(
@@ -60,6 +65,7 @@ def render_targets(
         else:
             wanted[hash_], asked[hash_] = decision, key
     rendered = render_plugins(fleet, wanted.values(), renders, to_folder=True, despite_gates=True)
+    sources = _Sources(fleet, renders, image, extras)
     for hash_, result in zip(wanted, rendered, strict=True):
         if result.unavailable:
             found.unavailable[asked[hash_]] = _reason(result)
@@ -69,8 +75,34 @@ def render_targets(
             digest, blob = packed(delivered_files(result.objects))
             extras.blobs.append((digest, blob))
             plugin = result.plugin
-            found.states[hash_] = AdmittedState(digest, plugin.version, plugin.target.definition, result.key)
+            definition, revision = plugin.target.definition, image.source.revision
+            source, source_files = sources.of(plugin)
+            found.states[hash_] = AdmittedState(
+                digest, plugin.version, definition, result.key, revision, source, source_files
+            )
+            if source and plugin.target.revision is not None:
+                found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
     return found
+
+
+class _Sources:
+    """What admitted states were rendered from, kept by digest: the source may be gone when somebody asks (R2-38)."""
+
+    def __init__(self, fleet: Fleet, renders: Renders, image: Image, extras: Extras) -> None:
+        self._fleet, self._renders, self._extras = fleet, renders, extras
+        self._stored = {each.source: each.source_files for each in image.states.values() if each.source}
+
+    def of(self, plugin: PluginDecision) -> tuple[str, str]:
+        """The digest of a plugin's source, and of the blob with its files; "" where there is none."""
+        input_ = self._fleet.render_input(plugin)
+        source = self._renders.source(input_) if input_ is not None else None
+        if source is None:
+            return "", ""
+        if source.digest not in self._stored:
+            digest, blob = packed(source.files())
+            self._extras.blobs.append((digest, blob))
+            self._stored[source.digest] = digest
+        return source.digest, self._stored[source.digest]
 
 
 def admit(
@@ -80,6 +112,7 @@ def admit(
     to_store = writes(found)
     states = _states(image, found, to_store, rendering, now, extras)
     known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    known = _with_sources(known, rendering.sources)
     image = replace(image, known=known) if known is not image.known else image
     if rendering.states:
         image = replace(image, states={**image.states, **rendering.states})
@@ -102,7 +135,8 @@ def _states(
         hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
         if hash_ in image.states or hash_ in rendering.states:
             states[key] = progress
-            extras.events.append(_started(step, change.change_id, now))
+            state = image.states.get(hash_) or rendering.states[hash_]
+            extras.events.append(_started(step, change.change_id, state.revision, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
@@ -129,6 +163,15 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known
     return replace(known, rollouts=stored, rejected=tuple(rejected))
+
+
+def _with_sources(known: KnownState, sources: Mapping[VersionKey, str]) -> KnownState:
+    """With the digest of what a version renders, as it was admitted first: other bytes under it are refused (R2-35)."""
+    new = {key: each for key, each in sources.items() if known.versions.get(key, KnownVersion()).digest is None}
+    if not new:
+        return known
+    stamped = {key: known.versions.get(key, KnownVersion())._replace(digest=digest) for key, digest in new.items()}
+    return replace(known, versions={**known.versions, **stamped})
 
 
 def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
@@ -165,7 +208,7 @@ def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequenc
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
 
-def _started(step: Step, change_id: str, now: datetime) -> Event:
+def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
     attempt, admitted = step.progress.attempt, step.progress.admitted
     assert attempt is not None
     return Event(
@@ -177,6 +220,7 @@ def _started(step: Step, change_id: str, now: datetime) -> Event:
         rollout=attempt.rollout,
         change_id=change_id,
         reason=f"stage {step.stage}" if step.stage else "",
+        revision=revision,
     )
 
 

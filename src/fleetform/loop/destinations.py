@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from fleetform.app.fleet import Fleet
 from fleetform.loop.records import Destination
@@ -11,10 +12,13 @@ from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision
 
 
-def destination_of(fleet: Fleet, plugin: PluginDecision, otherwise: str) -> Destination | None:
+def destination_of(
+    fleet: Fleet, plugin: PluginDecision, otherwise: str, folder_of: Callable[[str], str] = os.path.dirname
+) -> Destination | None:
     """None if it is delivered in a way that needs a management cluster. Paths are relative to the file that names them.
 
-    otherwise is the folder for those of which nobody says where: one below it for each organization.
+    otherwise is the folder for those of which nobody says where: one below it for each organization. folder_of gives
+    the folder of a file.
     """
     owner: AnyObject = plugin.target.owner
     written: Delivery | None = plugin.target.owner.spec.delivery
@@ -25,7 +29,7 @@ def destination_of(fleet: Fleet, plugin: PluginDecision, otherwise: str) -> Dest
             owner, written = organization, organization.spec.default_delivery
     if written is None:
         return Destination("directory", os.path.join(otherwise, plugin.organization))
-    base = os.path.dirname(owner.origin.file)
+    base = folder_of(owner.origin.file)
     if written.directory is not None:
         return Destination("directory", os.path.normpath(os.path.join(base, written.directory.path)))
     if written.git is not None:

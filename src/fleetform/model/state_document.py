@@ -186,6 +186,7 @@ class ApprovalDocument(_Document, frozen=True, kw_only=True):
     groups: list[str] = []
     comment: str = ""
     at: str | None = None
+    also: list[str] = []
 
 
 class AdmittedObjectsDocument(_Document, frozen=True, kw_only=True):
