@@ -21,6 +21,7 @@ from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import Ref
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState, KnownVersion
+from fleetform.ports.store import Deed
 from fleetform.syntax.times import parse_time, time_text
 
 ANNOUNCED = "fleetform.dev/announced"
@@ -108,3 +109,10 @@ def _runs(known: KnownState, definition: Ref) -> bool:
         for on_cluster in known.plugins.values()
         for state in on_cluster.values()
     )
+
+
+def accepted_by(reading: SourceFiles, now: datetime) -> list[Deed]:
+    """That a commit was accepted, for the audit log; of plain files nobody knows who made them what they are."""
+    if not reading.revision:
+        return []
+    return [Deed(now, reading.author or "unknown", "accept", reading.revision, "done")]
