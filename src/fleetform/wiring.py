@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
@@ -356,14 +357,15 @@ def _opener(
     from fleetform.load.reader import DocumentCache, load_files, with_authors
     from fleetform.outside.authorship import AuthorMemory
 
-    cache, authors = DocumentCache(), AuthorMemory()
+    cache, authors, readings = DocumentCache(), AuthorMemory(), KeptReadings()
+    transforms = _TransformIdentities(plugin_folder)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
         input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
-        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
+        return replace(fleet, transforms=transforms)
 
     return opened
 
