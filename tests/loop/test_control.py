@@ -8,8 +8,12 @@ from textwrap import dedent
 
 import pytest
 
+from fleetform.app.history import history, organizations_with
 from fleetform.app.rollout import Person, Rollouts
-from fleetform.app.scope import Scope
+from fleetform.app.scope import Scope, scope_of
+from fleetform.app.why import why
+from fleetform.loop.asking import RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
@@ -19,6 +23,7 @@ from fleetform.store.known_state import writes_between
 from support.fleets import BASE, NOW
 from support.plane import Files, Plane
 
+PRESET = Ref("PluginPreset", "acme", "web")
 STAGES = dedent(
     """
     apiVersion: fleetform.dev/v1alpha1
@@ -222,6 +227,97 @@ def test_a_plugin_that_nobody_wants_any_more_goes_from_its_cluster() -> None:
     assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
     assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
     assert next(each.event for each in found.store.events("acme", "us-1")) == "Deleted"
+
+
+def left(found: Plane, *names: str) -> None:
+    """Clusters leave the fleet: their objects are gone from the files."""
+    texts = found.files.files["clusters.yaml"].split("---\n")
+    stay = [text for text in texts if not any(f"name: {name}," in text for name in names)]
+    found.files.files["clusters.yaml"] = "---\n".join(stay)
+
+
+@pytest.mark.rule("B22")
+def test_what_was_delivered_for_a_cluster_that_leaves_the_fleet_goes_with_it() -> None:
+    found = installed()
+    left(found, "us-1")
+    report = found.settle()
+    assert report.plan is not None
+    assert report.plan.removals == ()
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
+    assert ("acme", "us-1", "web-us-1") not in found.control.image.deliveries
+    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    events = found.store.events("acme", "us-1")
+    assert [(each.event, each.version) for each in events][:2] == [("Deleted", "1.0.0"), ("Healthy", "1.0.0")]
+    assert history(found.store, organizations_with(found.store, "us-1")[0], "us-1", None, found.clock.at).running == []
+
+
+@pytest.mark.rule("B22")
+def test_a_cluster_that_leaves_keeps_what_is_retained_and_the_loop_lets_go_of_it() -> None:
+    found = plane()
+    preset = found.files.files["preset.yaml"]
+    found.files.files["preset.yaml"] = preset.replace("spec:\n", "spec:\n  deletionPolicy: Retain\n", 1)
+    found.wait(hours=3)
+    left(found, "us-1")
+    found.wait(hours=1)
+    assert set(found.versions) == {"eu-1", "eu-2", "us-1"}
+    assert ("acme", "us-1", "web-us-1") not in found.control.image.deliveries
+    assert [each.event for each in found.store.events("acme", "us-1")].count("Retained") == 1
+    upgraded(found)
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+
+
+@pytest.mark.rule("B22")
+def test_many_clusters_that_leave_at_once_wait_for_approval() -> None:
+    cluster = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c%d, namespace: acme}\n"
+    found = Plane(Files({**BASE, "more.yaml": "---\n".join(cluster % number for number in range(6))}))
+    found.settle()
+    assert len(found.versions) == 9
+    del found.files.files["more.yaml"]
+    found.wait(hours=1)
+    assert len(found.versions) == 9
+    fleet = found.control.fleet
+    assert fleet is not None
+    answer = why(fleet, scope_of(fleet, "acme", False, "c1"))
+    assert [(each.cluster, each.reasons[0].gate) for each in answer.items] == [("c1", "deletes")]
+    rollout = answer.items[0].rollout
+    assert rollout is not None
+    reply = found.control.ask(
+        RolloutRequest(verb="approve", name=rollout, who=Identity("ann", owner=True), stage="deletes")
+    )
+    assert reply.problem is None
+    found.settle()
+    assert set(found.versions) == {"eu-1", "eu-2", "us-1"}
+
+
+@pytest.mark.rule("B21", "B22")
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_cluster_that_leaves_during_a_rollout_holds_nobody_up(silent: bool) -> None:
+    """It may be in flight, or not have answered: nobody will see what becomes of it."""
+    found = installed()
+    found.health.says["us-1", "1.1.0"] = "Unknown"
+    if silent:
+        found.health.silent.add(("us-1", "1.1.0"))
+    upgraded(found)
+    found.wait(minutes=63)
+    assert found.versions["us-1"] == "1.1.0"
+    left(found, "us-1")
+    found.wait(hours=2)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0"}
+    assert {each.phase for each in found.control.image.known.rollouts.rollouts[PRESET]} == {"Succeeded"}
+    assert not found.control.image.known.rollouts.silent_since
+
+
+@pytest.mark.rule("B21")
+def test_a_cluster_that_leaves_before_its_turn_is_forgotten() -> None:
+    found = plane()
+    found.settle()
+    assert found.versions == {"eu-2": "1.0.0"}
+    left(found, "us-1")
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
+    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    assert {each.phase for each in found.control.image.known.rollouts.rollouts[PRESET]} == {"Succeeded"}
 
 
 def test_a_delivery_that_fails_is_tried_again_with_growing_pauses() -> None:

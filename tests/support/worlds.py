@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -15,7 +16,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import Health, observed
 from fleetform.engine.plan.records import Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.world.stored import objects_after
+from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.model.objects import Ref
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
@@ -113,10 +114,9 @@ class Folder:
     def _remember(self, fleet: Fleet, found: Plan) -> None:
         admitted = dict(self.known.rollouts.admitted)
         for owner in found.owners:
-            ref = owner.change.owner
-            after = objects_after(
-                admitted.get(ref), owner.change.rollout, owner.rollout, fleet.owner_changes.contents(ref)
-            )
+            ref, contents = owner.change.owner, fleet.owner_changes.contents(owner.change.owner)
+            settled = partial(is_settled, owner.change, found.world.states)
+            after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, contents, settled)
             if after is not None:
                 admitted[ref] = after
         self.store(structs.replace(self.known.rollouts, admitted=admitted))

@@ -6,9 +6,10 @@ A tool or a source that is missing here says nothing about the input: such a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from msgspec import structs
 
@@ -22,24 +23,29 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.contents import content_of
 from fleetform.engine.world.hashes import unknown_hash
-from fleetform.engine.world.stored import objects_after
+from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
 from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import PluginDecision, PluginKey
-from fleetform.model.state import Deployed, PluginState
+from fleetform.model.snapshot import VersionKey
+from fleetform.model.state import Deployed, Enrolment, PluginState
 from fleetform.ports.rendering import Renders
-from fleetform.ports.state import KnownState, Rejection
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
 
 
 @dataclass
 class Rendering:
-    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried."""
+    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried.
+
+    sources are the digests of what versions of definitions render.
+    """
 
     states: dict[str, AdmittedState] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unavailable: dict[PluginKey, str] = field(default_factory=dict)
+    sources: dict[VersionKey, str] = field(default_factory=dict)
 
 
 def render_targets(
@@ -59,6 +65,7 @@ def render_targets(
         else:
             wanted[hash_], asked[hash_] = decision, key
     rendered = render_plugins(fleet, wanted.values(), renders, to_folder=True, despite_gates=True)
+    sources = _Sources(fleet, renders, image, extras)
     for hash_, result in zip(wanted, rendered, strict=True):
         if result.unavailable:
             found.unavailable[asked[hash_]] = _reason(result)
@@ -68,8 +75,34 @@ def render_targets(
             digest, blob = packed(delivered_files(result.objects))
             extras.blobs.append((digest, blob))
             plugin = result.plugin
-            found.states[hash_] = AdmittedState(digest, plugin.version, plugin.target.definition, result.key)
+            definition, revision = plugin.target.definition, image.source.revision
+            source, source_files = sources.of(plugin)
+            found.states[hash_] = AdmittedState(
+                digest, plugin.version, definition, result.key, revision, source, source_files
+            )
+            if source and plugin.target.revision is not None:
+                found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
     return found
+
+
+class _Sources:
+    """What admitted states were rendered from, kept by digest: the source may be gone when somebody asks (R2-38)."""
+
+    def __init__(self, fleet: Fleet, renders: Renders, image: Image, extras: Extras) -> None:
+        self._fleet, self._renders, self._extras = fleet, renders, extras
+        self._stored = {each.source: each.source_files for each in image.states.values() if each.source}
+
+    def of(self, plugin: PluginDecision) -> tuple[str, str]:
+        """The digest of a plugin's source, and of the blob with its files; "" where there is none."""
+        input_ = self._fleet.render_input(plugin)
+        source = self._renders.source(input_) if input_ is not None else None
+        if source is None:
+            return "", ""
+        if source.digest not in self._stored:
+            digest, blob = packed(source.files())
+            self._extras.blobs.append((digest, blob))
+            self._stored[source.digest] = digest
+        return source.digest, self._stored[source.digest]
 
 
 def admit(
@@ -79,6 +112,7 @@ def admit(
     to_store = writes(found)
     states = _states(image, found, to_store, rendering, now, extras)
     known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    known = _with_sources(known, rendering.sources)
     image = replace(image, known=known) if known is not image.known else image
     if rendering.states:
         image = replace(image, states={**image.states, **rendering.states})
@@ -101,7 +135,8 @@ def _states(
         hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
         if hash_ in image.states or hash_ in rendering.states:
             states[key] = progress
-            extras.events.append(_started(step, change.change_id, now))
+            state = image.states.get(hash_) or rendering.states[hash_]
+            extras.events.append(_started(step, change.change_id, state.revision, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
@@ -119,8 +154,8 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
             rejected += _rejections(rollout, found, changes)
     admitted = dict(stored.admitted)
     for owner in found.owners:
-        ref = owner.change.owner
-        after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref))
+        ref, settled = owner.change.owner, partial(is_settled, owner.change, found.world.states)
+        after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref), settled)
         if after is not None:
             admitted[ref] = after
     if admitted != stored.admitted:
@@ -128,6 +163,15 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known
     return replace(known, rollouts=stored, rejected=tuple(rejected))
+
+
+def _with_sources(known: KnownState, sources: Mapping[VersionKey, str]) -> KnownState:
+    """With the digest of what a version renders, as it was admitted first: other bytes under it are refused (R2-35)."""
+    new = {key: each for key, each in sources.items() if known.versions.get(key, KnownVersion()).digest is None}
+    if not new:
+        return known
+    stamped = {key: known.versions.get(key, KnownVersion())._replace(digest=digest) for key, digest in new.items()}
+    return replace(known, versions={**known.versions, **stamped})
 
 
 def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
@@ -164,7 +208,7 @@ def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequenc
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
 
-def _started(step: Step, change_id: str, now: datetime) -> Event:
+def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
     attempt, admitted = step.progress.attempt, step.progress.admitted
     assert attempt is not None
     return Event(
@@ -176,8 +220,18 @@ def _started(step: Step, change_id: str, now: datetime) -> Event:
         rollout=attempt.rollout,
         change_id=change_id,
         reason=f"stage {step.stage}" if step.stage else "",
+        revision=revision,
     )
 
 
 def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
     return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)
+
+
+def places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
+    """Members of rollouts that run, which have not been started on them yet."""
+    for cluster, on_cluster in image.known.plugins.items():
+        for name, state in on_cluster.items():
+            place = state.enrolment
+            if place is not None and place.rollout in image.open_rollouts:
+                yield (cluster.organization, cluster.name, name), place

@@ -71,7 +71,7 @@ class Deliveries:
                 else:
                     deleted.append(key)
         for key in deleted:
-            extras.events.append(_deleted(key, image.plugin(key), now))
+            extras.events.append(_ended(key, "Deleted", image.plugin(key), now))
             records.pop(key, None)
         image = image.with_plugins(dict.fromkeys(deleted))
         return replace(image, deliveries=records) if records != image.deliveries else image
@@ -84,6 +84,15 @@ class Deliveries:
         if state is None or blob is None:
             return Failure(f"the bytes of {hash_[:11]} are not stored", "retry the rollout", refused=True)
         return Parcel(key, unpacked(blob), state.files, hash_, state.version)
+
+
+def let_go(image: Image, kept: Sequence[PluginKey], now: datetime, extras: Extras) -> Image:
+    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone."""
+    records = dict(image.deliveries)
+    for key in kept:
+        if records.pop(key, None) is not None:
+            extras.events.append(_ended(key, "Retained", image.plugin(key), now))
+    return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
 def next_delivery(image: Image) -> datetime | None:
@@ -136,6 +145,6 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
 
 
-def _deleted(key: PluginKey, state: PluginState, now: datetime) -> Event:
+def _ended(key: PluginKey, event: str, state: PluginState, now: datetime) -> Event:
     version = state.admitted.version if state.admitted is not None else None
-    return Event(now, *key, event="Deleted", version=version)
+    return Event(now, *key, event=event, version=version)

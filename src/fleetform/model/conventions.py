@@ -49,7 +49,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     reads_own_namespace: bindings look for objects in the manifest's own namespace first.
     own_namespace: a preset selects clusters of its own namespace only, if clusters have this convention, too.
     brings_variables: a Plugin may bring values of built-in variables along.
-    preset_kind: what its manifests call a preset.
+    own_kinds: what its manifests call a native kind, if it has another name there.
     definitions_by_kind: a reference to a PluginDefinition is to the organization's own, never to the platform's.
     takes_prereleases: a definition that has no stable version is used without being named.
     refuses_plain_secrets: a secret in plain text is an error.
@@ -73,7 +73,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     reads_own_namespace: bool = False
     own_namespace: bool = False
     brings_variables: bool = False
-    preset_kind: str = "preset"
+    own_kinds: dict[str, str] = {}
     definitions_by_kind: bool = False
     takes_prereleases: bool = False
     refuses_plain_secrets: bool = False
