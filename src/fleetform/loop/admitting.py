@@ -6,7 +6,7 @@ A tool or a source that is missing here says nothing about the input: such a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -14,9 +14,9 @@ from functools import partial
 from msgspec import structs
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.kept_objects import needed
 from fleetform.app.rendering.delivered_files import delivered_files
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
-from fleetform.engine.decide import at_version
 from fleetform.engine.plan.carry_out import Write, writes
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
@@ -44,23 +44,27 @@ class Rendering:
 
 
 def render_targets(
-    fleet: Fleet, targets: Iterable[tuple[PluginKey, Deployed]], image: Image, renders: Renders, extras: Extras
+    fleet: Fleet,
+    targets: Iterable[tuple[PluginKey, Deployed]],
+    image: Image,
+    renders: Renders,
+    extras: Extras,
+    changes: OwnerChanges | None = None,
 ) -> Rendering:
-    """Renders what is not stored yet, each distinct hash once."""
+    """Renders what is not stored yet, each distinct hash once. changes know what clusters get that join."""
     found = Rendering()
-    wanted: dict[str, PluginDecision] = {}
+    wanted: dict[str, tuple[Fleet, PluginDecision]] = {}
     asked: dict[str, PluginKey] = {}
     for key, target in targets:
         hash_ = target.input_hash or ""
         if hash_ in image.states or hash_ in wanted or hash_ in found.failed:
             continue
-        decision = _decision(fleet, key, target)
+        decision = _decision(fleet, key, target) or _on_other_side(fleet, key, target, changes)
         if decision is None:
             found.failed[hash_] = "what it was made of is gone from the files, and its bytes were not stored"
         else:
             wanted[hash_], asked[hash_] = decision, key
-    rendered = render_plugins(fleet, wanted.values(), renders, to_folder=True, despite_gates=True)
-    for hash_, result in zip(wanted, rendered, strict=True):
+    for hash_, result in _rendered(wanted, renders):
         if result.unavailable:
             found.unavailable[asked[hash_]] = _reason(result)
         elif result.blocked:
@@ -124,24 +128,47 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
         after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref), settled)
         if after is not None:
             admitted[ref] = after
+    kept = known.kept
     if admitted != stored.admitted:
         stored = structs.replace(stored, admitted=admitted)
+        wanted = needed(stored, changes.snapshot) if kept else set()
+        kept = {key: each for key, each in kept.items() if key in wanted}
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known
-    return replace(known, rollouts=stored, rejected=tuple(rejected))
+    return replace(known, rollouts=stored, rejected=tuple(rejected), kept=kept)
 
 
-def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
-    """The decision that a hash stands for: what is wanted, what runs meanwhile, or what its stage has admitted."""
+def _rendered(
+    wanted: Mapping[str, tuple[Fleet, PluginDecision]], renders: Renders
+) -> Iterator[tuple[str, PluginRender]]:
+    """What is wanted by hash, rendered side by side with all that is decided on one side."""
+    by_side: dict[int, list[str]] = {}
+    for hash_, (side, _) in wanted.items():
+        by_side.setdefault(id(side.snapshot), []).append(hash_)
+    for hashes in by_side.values():
+        plugins = [wanted[each][1] for each in hashes]
+        results = render_plugins(wanted[hashes[0]][0], plugins, renders, to_folder=True, despite_gates=True)
+        yield from zip(hashes, results, strict=True)
+
+
+def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> tuple[Fleet, PluginDecision] | None:
+    """The decision that a hash stands for: what is wanted, or what runs meanwhile."""
     plugin = fleet.decisions.plugins.get(key)
     if plugin is None:
         return None
-    candidates: list[PluginDecision | None] = [plugin.upgrade, plugin]
-    if target.version is not None:
-        candidates.append(at_version(fleet.decisions, plugin, target.version))
-    for each in candidates:
+    for each in (plugin.upgrade, plugin):
         if each is not None and (fleet.inputs.hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
-            return each
+            return fleet, each
+    return None
+
+
+def _on_other_side(
+    fleet: Fleet, key: PluginKey, target: Deployed, changes: OwnerChanges | None
+) -> tuple[Fleet, PluginDecision] | None:
+    """What the stage of a cluster that joins has admitted, with the fleet as it was for that."""
+    for each in changes.on_other_sides(key) if changes is not None else ():
+        if each.deployed.input_hash == target.input_hash:
+            return replace(fleet, snapshot=each.side.index.snapshot, partial=each.side), each.plugin
     return None
 
 

@@ -6,13 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decide import at_version
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
@@ -26,7 +24,7 @@ from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import observe
 from fleetform.loop.records import Destination
 from fleetform.model.results.decisions import PluginDecision, PluginKey
-from fleetform.model.state import Enrolment
+from fleetform.model.state import UNKNOWN, Enrolment
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
@@ -166,6 +164,7 @@ class Control:
             return False
         extras = Extras()
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
         return True
@@ -185,6 +184,18 @@ class Control:
             return image
         rendering = render_targets(before, targets, self.image, self._around.renders, extras)
         return replace(image, states={**image.states, **rendering.states})
+
+    def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
+        """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
+        wanted = needed(image.known.rollouts, fleet.snapshot)
+        kept = {key: each for key, each in image.known.kept.items() if key in wanted}
+        missing = wanted - kept.keys()
+        before = self._decide(now) if missing else None
+        if before is not None:
+            kept |= kept_from(before.snapshot, before.input.documents, missing)
+        if kept == image.known.kept:
+            return image
+        return replace(image, known=replace(image.known, kept=kept))
 
     def _decide(self, now: datetime) -> Fleet | None:
         """The accepted fleet with everything that is known now; decided again only where something is another."""
@@ -207,10 +218,7 @@ class Control:
         return seen.look_at
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
-        inputs = Inputs(fleet.decisions, fleet.transforms)
-        older = partial(at_version, fleet.decisions)
-        stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
+        self._changes = fleet.owner_changes_after(self._changes)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
@@ -222,9 +230,10 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
+        targets += [(key, place.target) for key, place in _places_of_joiners(found)]
         destinations = _Destinations(fleet, self._around.destination_of)
         reachable = [(key, target) for key, target in targets if key in destinations]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
@@ -264,6 +273,16 @@ def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolmen
             place = state.enrolment
             if place is not None and place.rollout in image.open_rollouts:
                 yield (cluster.organization, cluster.name, name), place
+
+
+def _places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Enrolment]]:
+    """Places that clusters get which join: what a rollout will bring them is rendered while it can still be decided."""
+    states = found.world.states
+    for owner in found.owners:
+        for step in owner.steps:
+            place = step.progress.enrolment
+            if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
+                yield step.key, place
 
 
 class _Destinations(Mapping[PluginKey, Destination]):
