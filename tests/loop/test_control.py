@@ -13,6 +13,7 @@ from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope, scope_of
 from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
@@ -369,7 +370,9 @@ def test_many_clusters_that_leave_at_once_wait_for_approval() -> None:
     assert [(each.cluster, each.reasons[0].gate) for each in answer.items] == [("c1", "deletes")]
     rollout = answer.items[0].rollout
     assert rollout is not None
-    reply = found.control.ask(RolloutRequest(verb="approve", name=rollout, user="ann", stage="deletes"))
+    reply = found.control.ask(
+        RolloutRequest(verb="approve", name=rollout, who=Identity("ann", owner=True), stage="deletes")
+    )
     assert reply.problem is None
     found.settle()
     assert set(found.versions) == {"eu-1", "eu-2", "us-1"}

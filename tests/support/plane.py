@@ -15,6 +15,7 @@ from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel
 from fleetform.ports.observing import Delivered, Health, Verdict
+from fleetform.ports.rendering import RenderSource
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Store
@@ -43,6 +44,11 @@ class PlainRenders:
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         return [self._render(each) for each in inputs]
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        version = input_.definition.spec.version
+        content = f"the source of {version}".encode()
+        return RenderSource(f"sha256:{version}", lambda: {"source.txt": content})
 
     def _render(self, input_: RenderInput) -> Rendered | RenderFailure:
         self.count += 1
@@ -91,6 +97,7 @@ class ScriptedHealth:
         self._targets = targets
         self.says: dict[tuple[str, str | None] | str, Health] = {}
         self.silent: set[tuple[str, str | None] | str] = set()
+        self.messages: dict[str, str] = {}
 
     def observe(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]:
         return {each.key: self._verdict(each, now) for each in delivered}
@@ -103,7 +110,9 @@ class ScriptedHealth:
         if there is None or there.input_hash != each.input_hash:
             return Verdict("Unknown", "not there yet", now + timedelta(minutes=1))
         health = self.says.get((cluster, there.version), self.says.get(cluster, "Healthy"))
-        return Verdict(health, "", now + timedelta(minutes=1) if health == "Unknown" else None)
+        return Verdict(
+            health, self.messages.get(cluster, ""), now + timedelta(minutes=1) if health == "Unknown" else None
+        )
 
 
 class Files:

@@ -114,7 +114,8 @@ def test_a_rollout_is_asked_for_over_the_server(ask: Ask, served: ServedPlane) -
         (("validate",), 2, "validate works on files: drop --server"),
         (("get", "clusters", "-f", "."), 2, "drop -f"),
         (("why", "eu-1", "--at", "2026-12-01"), 2, "drop --at"),
-        (("rollout", "pause", "web", "--as", "bob"), 2, "drop --as"),
+        (("get", "clusters", "--as", "bob"), 2, "drop --as"),
+        (("rollout", "approve", "web", "--stage", "gold", "--as", "ada"), 3, "for nobody else"),
         (
             ("explain", "web", "-c", "eu-1", "--manifest", "ConfigMap/web:/data"),
             2,

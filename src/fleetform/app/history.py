@@ -23,14 +23,18 @@ def history(
     """What happened on a cluster up to a time. NotFoundError if nothing ever did."""
     events = store.events(organization, cluster, plugin, at)
     if not events:
-        what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
-        raise NotFoundError(f"nothing is known of {what} in {organization} up to then", "check the names and --at")
+        raise nothing_known(organization, cluster, plugin)
     return History(
         cluster=cluster,
         at=time_text(at),
         running=_running(events),
         items=[_item(each) for each in events[: most or None]],
     )
+
+
+def nothing_known(organization: str, cluster: str, plugin: str | None) -> NotFoundError:
+    what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
+    return NotFoundError(f"nothing is known of {what} in {organization} up to then", "check the names and --at")
 
 
 def organizations_with(store: StoreReader, cluster: str) -> list[str]:
@@ -65,6 +69,7 @@ def _running(events: Sequence[Event]) -> list[RunningThen]:
                 health=health.get(name, "Unknown"),
                 rollout=each.rollout,
                 change_id=each.change_id,
+                revision=each.revision,
             )
     return [found[name] for name in sorted(found)]
 
@@ -80,4 +85,5 @@ def _item(event: Event) -> HistoryEvent:
         rollout=event.rollout,
         change_id=event.change_id,
         reason=event.reason,
+        revision=event.revision,
     )

@@ -9,6 +9,7 @@ from fleetform.app.answering.waits import Waits
 from fleetform.app.consents import consent_findings
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.plan import next_look_of
 from fleetform.engine.plan.records import OwnerPlan, StageCount, Step
 from fleetform.model.answers.planning import (
     ConsentNeeded,
@@ -41,8 +42,12 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
             rollouts.append(_rollout(waits, owner, steps))
             moving.append(owner)
     gone = [each for each in found.removals if scope.holds_plugin(fleet, each.key) and each.state != "UpToDate"]
-    problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    problems = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
     consents = consent_findings(fleet, moving, [each.key for each in gone])
+    next_look = found.next_look
+    if scope.visible is not None:
+        owners = [each for each in found.owners if scope.holds(each.change.owner)]
+        next_look = next_look_of(owners, (each for each in found.removals if scope.holds_plugin(fleet, each.key)))
     return PlanAnswer(
         at=time_text(found.at),
         rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),
@@ -51,7 +56,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
             waiting=waits.items(each for each in gone if each.action != "delete"),
         ),
         up_to_date=up_to_date,
-        next_look_at=time_text(found.next_look) if found.next_look is not None else None,
+        next_look_at=time_text(next_look) if next_look is not None else None,
         diagnostics=reported([*problems, *consents], fleet.input.locator),
     )
 

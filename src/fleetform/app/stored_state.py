@@ -102,6 +102,7 @@ class _Reading:
             enrolment,
             written.render_failed,
             written.failure,
+            tuple(written.drift),
         )
 
     def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
@@ -181,6 +182,7 @@ class _Reading:
             written.organization,
             written.comment,
             self.maybe_time(written.at),
+            tuple(written.also),
         )
 
     def _request(self, written: RequestDocument) -> OwnerRequest:
@@ -322,6 +324,7 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         rollout=_place_document(place) if place is not None else None,
         render_failed=state.render_failed,
         failure=state.failure,
+        drift=list(state.drift),
     )
 
 
@@ -397,6 +400,7 @@ def _approval_document(approval: Approval) -> ApprovalDocument:
         groups=sorted(approval.groups),
         comment=approval.comment,
         at=_text(approval.at),
+        also=list(approval.also),
     )
 
 

@@ -31,7 +31,7 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
         raise NotFoundError(f"there is no plugin {name}{where}", did_you_mean(name, known, listed))
     waits = Waits(fleet)
     items = waits.items(each for each in meant if states.holds(shown_state(each)))
-    found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    found = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
     shown = {(each.organization, each.cluster, each.plugin) for each in items if each.state != "UpToDate"}
     owners = [owner for owner in fleet.plan.owners if any(each.key in shown for each in owner.steps)]
     found += consent_findings(fleet, owners, shown)

@@ -22,7 +22,7 @@ from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.complete import complete_clusters, complete_organizations
 from fleetform.cli.data import print_json
 from fleetform.cli.progress import progress
-from fleetform.cli.terminal import wants_color
+from fleetform.cli.terminal import wants_color, width_of
 from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
@@ -49,7 +49,7 @@ _SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
-_SERVED = frozenset({"explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
+_SERVED = frozenset({"audit", "explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -205,6 +205,11 @@ class Flags:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
 
+    @property
+    def width(self) -> int | None:
+        """How wide tables may be; None: as they need. Who asks for all of it gets it, wider than a terminal or not."""
+        return None if self.output == "wide" else width_of(sys.stdout)
+
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
         if self.output == "json":
@@ -294,7 +299,8 @@ def _check_server(flags: Flags) -> None:
     verb = click.get_current_context().info_name
     if verb not in _SERVED:
         raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")
-    beside = {"-f": flags.filename, "--state": flags.state, "--as": flags.as_user, "--partial": flags.partial}
+    beside = {"-f": flags.filename, "--state": flags.state, "--partial": flags.partial}
+    beside |= {"--as": flags.as_user is not None and verb not in _REQUESTS}
     beside |= {"--strict": flags.strict, "--fetch": flags.fetching != "none", "--confined": flags.confined}
     beside |= {"--at": flags.at is not None and verb != "history"}
     if wrong := [flag for flag, given in beside.items() if given]:

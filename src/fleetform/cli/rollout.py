@@ -153,7 +153,7 @@ def _ask_server(
     flags: Flags, name: str, reason: str, said: Mapping[str, object], dry_run: bool
 ) -> RolloutAnswer | RolloutList:
     verb = click.get_current_context().info_name or ""
-    body = {**_in(flags), **said, "reason": reason, "dryRun": dry_run}
+    body = {**_in(flags), **said, "reason": reason, "dryRun": dry_run, "behalf": flags.as_user}
     return flags.control_plane().request(name, verb, body)
 
 

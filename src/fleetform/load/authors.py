@@ -8,7 +8,7 @@ from functools import cached_property
 
 from fleetform.load.removers import ObjectsIn, RemoverSearch
 from fleetform.model.objects import Ref
-from fleetform.outside.authorship import committed_authors, editor_of, root_of, tracked, uncommitted
+from fleetform.outside.authorship import AuthorMemory, editor_of, root_of, tracked, uncommitted
 from fleetform.outside.git import GitError, folder_in_repository
 
 
@@ -16,11 +16,18 @@ class GitAuthors(Mapping[str, str]):
     """The addresses of those who made files what they are, by the files' names in messages.
 
     A file that is in no repository is not in it; one of which git does not know the author is, with an empty address.
-    files are all that will be asked for. objects_in says which objects a file holds.
+    files are all that will be asked for. objects_in says which objects a file holds. memory has what was found before.
     """
 
-    def __init__(self, sources: Iterable[str], files: Callable[[], Iterable[str]], objects_in: ObjectsIn) -> None:
+    def __init__(
+        self,
+        sources: Iterable[str],
+        files: Callable[[], Iterable[str]],
+        objects_in: ObjectsIn,
+        memory: AuthorMemory | None = None,
+    ) -> None:
         self._sources, self._files, self._objects_in = list(sources), files, objects_in
+        self._memory = memory or AuthorMemory()
         self._removers: dict[frozenset[Ref], dict[Ref, str]] = {}
 
     def removers(self, objects: Collection[Ref], /) -> Mapping[Ref, str]:
@@ -54,9 +61,9 @@ class GitAuthors(Mapping[str, str]):
         found: dict[str, str] = {}
         for source in self._sources:
             if source.startswith("git:"):
-                found.update(_of_revision(source, files))
+                found.update(_of_revision(source, files, self._memory))
             elif source != "-":
-                found.update(_of_work_tree(source, files - found.keys()))
+                found.update(_of_work_tree(source, files - found.keys(), self._memory))
         return found
 
 
@@ -69,7 +76,7 @@ def _revision_and_folder(source: str) -> tuple[str, str | None]:
         return revision, None
 
 
-def _of_revision(source: str, files: set[str]) -> dict[str, str]:
+def _of_revision(source: str, files: set[str], memory: AuthorMemory) -> dict[str, str]:
     revision, where = _revision_and_folder(source)
     if where is None:
         return {}
@@ -78,11 +85,11 @@ def _of_revision(source: str, files: set[str]) -> dict[str, str]:
     start = f"{prefix}/"
     names = {os.path.normpath(f"{where}/{each.removeprefix(start)}"): each for each in files if each.startswith(start)}
     paths = {path.lstrip("/"): name for path, name in names.items()}
-    known = committed_authors(root, revision, set(paths), where) if paths else {}
+    known = memory.authors(root, revision, set(paths), where) if paths else {}
     return {name: known.get(path, "") for path, name in paths.items()}
 
 
-def _of_work_tree(source: str, files: set[str]) -> dict[str, str]:
+def _of_work_tree(source: str, files: set[str], memory: AuthorMemory) -> dict[str, str]:
     """Of the repository that a file or folder is in; links are followed, as they are when files are read."""
     root = root_of(source if os.path.isdir(source) else os.path.dirname(source) or ".")
     if root is None:
@@ -97,7 +104,7 @@ def _of_work_tree(source: str, files: set[str]) -> dict[str, str]:
                 paths.setdefault(real.removeprefix(inside), []).append(file)
     below = _common_folder(paths)
     changed = uncommitted(root, below) & paths.keys()
-    known = committed_authors(root, "HEAD", paths.keys() - changed, below)
+    known = memory.authors(root, "HEAD", paths.keys() - changed, below)
     editor = editor_of(root) if changed else ""
     # What git ignores is a plain folder.
     ours = changed | tracked(root, below)

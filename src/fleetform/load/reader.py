@@ -24,6 +24,7 @@ from fleetform.load.neighbours import (
 from fleetform.load.parses import ParsedDocument, Parses
 from fleetform.model.objects import At, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.authorship import AuthorMemory
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
@@ -82,9 +83,9 @@ def load_input(
     return with_authors(load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses), names)
 
 
-def with_authors(found: Input, names: Sequence[str]) -> Input:
-    """An input of sources with those who made its files, as far as git knows them."""
-    authors = GitAuthors(names, lambda: {each.origin.file for each in found.documents}, objects_in)
+def with_authors(found: Input, names: Sequence[str], memory: AuthorMemory | None = None) -> Input:
+    """An input of sources with those who made its files, as far as git knows them; memory has what was found before."""
+    authors = GitAuthors(names, lambda: {each.origin.file for each in found.documents}, objects_in, memory)
     return replace(found, authors=authors)
 
 

@@ -20,10 +20,14 @@ from fleetform.ports.store import Event
 
 
 class Seen(NamedTuple):
-    """The image after observations, and when looking again may tell something else."""
+    """The image after observations, and when looking again may tell something else.
+
+    watched: something is judged that may change at any time, such as what is healthy and soaks.
+    """
 
     image: Image
     look_at: datetime | None
+    watched: bool
 
 
 def observe(
@@ -51,7 +55,8 @@ def observe(
         if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
     image = _with_silence(image.with_plugins(changed), delivered, verdicts, clusters, now)
-    return Seen(image, min(looks, default=None))
+    watched = any(each.look_at is not None for each in verdicts.values())
+    return Seen(image, min(looks, default=None), watched)
 
 
 def _to_be_judged(

@@ -57,6 +57,43 @@ def committed_authors(root: str, revision: str, wanted: set[str], below: str = "
     return found
 
 
+class AuthorMemory:
+    """Authors of files, remembered from one revision to the next: only what was committed since is read."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+
+    def authors(self, root: str, revision: str, wanted: set[str], below: str = "") -> dict[str, str]:
+        """As committed_authors."""
+        try:
+            commit = run_git("-C", root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", failing=revision)
+        except GitError:
+            return {}
+        now = commit.decode().strip()
+        before, known = self._known.get((root, revision), (now, {}))
+        if before != now:
+            # After a rewrite of history nothing of what was known need be true.
+            known = {**known, **self._since(root, before, now, wanted, below)} if _leads(root, before, now) else {}
+        new = wanted - known.keys()
+        if new:
+            # An empty author: it was looked for, and nobody knows.
+            known = {**known, **dict.fromkeys(new, ""), **committed_authors(root, now, new, below)}
+        self._known[root, revision] = now, known
+        return {each: known[each] for each in wanted if known[each]}
+
+    @staticmethod
+    def _since(root: str, before: str, now: str, wanted: set[str], below: str) -> dict[str, str]:
+        return committed_authors(root, f"{before}..{now}", wanted, below)
+
+
+def _leads(root: str, before: str, now: str) -> bool:
+    try:
+        run_git("-C", root, "merge-base", "--is-ancestor", before, now, failing=before)
+    except GitError:
+        return False
+    return True
+
+
 class Replaced(NamedTuple):
     """A file as it was before a commit and after it, by the names of blobs; no blob after it: the commit deleted it."""
 

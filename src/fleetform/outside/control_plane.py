@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -11,11 +11,12 @@ import httpx2
 import msgspec
 
 from fleetform.app.errors import NoAnswerError
+from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import LISTED, Listed, Listing
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem
-from fleetform.outside.tokens import address_of, find_token
+from fleetform.outside.http import trusted_certificates
 
 _TIMEOUT = httpx2.Timeout(120.0, connect=5.0)
 _EXIT_CODES = {401: 3, 403: 3, 404: 1, 410: 4, 429: 4, 500: 4, 502: 4, 503: 4, 504: 4}
@@ -48,12 +49,12 @@ class _Page(msgspec.Struct):
 class ControlPlane:
     """Answers of a server, as the records that they are."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, find_token: Callable[[str], str | None]) -> None:
         self._url = url.rstrip("/")
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ServerError(f"{url} is not an address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
-        token = find_token(address_of(self._url))
+        token = find_token(self._url)
         self._headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
 
     def answer(self, path: str, type_: type[T], parameters: Parameters) -> T:
@@ -63,7 +64,8 @@ class ControlPlane:
         """All pages of a list."""
         items: list[Listed] = []
         diagnostics: list[Finding] = []
-        for page in self._pages(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+        for response in self._responses(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+            page = self._decoded(response, _Page)
             items += [_listed(plural, each) for each in page.items]
             diagnostics = page.diagnostics
         return Listing(items=items, diagnostics=diagnostics)
@@ -78,17 +80,38 @@ class ControlPlane:
         is_list = self._decoded(response, _Kind).kind == "RolloutList"
         return self._decoded(response, RolloutList) if is_list else self._decoded(response, RolloutAnswer)
 
-    def _pages(self, path: str, parameters: dict[str, str | int]) -> Iterator[_Page]:
+    def audit_log(self, after: int) -> AuditLog:
+        """All entries behind one that this user may read."""
+        items: list[AuditItem] = []
+        whole = True
+        for response in self._responses("/api/v1/audit", {"after": after, "limit": _PAGE}):
+            page = self._decoded(response, AuditLog)
+            items += page.items
+            whole = whole and page.whole
+        return AuditLog(whole=whole, items=items)
+
+    def sign_in_document(self) -> dict[str, Any]:
+        """How people sign in there; nothing if they cannot."""
+        try:
+            response = self._sent("GET", "/.well-known/oauth-protected-resource")
+        except ServerError as error:
+            if error.exit_code == _EXIT_CODES[401]:
+                return {}
+            raise
+        return self._decoded(response, dict[str, Any])
+
+    def _responses(self, path: str, parameters: dict[str, str | int]) -> Iterator[httpx2.Response]:
+        """All pages."""
         response = self._sent("GET", path, params=parameters)
-        yield self._decoded(response, _Page)
+        yield response
         while (following := response.links.get("next", {}).get("url")) is not None and following.startswith(path):
             response = self._sent("GET", following)
-            yield self._decoded(response, _Page)
+            yield response
 
     def _sent(self, method: str, path: str, **more: Any) -> httpx2.Response:
         try:
             # No proxy of the environment and no redirect: a token goes to the server that it is for, and only there.
-            with httpx2.Client(headers=self._headers, timeout=_TIMEOUT, trust_env=False) as client:
+            with httpx2.Client(headers=self._headers, timeout=_TIMEOUT, **self._safety()) as client:
                 response = client.request(method, self._url + path, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             hint = "is `fleetform serve --listen` running there?"
@@ -100,6 +123,10 @@ class ControlPlane:
             return response
         raise self._error(response)
 
+    def _safety(self) -> dict[str, Any]:
+        known = {"verify": trusted_certificates()} if self._url.startswith("https:") else {}
+        return {"trust_env": False, **known}
+
     def _error(self, response: httpx2.Response) -> ServerError:
         status = response.status_code
         exit_code = _EXIT_CODES.get(status, 2)
@@ -109,7 +136,7 @@ class ControlPlane:
             hint = "is it a control plane of this release?"
             return ServerError(f"{self._url} answers {status}, and not as Fleetform does", hint, "unavailable", 4)
         if status == 401:
-            hint = "ask as the user who runs it, or set FLEETFORM_TOKEN"
+            hint = f"fleetform login --server {self._url}, ask as the user who runs it, or set FLEETFORM_TOKEN"
             return ServerError(f"{self._url} does not know you", hint, found.code, exit_code)
         choices = "".join(f"\n  {each}" for each in found.choices or ())
         return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.rollouts import Policy, Rollout
 from fleetform.engine.plan.stages import ApprovalRule
@@ -72,7 +73,10 @@ class Candidate(Struct, frozen=True, gc=False):
 
 
 class Approval(Struct, frozen=True, gc=False):
-    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26)."""
+    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26).
+
+    also are other names that were proved to be that person's.
+    """
 
     rollout: str
     stage: str
@@ -83,6 +87,7 @@ class Approval(Struct, frozen=True, gc=False):
     organization: str = ""
     comment: str = ""
     at: datetime | None = None
+    also: tuple[str, ...] = ()
 
 
 class Emergency(Struct, frozen=True, gc=False):
@@ -98,7 +103,8 @@ class Change(Struct, frozen=True):
 
     rollout is the owner's last one, running or not, and used are the names of those before. authors are those who made
     the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
-    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change.
+    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change. crowd are
+    members of the rollout that are counted instead of listed.
     """
 
     owner: Ref
@@ -114,6 +120,7 @@ class Change(Struct, frozen=True):
     suspended: bool = False
     rejected: frozenset[str] = frozenset()
     contents: str = ""
+    crowd: Crowd | None = None
 
     @property
     def is_rejected(self) -> bool:
@@ -221,7 +228,7 @@ class OwnerPlan(Struct, frozen=True):
     """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
-    deadline, a cluster that is set aside. is_idle: nothing is to be stored.
+    deadline, a cluster that is set aside. is_idle: nothing is to be stored. crowd is the change's, after the plan.
     """
 
     change: Change
@@ -232,6 +239,7 @@ class OwnerPlan(Struct, frozen=True):
     look: datetime | None = None
     emergency: bool = False
     is_idle: bool = False
+    crowd: Crowd | None = None
 
 
 class Plan(Struct, frozen=True, eq=False):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from fleetform.engine.plan.crowd import Crowd
+from fleetform.engine.plan.crowd_starts import CrowdStarts
 from fleetform.engine.plan.failure import is_left_behind, way_back
 from fleetform.engine.plan.gates.chain import (
     free_reasons,
@@ -28,10 +30,18 @@ from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.state import Deployed, Enrolment
 
 
-def steps_of(view: View, members: list[Member]) -> list[Step]:
+def steps_of(view: View, members: list[Member]) -> tuple[list[Step], Crowd | None]:
     """The steps of all plugins of an owner, in the order given, which is also the order in which slots are taken."""
     held = Held(view)
-    return [_step(view, member, held) for member in members]
+    if view.change.crowd is None:
+        return [_step(view, member, held) for member in members], None
+    crowd = CrowdStarts(view, view.change.crowd, held.by_stage)
+    steps = []
+    for member in members:
+        crowd.take_before(member.position, member.candidate.key)
+        steps.append(_step(view, member, held))
+    crowd.take_all()
+    return steps, crowd.after
 
 
 class Held:
@@ -78,7 +88,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
         return _try_to_start(view, member, held.of(view, member))
     if standing is DONE or standing is SOAKING:
         if member.is_changed:
-            return _waiting(view, member, held.queued)
+            # What it waits for is what comes after the rollout, and no longer what that brought.
+            return structs.replace(_waiting(view, member, held.queued), target=member.candidate.wanted)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
     if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)

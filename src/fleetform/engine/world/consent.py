@@ -31,8 +31,10 @@ class Persons:
             for alias in (person.name, *(person.emails or ()), *(person.subjects or ())):
                 self._names.setdefault(alias, person.name)
 
-    def name(self, alias: str) -> str:
-        return self._names.get(alias, alias)
+    def name(self, alias: str, *more: str) -> str:
+        """The person with that name; more are other names that are proved to be the same one's."""
+        known = (self._names[each] for each in (alias, *more) if each in self._names)
+        return next(known, alias)
 
     def names(self, aliases: Iterable[str]) -> frozenset[str]:
         return frozenset(map(self.name, aliases))
@@ -67,7 +69,7 @@ class Consents:
         self._stored: dict[str, list[Approval]] = {}
         for each in stored:
             if each.organization == organization:
-                known = structs.replace(each, user=persons.name(each.user))
+                known = structs.replace(each, user=persons.name(each.user, *each.also))
                 self._stored.setdefault(each.rollout, []).append(known)
         self._written: dict[str, list[Object[ApprovalSpec]]] = {}
         for ref, object_ in sorted(snapshot.others.items()):

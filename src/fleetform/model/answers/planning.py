@@ -30,8 +30,8 @@ class HoldingGate(AnswerRecord, frozen=True, kw_only=True):
 class ConsentNeeded(AnswerRecord, frozen=True, kw_only=True):
     """People who must agree to a stage: how many, and how many have.
 
-    decideBy is the latest time at which agreeing does not move the end, and costs what a later time does, as seconds;
-    both are null where that was not worked out.
+    decideBy is the latest time at which agreeing does not move the end of the rollout, and costs how many seconds the
+    next minute does; null costs: the rollout would not end then. Both are null where it does not end as things are.
     """
 
     rollout: str

@@ -40,10 +40,11 @@ def people(
 
 
 def _may(approval: Approval, rule: ApprovalRule, authors: frozenset[str]) -> bool:
-    if rule.not_author and approval.user in authors:
+    names = {approval.user, *approval.also}
+    if rule.not_author and names & authors:
         return False
     anyone = not rule.users and not rule.groups
-    return anyone or approval.user in rule.users or bool(approval.groups & rule.groups)
+    return anyone or bool(names & rule.users) or bool(approval.groups & rule.groups)
 
 
 def left_out(authors: frozenset[str], approvals: tuple[Approval, ...], rule: ApprovalRule) -> str:
