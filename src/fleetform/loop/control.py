@@ -262,7 +262,7 @@ class Control:
             # What was refused was taken back.
             self._refusal = None
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
         if isinstance(found, Refusal):
             self._refusal = found
             self._catalogs_due = now + _CATALOG_PAUSE if due else self._catalogs_due
@@ -273,6 +273,7 @@ class Control:
         image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
+        self._decisions = found.fleet.decisions
         self._catalogs_due = next_reading(found.fleet)
         return other
 

@@ -221,7 +221,7 @@ class OwnerChanges:
         found = []
         for plugin, state, cluster in zip(now.plugins, now.states, now.facts, strict=True):
             same = known.get(plugin)
-            if same is not None and same[0] is state and same[1] is cluster:
+            if same is not None and same[0] is state and same[1] == cluster:
                 found.append(same[2])
             else:
                 found.append(context.candidates.candidate(plugin, state, cluster, staging, opening))
