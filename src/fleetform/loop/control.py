@@ -10,15 +10,14 @@ from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decide import at_version
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
-from fleetform.loop.admitting import admit, places_in_open_rollouts, render_targets
+from fleetform.loop.admitting import admit, places_in_open_rollouts, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided, with_placements
@@ -271,6 +270,7 @@ class Control:
         other = found.image.files != self.image.files
         extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
         self._decisions = found.fleet.decisions
@@ -299,6 +299,18 @@ class Control:
         rendering = render_targets(before, targets, self.image, self._around.renders, extras)
         return replace(image, states={**image.states, **rendering.states})
 
+    def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
+        """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
+        wanted = needed(image.known.rollouts, fleet.snapshot)
+        kept = {key: each for key, each in image.known.kept.items() if key in wanted}
+        missing = wanted - kept.keys()
+        before = self._decide(now) if missing else None
+        if before is not None:
+            kept |= kept_from(before.snapshot, before.input.documents, missing)
+        if kept == image.known.kept:
+            return image
+        return replace(image, known=replace(image.known, kept=kept))
+
     def _decide(self, now: datetime) -> Fleet | None:
         """The accepted fleet with everything that is known now; decided again only where something is another."""
         if not self.image.files:
@@ -323,10 +335,7 @@ class Control:
         return seen
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
-        inputs = Inputs(fleet.decisions, fleet.transforms)
-        older = partial(at_version, fleet.decisions)
-        stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
+        self._changes = fleet.owner_changes_after(self._changes)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
@@ -338,9 +347,10 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
+        targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
         reachable = [(key, target) for key, target in targets if key in destinations]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
