@@ -66,6 +66,8 @@ def command(
     Clusters with the same change are shown once. FROM is taken as what runs.
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
+    if to_side is not None and flags.filename:
+        raise click.UsageError("FROM and TO are both named, so there is nothing left to read with -f.")
     paths = [to_side] if to_side else list(flags.filename)
     folders = paths if len(paths) == 1 and os.path.isdir(paths[0]) else []
     before = flags.fleet([in_same_folder(from_side, folders)])
