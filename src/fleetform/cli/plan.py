@@ -13,7 +13,7 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
 from fleetform.cli.terminal import width_of
 from fleetform.cli.text import Painter, count, table
-from fleetform.cli.waiting import few, gate_lines
+from fleetform.cli.waiting import due_text, few, gate_lines
 from fleetform.model.answers.planning import PlanAnswer, PlannedRollout, PlannedStage, WhyItem
 from fleetform.syntax.times import clock_text, parse_time
 
@@ -81,7 +81,7 @@ def _print(answer: PlanAnswer, paint: Painter, wide: bool) -> None:
         _print_rollout(rollout, now, paint, wide)
     if answer.removals.start or answer.removals.waiting:
         click.echo()
-        click.echo(paint("plugins that nobody wants any more", bold=True))
+        click.echo(paint("plugins that are no longer wanted", bold=True))
         if answer.removals.start:
             click.echo(f"  deleted now: {few([f'{each.plugin} on {each.cluster}' for each in answer.removals.start])}")
         _print_gates(answer.removals.waiting, now)
@@ -108,6 +108,9 @@ def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide:
         if part.start:
             click.echo(f"  start now{where}: {few(part.start) if not wide else ', '.join(part.start)}")
     _print_gates([item for part in parts for item in part.waiting], now)
+    for consent in [stage.approvals for stage in rollout.stages if stage.approvals is not None]:
+        if text := due_text(consent, now, "UTC"):
+            click.echo(f"  approval of {consent.stage}: {text}")
     if rollout.unknown:
         click.echo(f"  of {count(rollout.unknown, 'plugin')} nobody can tell here whether anything changes")
 

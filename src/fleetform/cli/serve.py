@@ -26,7 +26,9 @@ from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, s
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
 _LONGEST_SECRET = 64 * 1024
-_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
+# So many seconds --once takes at most to send what people are told; the rest is sent next time.
+_SENDING = 30.0
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red", "Drifted": "yellow"}
 
 
 @click.command(
@@ -55,6 +57,7 @@ Examples:
 @click.option(
     "--webhook-secret-file", metavar="FILE", help="Take webhooks of a git server that has this file's secret."
 )
+@click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
@@ -66,6 +69,7 @@ def command(
     listen: str | None,
     repository: str | None,
     webhook_secret_file: str | None,
+    allow_private_endpoints: bool,
     health_dir: str | None,
     **access_given: Any,
 ) -> int:
@@ -101,6 +105,9 @@ def command(
             health_dir,
             flags.plugin_dir,
             repository,
+            teller.said,
+            allow_private_endpoints,
+            trial=ahead is not None,
         )
     except StoreError as error:
         teller.failed(error)
@@ -113,7 +120,10 @@ def command(
             plane.turn_clock(start)
             return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
-            return teller.outcome(plane.driver.run_once())
+            plane.control.find_drift(everything=True)
+            outcome = teller.outcome(plane.driver.run_once())
+            plane.drain(_SENDING)
+            return outcome
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
         state = f"state in {database} (SQLite {sqlite_version()})"
@@ -233,6 +243,9 @@ class _Teller:
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"  {error.hint}", err=True)
+
+    def said(self, line: str) -> None:
+        self._line(datetime.now(UTC), line, "yellow")
 
     def unwatched(self, interval: str, reason: str) -> None:
         self._flags.say(f"no file events ({reason}): changes are seen within {interval}")
