@@ -52,7 +52,9 @@ Examples:
 @click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 if more clusters change.")
 @click.option("--fail-on", metavar="WHAT,…", callback=_fail_on, help=f"Exit 1 on any of {', '.join(_FAILURES)}.")
 @click.option(
-    "--accept-unknown", is_flag=True, help="What cannot be compared (a secret's content, a catalog) does not count as a difference."
+    "--accept-unknown",
+    is_flag=True,
+    help="What cannot be compared (a secret's content, a catalog) does not count as a difference.",
 )
 @shared_flags
 def command(

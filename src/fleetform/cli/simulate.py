@@ -96,7 +96,12 @@ Exit codes: 0 it completes; 1 it halts, rolls back or gets stuck.
 @click.option("--to", "to_side", metavar="SIDE", help="What is wanted. Default: what -f names.")
 @click.option("--until", metavar="TIME", callback=_until, help="Stop at this time. Default: after three years.")
 @click.option(
-    "--duration", metavar="TIME", default="10m", show_default=True, callback=_duration, help="How long each update takes."
+    "--duration",
+    metavar="TIME",
+    default="10m",
+    show_default=True,
+    callback=_duration,
+    help="How long each update takes.",
 )
 @click.option(
     "--fail",

@@ -104,7 +104,9 @@ def _without_renderer(
         return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
     secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
-        message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would be written there in plain text"
+        message = (
+            f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would be written there in plain text"
+        )
         do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
         ref, at = place_of_secret(plugin, secrets[0])
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))
