@@ -355,6 +355,28 @@ def test_a_cluster_that_leaves_keeps_what_is_retained_and_the_loop_lets_go_of_it
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
 
 
+@pytest.mark.rule("B23")
+def test_what_is_handed_over_goes_from_its_folder_once_its_successor_is_there() -> None:
+    """Else the same objects would stand in two folders of one cluster."""
+    found = installed()
+    files = found.files.files
+    files["preset.yaml"] = files["preset.yaml"].replace("{name: web, namespace", "{name: site, namespace", 1)
+    seen: list[set[str]] = []
+    for _ in range(40):
+        report = found.control.run_pass()
+        seen.append({key[2] for key in found.targets.there if key[1] == "eu-2"})
+        if not report.wrote:
+            break
+    assert seen[-1] == {"site-eu-2"}
+    assert all(each for each in seen), "it is never gone from the cluster"
+    found.wait(hours=3)
+    assert sorted(key[2] for key in found.targets.there) == ["site-eu-1", "site-eu-2", "site-us-1"]
+    assert {key[2] for key in found.control.image.deliveries} == {"site-eu-1", "site-eu-2", "site-us-1"}
+    events = [(each.event, each.plugin) for each in found.store.events("acme", "eu-1")]
+    assert ("HandedOver", "web-eu-1") in events
+    assert "Deleted" not in {event for event, _ in events}
+
+
 @pytest.mark.rule("B22")
 def test_many_clusters_that_leave_at_once_wait_for_approval() -> None:
     cluster = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c%d, namespace: acme}\n"

@@ -14,6 +14,7 @@ from fleetform.app.consents import consent_findings, written_consent_findings
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.requests import abort
 from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
 from support.fleets import NOW, fleet_of
@@ -312,6 +313,16 @@ def test_a_new_cluster_gets_what_was_admitted_before_a_change_that_was_rejected(
     join(folder)
     assert sorted(folder.go()) == ["eu-9", "qa-9"]
     assert {hash_of(folder, name) for name in ("eu-9", "qa-9")} == {hash_of(folder, "eu-1")}
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_first_rollout_that_was_aborted_has_admitted_nothing_for_others() -> None:
+    folder = Folder()
+    assert folder.go() == ["qa-1"]
+    folder.healthy("qa-1")
+    folder.store(folder.known.rollouts.with_rollout(abort(folder.rollout, folder.now)))
+    assert folder.go() == []
+    assert folder.gates("eu-1") == ["rejected"]
 
 
 @pytest.mark.rule("B21")

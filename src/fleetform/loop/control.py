@@ -21,7 +21,7 @@ from fleetform.loop.admitting import admit, places_in_open_rollouts, places_of_j
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided, with_placements
-from fleetform.loop.delivering import Deliveries, let_go, next_delivery
+from fleetform.loop.delivering import Deliveries, gone, let_go, next_delivery
 from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
@@ -363,9 +363,9 @@ class Control:
     def _deliver(self, fleet: Fleet, found: Plan, now: datetime) -> None:
         extras = Extras()
         destinations = Destinations(fleet, self._around.destination_of)
-        removals = [step.key for step in found.removals if step.action == "delete"]
-        kept = [step.key for step in found.removals if step.action == "nothing"]
-        image = let_go(self.image, kept, now, extras)
+        unwanted = found.world.removals
+        removals = gone(self.image, unwanted, found.removals)
+        image = let_go(self.image, unwanted, now, extras)
         before = image.deliveries
         image = self._deliveries.deliver(image, destinations, removals, now, extras)
         image = corrected(image, before, now, extras)

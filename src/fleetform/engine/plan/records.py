@@ -134,7 +134,8 @@ class Removal(Struct, frozen=True, gc=False):
     """A plugin that nobody wants any more. dependents are plugins of its cluster that must go before it.
 
     rollout is the name under which its removal is approved, policy the digest that approvals are bound to. Where its
-    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting.
+    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting. handed_to is the
+    plugin of its cluster that has its release now, and takes over what is installed (B23).
     """
 
     key: PluginKey
@@ -149,6 +150,7 @@ class Removal(Struct, frozen=True, gc=False):
     approvals: tuple[Approval, ...] = ()
     authors: frozenset[str] = frozenset()
     cluster_left: bool = False
+    handed_to: str = ""
 
 
 class Limits(Struct, frozen=True):
