@@ -152,7 +152,7 @@ def test_a_secret_that_would_stand_in_a_folder_is_refused_by_name() -> None:
     found.files.files["preset.yaml"] = preset.replace("optionValues:\n", f"optionValues:\n    {value}\n", 1)
     found.wait(hours=3)
     reasons = {each.reason for each in found.store.events("acme", "eu-2") if each.event == "RenderFailed"}
-    assert reasons == {"token would stand there in plain text"}
+    assert reasons == {"token would be written there in plain text"}
     assert set(found.versions.values()) == {"1.0.0"}
 
 
