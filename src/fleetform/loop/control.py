@@ -11,19 +11,18 @@ from operator import is_
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decide import at_version
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
-from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided, with_placements
-from fleetform.loop.delivering import Deliveries, let_go
+from fleetform.loop.delivering import Deliveries, gone, let_go
 from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
@@ -45,6 +44,8 @@ from fleetform.ports.store import Event, Store, UnavailableError
 _CATALOG_PAUSE = timedelta(minutes=1)
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
+# Of a large fleet it takes seconds.
+_BETWEEN_DECISIONS = timedelta(hours=24)
 _BETWEEN_FETCHES = timedelta(minutes=10)
 _FIRST_KEY: PluginKey = ("", "", "")
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
@@ -108,6 +109,7 @@ class Control:
         self._reading: SourceFiles | None = None
         self._catalogs_due: datetime | None = None
         self._rendered_to = ""
+        self._anew_at: datetime | None = None
         self._drift_to = _FIRST_KEY
         self._fetched_at: datetime | None = None
         self._events: list[Event] = []
@@ -212,10 +214,13 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             return Care(now)
-        fresh, differing = decided_anew(fleet)
-        if differing:
-            # What was decided anew is right: the next pass goes on from there.
-            self._decisions, self._fleet = fresh, None
+        differing: list[PluginKey] = []
+        if self._anew_at is None or not timedelta(0) <= now - self._anew_at < _BETWEEN_DECISIONS:
+            self._anew_at = now
+            fresh, differing = decided_anew(fleet)
+            if differing:
+                # What was decided anew is right: the next pass goes on from there.
+                self._decisions, self._fleet = fresh, None
         extras = Extras()
         image, changed, self._rendered_to = render_again(
             fleet, self.image, self._around.renders, self._rendered_to, now, extras
@@ -278,6 +283,7 @@ class Control:
         other = found.image.files != self.image.files
         extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
         self._decisions = found.fleet.decisions
@@ -308,6 +314,18 @@ class Control:
         rendering = render_targets(before, targets, self.image, self._around.renders, extras)
         return replace(image, states={**image.states, **rendering.states})
 
+    def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
+        """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
+        wanted = needed(image.known.rollouts, fleet.snapshot)
+        kept = {key: each for key, each in image.known.kept.items() if key in wanted}
+        missing = wanted - kept.keys()
+        before = self._decide(now) if missing else None
+        if before is not None:
+            kept |= kept_from(before.snapshot, before.input.documents, missing)
+        if kept == image.known.kept:
+            return image
+        return replace(image, known=replace(image.known, kept=kept))
+
     def _decide(self, now: datetime) -> Fleet | None:
         """The accepted fleet with everything that is known now; decided again only where something is another."""
         if not self.image.files:
@@ -334,10 +352,7 @@ class Control:
         return self._around.folder_of(cluster.origin.file) or "."
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
-        inputs = Inputs(fleet.decisions, fleet.transforms)
-        older = partial(at_version, fleet.decisions)
-        stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
+        self._changes = fleet.owner_changes_after(self._changes)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
@@ -349,9 +364,10 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
+        targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
         reachable = [(key, target) for key, target in targets if key in destinations]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
@@ -364,9 +380,9 @@ class Control:
     def _deliver(self, fleet: Fleet, found: Plan, now: datetime) -> None:
         extras = Extras()
         destinations = Destinations(fleet, self._around.destination_of)
-        removals = [step.key for step in found.removals if step.action == "delete"]
-        kept = [step.key for step in found.removals if step.action == "nothing"]
-        image = let_go(self.image, kept, now, extras)
+        unwanted = found.world.removals
+        removals = gone(self.image, unwanted, found.removals)
+        image = let_go(self.image, unwanted, now, extras)
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         image = self._deliveries.deliver(image, keys, destinations, removals, now, extras)
