@@ -104,3 +104,16 @@ def test_what_is_no_backup_is_refused(tmp_path: Path, content: bytes | None) -> 
     with pytest.raises(UnusableError):
         restore(str(file), str(tmp_path / "fleet.db"))
     assert not (tmp_path / "fleet.db").exists()
+
+
+def test_a_restore_that_was_cut_short_is_begun_anew(path: str, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"one")]), NOW)
+    store.close()
+    back_up(path, copy)
+    for half in (f"{path}.part", f"{copy}.part"):
+        Path(half).write_bytes(b"half of a database")
+    restore(copy, path)
+    back_up(path, copy)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.suffix == ".part") == []

@@ -74,6 +74,8 @@ def test_half_a_character_is_an_error(row: Row) -> None:
         ("${v##*[^é]}", "aéb", ""),
         ("${v#[x]}", "é", "é"),
         ("${v%\\*}", "a*", "a*"),
+        ("${v#[ab]}", "]x", "]x"),
+        ("${v#[^ab]}", "]x", "x"),
     ],
 )
 def test_flux_answers_that_no_row_asks_for(text: str, value: str, expected: str) -> None:

@@ -8,6 +8,8 @@ from fleetform.engine.plan.decide_by import decide_by, end_if_approved
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.plan.stages import ApprovalRule
+from fleetform.engine.plan.windows.calendar import Calendar
+from fleetform.engine.plan.windows.openings import Window
 from support.plans import DAY, HOUR, MINUTE, NEWER, NIGHTS, NOON, Hand, candidate, play, stages
 
 SRE = frozenset({"sre"})
@@ -125,6 +127,16 @@ def test_an_approval_is_due_before_the_window_in_which_its_stage_can_start() -> 
     assert found is not None
     assert found.at == NOON + 10 * HOUR, "the window opens then"
     assert found.end == NOON + 10 * HOUR + Scenario().duration
+
+
+@pytest.mark.parametrize("minutes", [7, 8])
+def test_an_approval_is_due_to_the_minute(minutes: int) -> None:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    calendar = Calendar((Window("w", f"{minutes} 22 * * *", HOUR),))
+    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=calendar)], policy)
+    found = decide_by(hand.world, NOON, "prod")
+    assert found is not None
+    assert (found.at, found.costs) == (NOON + 10 * HOUR + minutes * MINUTE, MINUTE)
 
 
 def test_a_late_approval_costs_what_it_moves_the_end_by() -> None:
