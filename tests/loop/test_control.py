@@ -398,3 +398,29 @@ def test_a_delivery_tells_what_it_brings_and_why() -> None:
         "3 plugins",
         ("eu-1  web-eu-1  removed", "eu-2  web-eu-2  removed", "us-1  web-us-1  removed"),
     )
+
+
+def test_a_delivery_that_fails_holds_up_no_other_of_its_destination() -> None:
+    at_once = STAGES.split("  stages:")[0] + "  stages: [{name: all, remainder: true, maxFailures: 3}]\n"
+    found = plane(**{"policy.yaml": at_once})
+    found.targets.broken["eu-1"] = Failure("disk full", "make room")
+    found.settle()
+    assert sorted(key[1] for key, _ in found.targets.delivered) == ["eu-2", "us-1"]
+    found.restart()
+    found.wait(minutes=1)
+    assert sorted(key[1] for key, _ in found.targets.delivered) == ["eu-2", "us-1"], "what arrived is not sent again"
+
+
+@pytest.mark.rule("R2-28")
+def test_the_notice_of_a_version_ends_while_the_process_runs() -> None:
+    notice = (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\n"
+        "metadata: {name: default, namespace: acme}\nspec: {notice: 2h}\n"
+    )
+    found = plane(**{"rules.yaml": notice})
+    found.wait(hours=6)
+    upgraded(found)
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
+    found.wait(hours=1)
+    assert found.versions["eu-2"] == "1.1.0"
