@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
@@ -78,20 +79,48 @@ def open_fleet(
     confined: bool = False,
     parses: Parses | None = None,
     report: Callable[[int, int], None] | None = None,
+    known: KnownState | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
     catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
     reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
-    read, and of how many.
+    read, and of how many. known is what is known, where state does not name it.
     """
     moment = parse_time(at) if at is not None else _now()
     boundary = Boundary.of_repository() if confined else EVERYWHERE
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
     input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
-    fleet = read_fleet(input_, moment, organization, _known(state), strict, reader)
+    fleet = read_fleet(input_, moment, organization, known or _known(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def open_accepted(
+    server: str | None, state: str | None, organization: str | None, at: str | None
+) -> tuple[Fleet, KnownState]:
+    """The fleet that a control plane has accepted, asked of it or read from its database, and what it knows."""
+    from fleetform.app.accepted import accepted_source, known_of
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import load_files
+    from fleetform.model.answers.source import AcceptedSource
+
+    if server is not None:
+        source = open_control_plane(server).answer("source", AcceptedSource, {})
+    else:
+        from fleetform.loop.image import read_image
+
+        reader = open_store_reader(state)
+        try:
+            image = read_image(reader, database_path(state))
+        finally:
+            reader.close()
+        source = accepted_source(image.files, image.source.revision, image.known)
+    known = known_of(source, server or database_path(state))
+    files = [InputFile(name, text.encode()) for name, text in sorted(source.files.items())]
+    moment = parse_time(at) if at is not None else _now()
+    catalogs = Catalogs(CatalogCache(cache_folder()), _now, "none", None)
+    return read_fleet(load_files(files, "server"), moment, organization, known, False, catalogs), known
 
 
 def _known(state: str | None) -> KnownState:
@@ -328,14 +357,15 @@ def _opener(
     from fleetform.load.reader import DocumentCache, load_files, with_authors
     from fleetform.outside.authorship import AuthorMemory
 
-    cache, authors = DocumentCache(), AuthorMemory()
+    cache, authors, readings = DocumentCache(), AuthorMemory(), KeptReadings()
+    transforms = _TransformIdentities(plugin_folder)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
         input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
-        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
+        return replace(fleet, transforms=transforms)
 
     return opened
 

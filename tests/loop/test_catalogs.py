@@ -16,7 +16,6 @@ from fleetform.wiring import open_plane
 from support.fleets import BASE
 from support.repositories import Repository
 
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
 CATALOG = """
 apiVersion: fleetform.dev/v1alpha1
 kind: Catalog
@@ -36,8 +35,8 @@ def test_a_catalog_is_read_again_when_it_is_due_though_no_file_changed(
     catalog.commit({"web/plugindefinition.yaml": definition})
     fleet = tmp_path / "fleet"
     fleet.mkdir()
-    for name in ("clusters.yaml", "preset.yaml"):
-        (fleet / name).write_text(BASE[name])
+    # Without clusters: nothing is rendered, and so no registry asked.
+    (fleet / "preset.yaml").write_text(BASE["preset.yaml"])
     (fleet / "catalog.yaml").write_text(CATALOG % catalog.url)
     start = "2026-11-01T12:00:00Z"
     reports: list[PassReport] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
 from fleetform.load.reader import DocumentCache, load_files
 from fleetform.loop.control import Control, PassReport, Surroundings
@@ -141,11 +142,11 @@ class Plane:
         self.restart()
 
     def restart(self) -> None:
-        cache = DocumentCache()
+        cache, readings = DocumentCache(), KeptReadings()
 
         def open_fleet(files: Mapping[str, bytes], at: datetime, known: KnownState) -> Fleet:
             read = [InputFile(name, content) for name, content in sorted(files.items())]
-            return read_fleet(load_files(read, "the files", cache), at, state=known)
+            return read_fleet(load_files(read, "the files", cache), at, state=known, kept_readings=readings)
 
         def destination_of(fleet: Fleet, plugin: PluginDecision) -> Destination:
             return FOLDER

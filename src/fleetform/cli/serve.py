@@ -28,7 +28,7 @@ _MOST_NAMED = 5
 _LONGEST_SECRET = 64 * 1024
 # So many seconds --once takes at most to send what people are told; the rest is sent next time.
 _SENDING = 30.0
-_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red", "Drifted": "yellow"}
 
 
 @click.command(
@@ -120,6 +120,7 @@ def command(
             plane.turn_clock(start)
             return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
+            plane.control.find_drift(everything=True)
             outcome = teller.outcome(plane.driver.run_once())
             plane.drain(_SENDING)
             return outcome

@@ -18,6 +18,7 @@ from fleetform.ports.clock import Clock
 from fleetform.ports.store import StoreError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_BETWEEN_DRIFTS = timedelta(minutes=1)
 _BETWEEN_CARES = timedelta(hours=1)
 _MOST_PASSES = 10_000
 
@@ -42,6 +43,7 @@ class Driver:
         self._control, self._clock, self._interval = control, clock, interval
         self._told, self._failed, self._cared, self._beside = told, failed, cared, beside
         self._wake, self._stop = Event(), Event()
+        self._cared_at = self._drift_at = clock.now()
         self._source_changed = Event()
         self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
@@ -83,7 +85,7 @@ class Driver:
     def run(self) -> None:
         pause = _FIRST_PAUSE
         looked_at: datetime | None = None
-        cared_at = self._clock.now()
+        self._cared_at = self._drift_at = self._clock.now()
         report: PassReport | None = None
         while not self._stop.is_set():
             self._wake.clear()
@@ -99,9 +101,9 @@ class Driver:
                 if changed or watched or asked or report is None or _is_due(report, now):
                     report = self._control.run_pass(look_at_source=False)
                     self._told(report)
-                elif not timedelta(0) <= now - cared_at < _BETWEEN_CARES:
-                    cared_at = now
-                    self._cared(self._control.care())
+                elif self._looks_after(now):
+                    report = None
+                    continue
                 beside = self._beside()
             except StoreError as error:
                 self._failed(error)
@@ -112,6 +114,16 @@ class Driver:
             pause = _FIRST_PAUSE
             if not report.wrote:
                 self._wake.wait(self._rest(report, beside))
+
+    def _looks_after(self, now: datetime) -> bool:
+        """What is done while nothing else is; whether that found something to do."""
+        if not timedelta(0) <= now - self._cared_at < _BETWEEN_CARES:
+            self._cared_at = now
+            self._cared(self._control.care())
+        if not timedelta(0) <= now - self._drift_at < _BETWEEN_DRIFTS:
+            self._drift_at = now
+            return self._control.find_drift()
+        return False
 
     def _carry_out_requests(self) -> bool:
         """Whether there were any."""

@@ -14,6 +14,7 @@ from fleetform.model.answers.history import History
 from fleetform.model.answers.listing import LISTED
 from fleetform.model.answers.notifications import NotificationList
 from fleetform.model.answers.planning import PlanAnswer, RolloutAnswer, RolloutList, Why
+from fleetform.model.answers.source import AcceptedSource
 from fleetform.model.answers.version import VersionAnswer
 from fleetform.ports.access import SignedIn
 from fleetform.web.queries import (
@@ -111,6 +112,13 @@ READS = (
         History,
         lambda service, asker, _, query: service.history(asker, query),
         of_view=False,
+    ),
+    Read(
+        f"{BASE}/source",
+        "The files that were accepted, without values of Secrets, and what is known; for operators of everything.",
+        NoQuery,
+        AcceptedSource,
+        lambda service, asker, _, query: service.source(asker, query),
     ),
     Read(
         f"{BASE}/audit",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from fleetform import __version__
+from fleetform.app.accepted import accepted_source
 from fleetform.app.audit import audit
 from fleetform.app.errors import AmbiguousError, DeniedError, NoAnswerError
 from fleetform.app.explain import explain
@@ -147,6 +148,15 @@ class Service:
         found = Rollouts(view.fleet, scope, Person(asker.who.user)).status(name)
         # Of the rollout alone: a request may ask that it is still as it was.
         return Answered(found, tag_of(found))
+
+    def source(self, asker: SignedIn, _: NoQuery) -> Answered:
+        view, image = self._views.accepted()
+        roles = _roles(view, asker)
+        visible_to(roles, asker.who)
+        if roles.where("operate") is not None:
+            # Files may say more than answers show.
+            raise DeniedError(f"{asker.who.shown} may not read the files", "operators of all organizations may")
+        return Answered(accepted_source(image.files, image.source.revision, image.known), view.tag)
 
     def audit(self, asker: SignedIn, query: AuditQuery) -> Answered:
         roles = _roles(self._views.current(), asker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from fleetform.app.answering.references import object_reference, reference
@@ -121,15 +121,16 @@ class Waits:
         attempt = step.progress.attempt
         if removal is not None:
             if removal.retain:
-                return "nobody wants it any more, and it stays: it is retained or handed over"
+                return "it is no longer wanted, and it stays: it is retained or handed over"
             what = "is deleted" if step.action == "delete" else "waits to be deleted"
-            return f"nobody wants it any more: it {what}{self._when(step, earliest)}"
+            return f"it is no longer wanted: it {what}{self._when(step, earliest)}"
         if step.action == "start":
             return "starts now: nothing holds it"
         if step.action == "rollback":
             return "goes back now to what was healthy before"
         if step.state == "UpToDate":
-            return "up to date" + (self._soaks(step) if attempt is not None else "")
+            soaks = self._soaks(step) if attempt is not None else ""
+            return f"up to date{soaks}{drift_text(step.progress.drift)}"
         if step.state == "InFlight" and attempt is not None:
             doing = "goes back to what was healthy before" if attempt.back else "is being changed"
             return f"{doing}, since {self._clock(step, attempt.started)}"
@@ -237,6 +238,14 @@ def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     patience = world.limits_of(owner.change.owner.organization).patience
     scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
     return Prospect(world, owner.change.owner, now, scenario)
+
+
+def drift_text(files: Sequence[str]) -> str:
+    """That files are not as they were delivered."""
+    if not files:
+        return ""
+    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+    return f"; drifted: {', '.join(files[:3])}{more} not as delivered"
 
 
 def shown_state(step: Step) -> PluginPhase:
