@@ -368,6 +368,12 @@ def test_the_plan_groups_what_waits_and_counts_stages(ask: Callable[..., Result]
     assert (gold["budget"], [each["cluster"] for each in gold["waiting"]]) == ({"max": 0, "used": 0}, ["eu-1", "eu-2"])
 
 
+@pytest.mark.rule("R2-32")
+def test_the_plan_tells_by_when_each_approval_is_due(ask: Callable[..., Result]) -> None:
+    told = ask(without_approval(), "plan")
+    assert "  approval of all: decide now; later moves the end as much\n" in told.out
+
+
 @pytest.mark.rule("B22")
 def test_plugins_that_nobody_wants_are_planned_to_go(ask: Callable[..., Result]) -> None:
     folder = installed()
