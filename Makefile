@@ -41,7 +41,8 @@ lint: setup ## style, types, import rules, schemas in step with the records
 	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
 	@$(BIN)/python -m tools.schemas --check
 
-unit: setup ## the tests
+unit: setup ## the tests; the first time on a machine etcd and kube-apiserver are built for them (six minutes)
+	@$(BIN)/python -m tools.servers > /dev/null
 	@$(BIN)/pytest -n $(JOBS)
 
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved

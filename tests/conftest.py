@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from support.api_servers import ApiServer, ApiServers
 
 # Tests are not timed: what is fast enough on a quiet machine must not fail on a busy one.
 settings.register_profile("untimed", deadline=None)
@@ -18,3 +21,17 @@ ROOT = Path(__file__).parent.parent
 def root() -> Path:
     """The repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def api_servers() -> Iterator[ApiServers]:
+    """etcd, for API servers that a test starts for itself."""
+    with ApiServers() as servers:
+        yield servers
+
+
+@pytest.fixture(scope="session")
+def hub(api_servers: ApiServers) -> ApiServer:
+    """The API server of a management cluster; tests that share it use namespaces of their own."""
+    (server,) = api_servers.start("hub")
+    return server

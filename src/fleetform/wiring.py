@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
@@ -21,6 +23,7 @@ from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
 from fleetform.load.state import StateFile
+from fleetform.model.identity import Identity
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.files import OUTPUT_MARK, LocalFiles, write_file
 from fleetform.ports.rendering import Renders
@@ -28,15 +31,21 @@ from fleetform.ports.state import KnownState, StateStore
 from fleetform.syntax.times import parse_time
 
 if TYPE_CHECKING:
+    from fleetform.access.door import Door
     from fleetform.loop.accepting import OpenFleet
+    from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
+    from fleetform.loop.polling import Poller
     from fleetform.loop.records import Destination
     from fleetform.loop.viewing import Views
     from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.mirrors import Mirror
+    from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
-    from fleetform.ports.store import StoreError
+    from fleetform.ports.notify import Endpoint
+    from fleetform.ports.store import StoreError, StoreReader
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
 
@@ -70,20 +79,48 @@ def open_fleet(
     confined: bool = False,
     parses: Parses | None = None,
     report: Callable[[int, int], None] | None = None,
+    known: KnownState | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
     catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
     reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
-    read, and of how many.
+    read, and of how many. known is what is known, where state does not name it.
     """
     moment = parse_time(at) if at is not None else _now()
     boundary = Boundary.of_repository() if confined else EVERYWHERE
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
     input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
-    fleet = read_fleet(input_, moment, organization, _known(state), strict, reader)
+    fleet = read_fleet(input_, moment, organization, known or _known(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def open_accepted(
+    server: str | None, state: str | None, organization: str | None, at: str | None
+) -> tuple[Fleet, KnownState]:
+    """The fleet that a control plane has accepted, asked of it or read from its database, and what it knows."""
+    from fleetform.app.accepted import accepted_source, known_of
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import load_files
+    from fleetform.model.answers.source import AcceptedSource
+
+    if server is not None:
+        source = open_control_plane(server).answer("source", AcceptedSource, {})
+    else:
+        from fleetform.loop.image import read_image
+
+        reader = open_store_reader(state)
+        try:
+            image = read_image(reader, database_path(state))
+        finally:
+            reader.close()
+        source = accepted_source(image.files, image.source.revision, image.known)
+    known = known_of(source, server or database_path(state))
+    files = [InputFile(name, text.encode()) for name, text in sorted(source.files.items())]
+    moment = parse_time(at) if at is not None else _now()
+    catalogs = Catalogs(CatalogCache(cache_folder()), _now, "none", None)
+    return read_fleet(load_files(files, "server"), moment, organization, known, False, catalogs), known
 
 
 def _known(state: str | None) -> KnownState:
@@ -100,11 +137,56 @@ def open_state(name: str) -> StateStore:
 
 
 def open_control_plane(url: str) -> ControlPlane:
-    """A control plane that runs somewhere."""
+    """A control plane that runs somewhere, asked as whoever this user is there."""
     # Imported where it is needed: it brings an HTTP client.
     from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.tokens import address_of, find_token
 
-    return ControlPlane(url)
+    def find(server: str) -> str | None:
+        found = find_token(address_of(server))
+        if found is None:
+            from fleetform.access.logins import token_for
+
+            found = token_for(server)
+        return found
+
+    return ControlPlane(url, find)
+
+
+class AccessSettings(NamedTuple):
+    """Who is let in beside the user of `serve`: the names in a file of tokens, and the people of an issuer."""
+
+    token_file: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client_id: str = ""
+    oidc_audiences: tuple[str, ...] = ()
+    oidc_groups_claim: str = "groups"
+    oidc_groups_prefix: str = ""
+
+
+def open_door(
+    settings: AccessSettings, own_token: str, owner: Identity, clock: Clock, told: Callable[[str], None]
+) -> Door:
+    """What tells who asks. TokenFileError if the file of tokens cannot be used."""
+    from fleetform.access.door import Door
+    from fleetform.access.own_token import OwnToken
+    from fleetform.access.token_file import TokenFile
+    from fleetform.ports.access import SignInSettings, Tokens
+
+    kinds: list[Tokens] = [OwnToken(own_token, owner)]
+    if settings.token_file is not None:
+        kinds.append(TokenFile(settings.token_file, clock, told))
+    if settings.oidc_issuer is None:
+        return Door(kinds, told)
+    from fleetform.access.issuer import IssuerKeys, issuer_web
+    from fleetform.access.oidc import OidcSettings, OidcTokens
+
+    issuer, client = settings.oidc_issuer, settings.oidc_client_id
+    asked = OidcSettings(
+        issuer, client, settings.oidc_audiences, settings.oidc_groups_claim, settings.oidc_groups_prefix
+    )
+    kinds.append(OidcTokens(asked, IssuerKeys(issuer_web(), issuer), time.time))
+    return Door(kinds, told, SignInSettings(issuer, client))
 
 
 def open_parses(kept: bool = True) -> Parses:
@@ -119,12 +201,20 @@ def _key_file() -> str:
 
 
 class Plane(NamedTuple):
-    """A control plane that is ready to run; close lets go of the database."""
+    """A control plane that is ready to run; close lets go of the database.
+
+    fetch brings what a source elsewhere has now; look has the source looked at soon, and attend does so again and again
+    until what it answers is called. drain sends what people are told, for so many seconds at most.
+    """
 
     control: Control
     driver: Driver
     close: Callable[[], None]
     turn_clock: Callable[[datetime], None]
+    fetch: Callable[[], None]
+    look: Callable[[], None]
+    attend: Callable[[], Callable[[], None]]
+    drain: Callable[[float], None]
 
 
 def open_plane(
@@ -132,23 +222,41 @@ def open_plane(
     database: str,
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
+    unwatched: Callable[[str], None],
+    cared: Callable[[Care], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
     output_folder: str = "out",
     health_folder: str | None = None,
     plugin_folder: str | None = None,
+    repository: str | None = None,
+    said: Callable[[str], None] = lambda line: None,
+    private_endpoints: bool = False,
+    trial: bool = False,
 ) -> Plane:
-    """The embedded control plane over a database. at stops the clock at a time."""
+    """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
+
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
+    gets what became of notifications. private_endpoints: they may go to addresses of this network. In a trial, or at
+    another time, nothing is sent.
+    """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
     from fleetform.deliver.git import Branch, GitDelivery
-    from fleetform.load.sources import FolderSource
+    from fleetform.load.inputs import IGNORE_FILE
+    from fleetform.load.sources import FileSource, RepositorySource, folder_finder
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
     from fleetform.loop.driver import Driver
+    from fleetform.loop.endpoints import endpoint
+    from fleetform.loop.polling import Poller
+    from fleetform.loop.sending import Sending
+    from fleetform.notify.notifier import HttpNotifier
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.outside.posts import Posts
+    from fleetform.outside.watching import FileWatcher
     from fleetform.store.sqlite import SqliteStore
 
     store = SqliteStore(database)
@@ -163,35 +271,82 @@ def open_plane(
         branch = Branch(destination.branch, destination.folder, destination.sign)
         return GitDelivery(mirror, branch, lambda: None, time.sleep)
 
+    folder_of = folder_finder(sources)
+    source: FileSource | RepositorySource = FileSource(sources)
+    if repository is not None:
+        source = RepositorySource(_copy_of(repository, database), sources)
     control = Control(
         Surroundings(
             store,
             clock,
-            FolderSource(sources),
+            source,
             _opener(sources, organization, clock, "due", plugin_folder),
             open_renderers(plugin_folder=plugin_folder),
             deliverer,
             ClusterObserver(health_folder),
-            lambda fleet, plugin: destination_of(fleet, plugin, output_folder),
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of),
             database,
+            folder_of,
+            sends=at is None and not trial,
         )
     )
-    return Plane(control, Driver(control, clock, interval, told, failed), store.close, clock.turn)
+
+    def endpoint_of(organization: str, id_: str) -> Endpoint | str | None:
+        fleet = control.fleet
+        return endpoint(fleet, organization, id_) if fleet is not None else "no files were accepted yet"
+
+    notifier = HttpNotifier(Posts(private_endpoints))
+    sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
+    driver = Driver(control, clock, interval, told, failed, cared, sending.attend)
+    look = partial(driver.wake, source_changed=True)
+    if isinstance(source, RepositorySource):
+        poller = Poller(source.fetch, look, interval, random.uniform)
+        follow = partial(_attended, poller)
+        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
+    folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
+    watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
+    attend = partial(_attended, watcher) if folders else lambda: _nothing
+    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend, sending.drain)
+
+
+def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:
+    beside.start()
+    return beside.stop
+
+
+def _copy_of(repository: str, database: str) -> Mirror:
+    """The copy of a repository beside a database: `git:REF` means this one, here and in processes that are started."""
+    from fleetform.outside.mirrors import Mirror, git_address
+
+    folder = f"{os.path.abspath(database)}.git"
+    os.environ["GIT_DIR"] = folder
+    return Mirror(folder, git_address(repository, "."))
+
+
+def _nothing() -> None:
+    """There is nothing to do."""
+
+
+class Viewing(NamedTuple):
+    """What an API answers from. Each reads by a connection of its own: two threads cannot use one at a time."""
+
+    views: Views
+    history: StoreReader
+    changes: StoreReader
+    clock: Clock
 
 
 def open_views(
     sources: Sequence[str], database: str, organization: str | None, at: str | None, plugin_folder: str | None
-) -> tuple[Views, SqliteReader, Clock]:
-    """What the API of a control plane answers from: the database, read only, and nothing of the network.
-
-    Views and history read by connections of their own: two threads cannot use one at a time.
-    """
+) -> Viewing:
+    """What the API of a control plane answers from: the database, read only, and nothing of the network."""
     from fleetform.loop.viewing import Views
     from fleetform.store.sqlite import SqliteReader
 
     clock = _Clock(parse_time(at) if at is not None else None)
     opener = _opener(sources, organization, clock, "none", plugin_folder)
-    return Views(SqliteReader(database), opener, clock, database), SqliteReader(database), clock
+    views = Views(SqliteReader(database), opener, clock, database)
+    return Viewing(views, SqliteReader(database), SqliteReader(database), clock)
 
 
 def _opener(
@@ -200,17 +355,26 @@ def _opener(
     """Reads stored files as a fleet; those that did not change are not parsed again."""
     from fleetform.load.inputs import InputFile
     from fleetform.load.reader import DocumentCache, load_files, with_authors
+    from fleetform.outside.authorship import AuthorMemory
 
-    cache = DocumentCache()
+    cache, authors, readings = DocumentCache(), AuthorMemory(), KeptReadings()
+    transforms = _TransformIdentities(plugin_folder)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        input_ = with_authors(load_files(read, " ".join(sources), cache), sources)
-        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+        input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
+        return replace(fleet, transforms=transforms)
 
     return opened
+
+
+def sqlite_version() -> str:
+    """The version of SQLite that databases are read and written with."""
+    import apsw
+
+    return str(apsw.sqlite_lib_version())
 
 
 def database_path(state: str | None) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from support.fleets import CLUSTERS, PRESET
@@ -24,11 +24,11 @@ class _Clients:
     """Every HTTP client that was made, and whether it was closed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.made: list[httpx.Client] = []
-        monkeypatch.setattr("fleetform.outside.http._new_client", self._new)
+        self.made: list[httpx2.Client] = []
+        monkeypatch.setattr("fleetform.outside.http.new_client", self._new)
 
-    def _new(self, timeout: float) -> httpx.Client:
-        self.made.append(httpx.Client(timeout=timeout))
+    def _new(self, timeout: float, trust_env: bool = True) -> httpx2.Client:
+        self.made.append(httpx2.Client(timeout=timeout))
         return self.made[-1]
 
 

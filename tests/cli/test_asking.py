@@ -58,6 +58,13 @@ spec: {overrides: [{path: replicas, value: 2}]}
 """
 
 
+_CLUSTER_WITHOUT_NAMESPACE = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Cluster
+metadata: {name: e1}
+"""
+
+
 @pytest.fixture
 def fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
     run = Runner(tmp_path, capsys, monkeypatch)
@@ -90,7 +97,40 @@ def test_the_organization_is_found_where_a_name_is_unique(fleet: Runner) -> None
     assert "on d1 · other" in fleet("explain", "shop", "-c", "d1").out
     assert fleet("explain", "shop-d1", "-o", "name").out == "plugin/shop-d1\n"
     assert fleet("render", "shop", "-o", "name").out == "d1/shop-d1 ConfigMap/first\n"
-    assert fleet("explain", "nothing", "-c", "c1").code == 1
+    missing = fleet("explain", "nothing", "-c", "c1")
+    assert missing.code == 1
+    assert missing.err.startswith("error: there is no plugin or preset nothing on c1 in acme\n")
+
+
+@pytest.mark.rule("S7")
+def test_an_organization_called_default_is_one_among_others(fleet: Runner) -> None:
+    fleet.write(more=_CLUSTER_WITHOUT_NAMESPACE)
+    assert "on d1 · other" in fleet("explain", "shop", "-c", "d1").out
+    assert fleet("get", "presets").err.splitlines() == [
+        "no presets in default",
+        "the input also holds acme, other: choose one with -n, or -A for all",
+    ]
+    assert fleet("get", "presets", "-n", "default").err == "no presets in default\n"
+    fleet.write(twice=_CLUSTER_WITHOUT_NAMESPACE.replace("name: e1", "name: d1, namespace: acme"))
+    ambiguous = fleet("get", "plugins", "-c", "d1")
+    assert ambiguous.err == "error: there is no cluster d1 in default\n  there is one in acme, other: choose with -n\n"
+
+
+def test_a_definition_that_another_organization_has_is_pointed_at(fleet: Runner) -> None:
+    fleet.write(
+        more="""
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginDefinition
+        metadata: {name: lone}
+        spec: {version: 1.0.0, source: {manifests: {path: ./one}}}
+        ---
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginPreset
+        metadata: {name: lone, namespace: acme}
+        spec: {clusterSelector: {}, plugin: {pluginDefinition: lone}}
+        """
+    )
+    assert "there is one in default, which acme does not see: write namespace: acme into it" in fleet("validate").out
 
 
 def test_another_version_can_be_rendered(fleet: Runner) -> None:
@@ -134,10 +174,28 @@ def test_a_table_fits_the_terminal() -> None:
         lines = table(header, rows, width=width)
         assert max(map(len, lines)) <= width
         assert lines[1].startswith("a-rath")
+    assert max(map(len, table(header, rows, width=22))) == 22
     assert max(map(len, table(header, rows))) > 120
     painted = table(("NAME", "BLOCKED"), [("a", "2"), ("b", "-")], paint=Painter(True))
     assert "\x1b[31m" in painted[1]
     assert "\x1b" not in painted[2]
+    places = table(("OPTION", "WHERE"), [("global.image.registry", "presets/acme-cert-manager.yaml:21")], width=30)
+    assert places[1] == "…mage.registry  …nager.yaml:21"
+
+
+def test_an_explanation_fits_the_terminal(fleet: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetform.cli.options.width_of", lambda _: 40)
+    assert fleet("explain", "web", "replicas", "-n", "acme", "-c", "c1").out.splitlines() == [
+        "replicas = 4  web 1.0.0 (1.0.0) on c1 · acme",
+        "  ● 4  override gold     cluster",
+        "      all.yaml:41",
+        "  ○ 2  default of 1.0.0",
+        "      all.yaml:21",
+    ]
+    everywhere = fleet("explain", "web", "replicas", "-n", "acme").out.splitlines()
+    assert everywhere[1:3] == ["  2 on 2 clusters (c2, c3)   default of 1.0.0", "      all.yaml:21"]
+    whole = fleet("explain", "web", "-n", "acme", "-c", "c1", "-q").out.splitlines()
+    assert max(map(len, whole[2:])) <= 40
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from fleetform.load.state import StateFile
 from fleetform.syntax.times import time_text
 from support.command import Result, Runner
-from support.worlds import Folder, definition, installed, policy, preset
+from support.repositories import PLAIN_GIT, Repository
+from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
 NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
 ASKS = "{name: all, remainder: true, approvals: {required: 2, from: {users: [ada, bob]}}}"
@@ -260,3 +261,61 @@ def test_each_rollout_of_the_list_has_the_counts_of_its_own_stages(desk: Callabl
         for found in (first, second)
     ]
     assert counts == [[("qa", 1, 0), ("gold", 2, 0)], [("qa", 0, 0), ("gold", 0, 2)]]
+
+
+@pytest.mark.rule("R2-32", "S47", "B22")
+def test_who_removed_plugins_does_not_approve_their_deletion_and_somebody_else_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in PLAIN_GIT.items():
+        monkeypatch.setenv(name, value)
+    people = "people: [{name: ada, emails: [ada@example.com]}]"
+    folder = installed(
+        clusters="---\n".join(cluster(f"c-{number}", tier="gold") for number in range(6)),
+        organization=manifest("Organization", "acme", f"{{defaultRolloutPolicy: standard, {people}}}"),
+    )
+    repository = Repository(tmp_path)
+    repository.commit(folder.files, author="bob@example.com")
+    del folder.files["preset.yaml"]
+    repository.commit({"preset.yaml": None}, author="ada@example.com")
+    repository.git("reset", "--quiet", "--hard", "main")
+    at = Desk(folder, Runner(tmp_path, capsys, monkeypatch))
+    planned = at.ask("plan")
+    assert "ada made the change and does not count" in planned.out
+    (reason,) = at.ask("why", "c-1", "-o", "json").json["items"][0]["reasons"]
+    assert reason["gate"] == "deletes"
+    rollout = reason["do"].split()[3]
+    denied = at.ask("rollout", "approve", rollout, "--stage", "deletes", "--as", "ada")
+    assert (denied.code, "ada made this change and cannot approve it" in denied.err) == (3, True)
+    agreed = at.ask("rollout", "approve", rollout, "--stage", "deletes", "--as", "bob")
+    assert (agreed.code, agreed.out) == (0, "bob approved that 6 plugins are deleted\n")
+    assert len(at.ask("plan", "-o", "json").json["removals"]["start"]) == 6
+
+
+@pytest.mark.rule("S47")
+def test_a_plan_warns_where_nobody_knows_who_removed_plugins(desk: Callable[[Folder], Desk]) -> None:
+    folder = installed(clusters="---\n".join(cluster(f"c-{number}", tier="gold") for number in range(6)))
+    folder.edit(preset=None)
+    at = desk(folder)
+    (at._runner.folder / "preset.yaml").unlink(missing_ok=True)
+    for verb in (("plan",), ("why", "c-1")):
+        found = [each for each in at.ask(*verb, "-o", "json").json["diagnostics"] if each["code"] == "unknown-author"]
+        assert [each["message"] for each in found] == ["nobody knows who removed plugins of certs: any approver counts"]
+
+
+@pytest.mark.rule("B3b", "B26", "B27")
+def test_a_change_that_a_preview_named_is_approved_by_that_name(desk: Callable[[Folder], Desk], tmp_path: Path) -> None:
+    folder = asking_for_consent()
+    at = desk(folder)
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    for name, text in {**folder.files, "certs.yaml": definition("1.0.0")}.items():
+        (earlier / name).write_text(text)
+    seen = at._runner("diff", str(earlier), ".", "-o", "json").json
+    (rollout,) = seen["rollouts"]
+    for user in ("ada", "bob"):
+        given = ("--stage", "all", "--change", rollout["changeId"], "--as", user)
+        assert at.ask("rollout", "approve", rollout["name"], *given).code == 0
+    assert sorted(at.folder.go()) == ["eu-1", "eu-2", "qa-1"]
+    assert rollout["changeId"] in at._runner("diff", str(earlier), ".", "-o", "wide").out
+    assert rollout["name"] in at._runner("diff", str(earlier), ".", "-o", "markdown").out

@@ -423,6 +423,13 @@ def test_what_takes_long_says_so_on_a_terminal(
     assert printed.endswith(" \r")
 
 
+def test_what_is_streamed_is_counted_as_it_is_taken() -> None:
+    with progress("writing", "plugins") as said:
+        streamed = said.counting(["a", "b", "c"], 3)
+        assert (str(said), next(streamed), next(streamed)) == ("writing…", "a", "b")
+        assert (str(said), list(streamed)) == ("writing 1 of 3 plugins…", ["c"])
+
+
 @pytest.mark.parametrize(("quiet", "after"), [(False, 60.0), (True, 0.0)])
 def test_what_is_done_at_once_or_quiet_says_nothing(
     quiet: bool, after: float, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

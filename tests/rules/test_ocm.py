@@ -10,6 +10,7 @@ import pytest
 from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import render_plugins
 from fleetform.app.scope import Scope
+from fleetform.app.validate import validate
 from fleetform.model.objects import Ref
 from fleetform.ports.state import KnownState
 from fleetform.renderers.batch import Renderers
@@ -432,3 +433,14 @@ def test_where_a_deployment_config_has_an_addon_installed_is_shown() -> None:
     read = fleet_of({"all.yaml": documents(SETS, CLUSTERS, moved, ALL, addon(placed(entry("all"))))})
     items = get(read, EVERYWHERE, "addons")["items"]
     assert {each["spec"]["installNamespace"] for each in items} == {"elsewhere"}
+
+
+@pytest.mark.rule("S10")
+def test_an_add_on_that_is_written_twice_is_one_finding_in_its_own_words() -> None:
+    texts = {"a.yaml": addon(placed(entry("all"))), "b.yaml": addon("{type: Manual}")}
+    own = documents(installed("c1"), installed("c1", f"{{{DEPLOYMENT}, name: own}}"))
+    found = validate(fleet_of({"all.yaml": documents(SETS, CLUSTERS, CONFIGS, ALL, own), **texts})).diagnostics
+    assert [(each.severity, each.message) for each in found if each.code == "duplicate-object"] == [
+        ("error", "ManagedClusterAddOn c1/agent is written twice, with two contents"),
+        ("error", "ClusterManagementAddOn agent is written twice, with two contents"),
+    ]

@@ -42,6 +42,7 @@ NEIGHBOURS = {
     "Chart.lock.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
     "patch.yaml": "- {op: replace, path: /spec/replicas, value: 2}\n",
     "note.yaml": "just a text\n",
+    "crane-index.yml": "apiServer: crane.example/v1\nkind: Plugin\nversions: [{name: A, version: v1.0.0}]\n",
     "drone.yml": "kind: pipeline\ntype: docker\nname: default\n",
     "twice.yaml": "a: 1\na: 2\n",
     "deployments.yaml": (
@@ -70,6 +71,7 @@ def test_files_of_other_tools_change_nothing_and_are_counted() -> None:
         ("metadata: {name: a}\nspec: {}\n", "add apiVersion and kind"),
         ("Kind: PluginPreset\nspec: {}\n", "is Kind meant to be kind?"),
         ("kind: PluginPrest\n", "add apiVersion: fleetform.dev/v1alpha1"),
+        ("kind: PluginPreset\nmetdata: {name: a}\n", "add apiVersion: fleetform.dev/v1alpha1"),
         ("apiVersion: v1\nmetadata: {name: a}\n", "add apiVersion and kind"),
         ("apiVersion: fleetfrom.dev/v1alpha1\nkind: Cluster\n", "did you mean fleetform.dev/v1alpha1?"),
         ("- {apiVersion: v1, kind: ConfigMap}\n", "write them one by one"),

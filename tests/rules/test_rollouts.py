@@ -11,10 +11,13 @@ import pytest
 from msgspec import structs
 
 from fleetform.app.consents import consent_findings, written_consent_findings
+from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.scope import Scope
+from fleetform.engine.plan.requests import abort
 from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
-from support.fleets import NOW
+from support.fleets import NOW, fleet_of
 from support.repositories import PLAIN_GIT, Repository
 from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
@@ -23,6 +26,8 @@ NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
 NEWER = NEW + "---\n" + definition("1.2.0")
 ONE = policy("{name: all, remainder: true}")
 CLUSTERS = {"qa-1": "qa", "eu-1": "gold", "eu-2": "gold"}
+FACTS = '[{name: host, expression: "cluster.facts.host"}]'
+KNOWN = {name.replace("-", "_"): "{facts: {host: a}}" for name in CLUSTERS}
 
 
 def clusters(more: str = "", **specs: str) -> str:
@@ -213,6 +218,126 @@ def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once() -> None:
     assert folder.change_id == before, "a cluster that joins makes no other change"
 
 
+def hash_of(folder: Folder, name: str) -> str | None:
+    admitted = folder.state(name).admitted
+    return admitted.input_hash if admitted is not None else None
+
+
+def join(folder: Folder, eu: str = "{}", qa: str = "{}") -> None:
+    """Two clusters come: one of a stage that a rollout has not reached yet, one of the stage that it is at."""
+    text = folder.files["clusters.yaml"]
+    new = cluster("eu-9", eu, tier="gold") + "---\n" + cluster("qa-9", qa, tier="qa")
+    folder.edit(clusters=text + "---\n" + new)
+
+
+MORE = preset(values="[{name: replicas, value: 3}]")
+OVERRIDE = manifest("PluginOverride", "more", "{overrides: [{path: replicas, value: 7}]}")
+NEVER = manifest("UpdateWindow", "never", "{type: Allow, schedule: '0 0 1 1 *', duration: 1h}")
+
+
+@pytest.mark.rule("B21", "S51")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param({"preset": MORE}, id="values alone"),
+        pytest.param({"more": OVERRIDE}, id="an override that comes"),
+        pytest.param({"old": None}, id="an override that goes"),
+        pytest.param({"certs": definition("1.1.0"), "preset": MORE, "old": None}, id="version and values"),
+    ],
+)
+def test_a_new_cluster_gets_the_version_and_the_values_that_its_stage_has_admitted(edit: dict[str, str | None]) -> None:
+    old = manifest("PluginOverride", "old", "{overrides: [{path: host, value: before}]}")
+    folder = installed(old=old)
+    folder.edit(**edit)
+    assert folder.go() == ["qa-1"]
+    folder.edit(never=NEVER, organization=organization("defaultUpdateWindows: [never]"))
+    change = folder.change_id
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"], "at once, windows or not"
+    assert (hash_of(folder, "eu-9"), hash_of(folder, "qa-9")) == (hash_of(folder, "eu-1"), hash_of(folder, "qa-1"))
+    assert hash_of(folder, "eu-9") != hash_of(folder, "qa-9")
+    assert folder.change_id == change
+    folder.edit(never=None, organization=organization(""))
+    folder.finish()
+    assert len({hash_of(folder, name) for name in ("eu-1", "eu-2", "eu-9", "qa-1", "qa-9")}) == 1
+
+
+@pytest.mark.rule("B21")
+def test_what_is_a_new_clusters_own_stays_its_own_on_the_side_that_its_stage_is_at() -> None:
+    own = manifest(
+        "PluginOverride", "own", "{clusterSelector: {clusterNames: [eu-9]}, overrides: [{path: x, value: 1}]}"
+    )
+    then = f"[{{name: replicas, value: 2}}, {FACTS[1:]}"
+    whole = installed(preset=preset(values=then), clusters=clusters(**KNOWN), own=own)
+    join(whole, "{facts: {host: nine}}", "{facts: {host: ten}}")
+    whole.finish()
+    folder = installed(preset=preset(values=then), clusters=clusters(**KNOWN), own=own)
+    folder.edit(preset=preset(values=then.replace("value: 2", "value: 3")))
+    assert folder.go() == ["qa-1"]
+    join(folder, "{facts: {host: nine}}", "{facts: {host: ten}}")
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert hash_of(folder, "eu-9") == hash_of(whole, "eu-9"), "as if it had been there before the change"
+    assert hash_of(folder, "qa-9") != hash_of(whole, "qa-9")
+    whole.edit(preset=folder.files["preset.yaml"])
+    whole.finish()
+    assert hash_of(folder, "qa-9") == hash_of(whole, "qa-9"), "as if it had been there all along"
+
+
+@pytest.mark.rule("B21", "B8")
+def test_a_new_cluster_goes_with_the_rollout_that_runs_while_a_newer_change_waits() -> None:
+    folder = installed()
+    folder.edit(certs=NEW, preset=MORE)
+    assert folder.go() == ["qa-1"]
+    folder.edit(certs=definition("1.2.0"), preset=preset())
+    folder.go()
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert (version(folder, "eu-9"), version(folder, "qa-9")) == ("1.0.0", "1.1.0")
+    assert (hash_of(folder, "eu-9"), hash_of(folder, "qa-9")) == (hash_of(folder, "eu-1"), hash_of(folder, "qa-1"))
+    folder.healthy("eu-9", "qa-9", "qa-1")
+    assert sorted(folder.go()) == ["eu-1", "eu-2", "eu-9"]
+    assert {version(folder, name) for name in ("eu-1", "eu-2", "eu-9")} == {"1.1.0"}
+    folder.finish()
+    assert {version(folder, name) for name in ("eu-1", "eu-9", "qa-1", "qa-9")} == {"1.2.0"}
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_new_cluster_gets_what_was_admitted_before_a_change_that_was_rejected() -> None:
+    folder = installed(policy=policy(more="onFailure: Rollback"))
+    folder.edit(preset=MORE)
+    folder.go()
+    for _ in range(4):
+        folder.fail("qa-1")
+        folder.wait(2 * HOUR)
+    folder.finish()
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert {hash_of(folder, name) for name in ("eu-9", "qa-9")} == {hash_of(folder, "eu-1")}
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_first_rollout_that_was_aborted_has_admitted_nothing_for_others() -> None:
+    folder = Folder()
+    assert folder.go() == ["qa-1"]
+    folder.healthy("qa-1")
+    folder.store(folder.known.rollouts.with_rollout(abort(folder.rollout, folder.now)))
+    assert folder.go() == []
+    assert folder.gates("eu-1") == ["rejected"]
+
+
+@pytest.mark.rule("B21")
+def test_where_nobody_knows_what_was_admitted_a_new_cluster_goes_with_its_stage() -> None:
+    """A state export has no objects: what was written before is not known, and is never mixed with what is now."""
+    folder = installed()
+    folder.edit(preset=MORE)
+    folder.go()
+    folder.known = replace(folder.known, kept={})
+    join(folder)
+    folder.known = replace(folder.known, kept={})
+    assert folder.go() == ["qa-9"]
+    assert folder.gates("eu-9") == ["stage"]
+
+
 @pytest.mark.rule("B25")
 def test_a_cluster_that_does_not_answer_is_not_started_and_catches_up() -> None:
     folder = installed(policy=ONE)
@@ -292,6 +417,16 @@ def test_what_no_object_says_is_told_apart_by_what_it_makes_of_plugins() -> None
     assert len(set(ids)) == 2
 
 
+@pytest.mark.rule("B3b")
+def test_an_edit_without_effect_is_part_of_no_later_change() -> None:
+    plain, edited = installed(), installed()
+    edited.edit(preset=preset(values="[{name: replicas, value: 1}]"))
+    assert edited.go() == [], "1 is the default"
+    for folder in (plain, edited):
+        folder.edit(certs=NEW)
+    assert plain.change_id == edited.change_id
+
+
 @pytest.mark.rule("B8", "R2-37")
 def test_a_rollout_finishes_on_what_it_started_with_and_the_newest_waits() -> None:
     folder = installed()
@@ -352,7 +487,7 @@ def test_people_approve_by_manifests_and_count_once_whatever_they_are_called() -
 class GitFolder:
     """A fleet in a git work tree, certs 1.0.0 on all of its clusters; gates and findings as its files are now."""
 
-    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
         for name, value in PLAIN_GIT.items():
             monkeypatch.setenv(name, value)
         for role in ("GIT_AUTHOR_EMAIL", "EMAIL"):
@@ -361,13 +496,14 @@ class GitFolder:
         people = "people: [{name: ada, emails: [ada@example.com]}, {name: bob, emails: [bob@example.com]}]"
         asks = policy("{name: all, remainder: true, approvals: {required: 1, from: {users: [ada, bob, cem]}}}")
         folder = Folder(policy=asks, organization=organization(people))
+        folder.edit(**files)
         folder.files["policy.yaml"], asked = ONE, folder.files["policy.yaml"]
         folder.finish()
         folder.files["policy.yaml"] = asked
         self.known, self.repository = folder.known, Repository(place)
         self.commit("bob@example.com", folder.files)
 
-    def commit(self, author: str, files: Mapping[str, str]) -> None:
+    def commit(self, author: str, files: Mapping[str, str | None]) -> None:
         self.repository.commit(files, author=author)
         self.repository.git("reset", "--quiet", "--hard", "main")
 
@@ -386,7 +522,8 @@ class GitFolder:
 
     def findings(self, source: str = ".") -> list[str]:
         fleet = self.fleet(source)
-        return [each.code for each in consent_findings(fleet, fleet.plan.owners)]
+        gone = [each.key for each in fleet.plan.removals]
+        return [each.code for each in consent_findings(fleet, fleet.plan.owners, gone)]
 
     def authors(self, source: str = ".") -> frozenset[str]:
         (change,) = self.fleet(source).world.changes
@@ -499,6 +636,105 @@ def test_many_deletions_wait_for_approval_and_retained_plugins_stay() -> None:
     )
 
 
+def config_map(name: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: acme}}\n"
+
+
+NINE = "---\n".join(cluster(f"c-{number}", tier="gold") for number in range(9))
+
+
+@pytest.fixture
+def nine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitFolder:
+    """Certs on nine clusters, in git by bob: more than may be deleted without approval."""
+    return GitFolder(tmp_path, monkeypatch, clusters=NINE)
+
+
+def removers(folder: GitFolder, source: str = ".") -> set[str]:
+    """Those who made the removals; the same for all of them."""
+    (found,) = {each.authors for each in folder.fleet(source).world.removals}
+    return set(found)
+
+
+def consent_to_deletes(folder: GitFolder, user: str) -> str:
+    removal = folder.fleet().world.removals[0]
+    bound = f"rollout: {removal.rollout}, stage: deletes, changeId: '{removal.change_id}'"
+    return manifest("Approval", f"deletes-{user}", f"{{{bound}, user: {user}}}")
+
+
+@pytest.mark.rule("R2-32", "S47", "B22")
+def test_who_removed_a_preset_does_not_approve_that_its_plugins_are_deleted(nine: GitFolder) -> None:
+    nine.commit("ada@example.com", {"preset.yaml": None})
+    nine.commit("cem@example.com", {"readme.yaml": config_map("certs")})
+    assert removers(nine) == {"ada"}, "whoever touched other files since has nothing to do with it"
+    nine.commit("ada@example.com", {"one.yaml": consent_to_deletes(nine, "ada")})
+    assert (nine.starts(), nine.findings()) == (0, [])
+    (message,) = {reason.message for step in nine.fleet().plan.removals for reason in step.reasons}
+    assert message.endswith("3 may be without approval; ada made the change and does not count")
+    nine.commit("bob@example.com", {"two.yaml": consent_to_deletes(nine, "bob")})
+    assert nine.starts() == 9
+
+
+@pytest.mark.rule("R2-32", "S47", "B22")
+def test_the_commit_that_took_an_object_out_counts_and_not_the_last_one_of_its_file(nine: GitFolder) -> None:
+    other = config_map("certs")
+    nine.commit("bob@example.com", {"preset.yaml": preset() + "---\n" + other})
+    nine.commit("ada@example.com", {"preset.yaml": other})
+    nine.commit("cem@example.com", {"preset.yaml": other + "# certs are gone\n"})
+    assert removers(nine) == {"ada"}
+    assert removers(nine, "git:HEAD") == {"ada"}
+    nine.commit("bob@example.com", {"preset.yaml": None, "moved.yaml": preset()})
+    nine.commit("cem@example.com", {"moved.yaml": None})
+    assert removers(nine) == {"cem@example.com"}, "a move is no removal"
+    assert removers(nine, "git:HEAD~2") == {"ada"}
+
+
+@pytest.mark.rule("R2-32", "S47", "B22")
+def test_who_removes_in_a_merge_or_in_the_work_tree_made_the_removal(nine: GitFolder, tmp_path: Path) -> None:
+    side = nine.repository.commit({"side.yaml": config_map("side")}, branch="side", onto="main")
+    nine.repository.commit({"main.yaml": config_map("main")}, author="bob@example.com")
+    nine.repository.commit({"preset.yaml": None}, merging=side, author="ada@example.com")
+    nine.repository.git("reset", "--quiet", "--hard", "main")
+    assert removers(nine) == {"ada"}
+    nine.commit("bob@example.com", {"preset.yaml": preset()})
+    (tmp_path / "preset.yaml").unlink()
+    assert (removers(nine), nine.findings()) == (set(), ["unknown-author"])
+    nine.repository.git("config", "user.email", "cem@example.com")
+    assert (removers(nine), nine.findings()) == ({"cem@example.com"}, [])
+
+
+@pytest.mark.rule("R2-32", "S47", "B22")
+def test_an_owner_that_chooses_otherwise_or_a_cluster_with_other_labels_made_the_removal(nine: GitFolder) -> None:
+    chosen = preset().replace("clusterSelector: {}", "clusterSelector: {matchLabels: {tier: gold}}")
+    nine.commit("ada@example.com", {"preset.yaml": chosen.replace("gold", "none")})
+    assert removers(nine) == {"ada"}
+    folder = Folder(state=nine.known)
+    folder.files = {**folder.files, "clusters.yaml": NINE, "preset.yaml": chosen}
+    folder.go()
+    nine.known = folder.known
+    nine.commit("bob@example.com", {"preset.yaml": chosen})
+    assert nine.fleet().world.removals == ()
+    nine.commit("cem@example.com", {"clusters.yaml": NINE.replace("tier: gold", "tier: none")})
+    assert removers(nine) == {"cem@example.com"}
+    nine.commit("ada@example.com", {"clusters.yaml": cluster("other")})
+    assert removers(nine) == {"ada"}, "clusters that left the fleet"
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_where_nobody_knows_who_removed_any_approver_counts_with_a_warning(nine: GitFolder, tmp_path: Path) -> None:
+    nine.commit("ada@example.com", {"preset.yaml": None})
+    (tmp_path / ".git").rename(tmp_path / "history")
+    assert (removers(nine), nine.findings()) == (set(), ["unknown-author"])
+    (tmp_path / "one.yaml").write_text(consent_to_deletes(nine, "ada"))
+    assert (nine.starts(), nine.findings()) == (9, [])
+
+
+@pytest.mark.rule("S47")
+def test_history_is_not_read_for_a_few_deletions(git_folder: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    git_folder.commit("ada@example.com", {"preset.yaml": None})
+    monkeypatch.setattr("fleetform.load.removers.replaced_files", lambda *_: pytest.fail("git was asked"))
+    assert git_folder.starts() == 3
+
+
 @pytest.mark.rule("B22")
 def test_after_a_load_that_was_not_whole_nothing_is_deleted() -> None:
     folder = installed()
@@ -549,3 +785,51 @@ def test_changes_that_nobody_is_known_to_have_made_are_named_once(git_folder: Gi
         if name == "dns":
             assert told() == ["nobody knows who made changes of certs, dns: any approver counts"]
     assert told() == ["nobody knows who made changes of certs, dns, ingress and 2 more: any approver counts"]
+
+
+# ---- The names of changes in previews
+
+
+SECOND = preset(name="second").replace("optionValues: []", "releaseName: second, optionValues: []")
+
+
+@pytest.mark.rule("B3b", "B27")
+@pytest.mark.parametrize("with_state", [True, False])
+@pytest.mark.parametrize(
+    ("edit", "shared"),
+    [
+        pytest.param({"certs": NEW}, True, id="one definition reaches both"),
+        pytest.param({"preset": preset(values="[{name: replicas, value: 3}]")}, None, id="one of them"),
+        pytest.param({"certs": NEW, "preset": preset(values="[{name: replicas, value: 3}]")}, False, id="both, unlike"),
+        pytest.param({"clusters": clusters(**{**KNOWN, "eu_1": "{facts: {host: b}}"})}, None, id="a fact of a cluster"),
+    ],
+)
+def test_a_preview_names_changes_as_plans_do(edit: dict[str, str], shared: bool | None, with_state: bool) -> None:
+    base = {"policy": ONE, "second": SECOND, "clusters": clusters(**KNOWN)}
+    base |= {"preset": preset(values=FACTS)} if "clusters" in edit else {}
+    folder = installed(**base)
+    before = fleet_of(folder.files, state=folder.known if with_state else None)
+    folder.edit(**edit)
+    after = fleet_of(folder.files, state=folder.known if with_state else None)
+    answer = diff(before, after, Scope("acme"))
+    named = {each.preset: (each.name, each.change_id) for each in answer.rollouts}
+    rollouts = [each.rollout for each in folder.plan.owners if each.rollout is not None and each.rollout.is_open]
+    assert named == {each.owner.name: (each.name, each.change_id) for each in rollouts}
+    ids = {each.change_id for each in answer.rollouts}
+    if shared is None:
+        assert len(named) == 1
+    else:
+        assert (len(named), len(ids) == 1) == (2, shared)
+    if "clusters" not in edit and len(ids) == 1:
+        assert ids == {answer.change_id}, "all that differs reaches each of them"
+
+
+@pytest.mark.rule("B3b", "B22")
+def test_a_preview_names_deletions_as_plans_do() -> None:
+    folder = installed(policy=ONE, second=SECOND)
+    before = folder.fleet
+    folder.edit(second=None, preset=preset().replace("clusterSelector: {}", "clusterSelector: {clusterNames: [eu-1]}"))
+    answer = diff(before, folder.fleet, Scope("acme"))
+    removals = {each.owner.name: (each.rollout, each.change_id) for each in folder.fleet.world.removals}
+    assert set(removals) == {"certs", "second"}
+    assert {each.preset: (each.name, each.change_id) for each in answer.rollouts} == removals

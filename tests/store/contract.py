@@ -172,7 +172,7 @@ class StoreContract:
         assert [each.number for each in store.audit(after=2, limit=2)] == [3, 4]
 
     def test_a_message_is_kept_until_it_is_sent_and_never_twice(self, store: Store) -> None:
-        message = Message("Blocked/c1:1/qa", NOW, "acme", "Blocked", b"{}")
+        message = Message("Blocked/c1:1/qa", NOW, "acme", "Blocked", b"{}", "hook")
         store.commit(Commit(messages=[message]), NOW)
         store.commit(Commit(messages=[message]), NOW)
         [waiting] = store.outbox(NOW)
@@ -185,6 +185,25 @@ class StoreContract:
         store.commit(Commit(sent=[Sent(waiting.number)]), later)
         store.commit(Commit(messages=[message]), later)
         assert store.outbox(later + timedelta(days=1)) == []
+
+    def test_a_message_without_an_endpoint_is_for_the_feed_alone(self, store: Store) -> None:
+        messages = [Message(f"Started/c1:{number}", NOW, "acme", "Started", b"{}") for number in range(3)]
+        messages.append(Message("Started/c1:9", NOW, "globex", "Started", b"{}"))
+        messages.append(Message("Started/c1:0>hook", NOW, "acme", "Started", b"{}", "hook"))
+        store.commit(Commit(messages=messages), NOW)
+        store.commit(Commit(messages=messages), NOW)
+        assert [each.message.endpoint for each in store.outbox(NOW)] == ["hook"]
+        assert [each.message.key[-1] for each in store.feed()] == ["9", "2", "1", "0"]
+        first = store.feed("acme", limit=2)
+        assert [each.message.key[-1] for each in first] == ["2", "1"]
+        assert [each.message.key[-1] for each in store.feed("acme", before=first[-1].number)] == ["0"]
+        assert store.feed("initech") == []
+
+    def test_it_knows_what_was_told(self, store: Store) -> None:
+        keys = ["Started/c1:1", 'it\'s "odd"']
+        store.commit(Commit(messages=[Message(key, NOW, "acme", "Started", b"{}") for key in keys]), NOW)
+        assert store.told([*keys, "Started/c1:2"]) == frozenset(keys)
+        assert store.told([]) == frozenset()
 
     def test_blobs_stay_while_something_uses_them(self, store: Store) -> None:
         store.commit(Commit(blobs=[("sha256:1", b"one"), ("sha256:2", b"two")]), NOW)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from support.kit import Place, path_with, tools
@@ -37,13 +37,13 @@ def environment(tmp_path: Path, tools_folder: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(autouse=True)
 def clients_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    made: list[httpx.Client] = []
+    made: list[httpx2.Client] = []
 
-    def new_client(timeout: float) -> httpx.Client:
-        made.append(httpx.Client(timeout=timeout))
+    def new_client(timeout: float, trust_env: bool = True) -> httpx2.Client:
+        made.append(httpx2.Client(timeout=timeout))
         return made[-1]
 
-    monkeypatch.setattr("fleetform.outside.http._new_client", new_client)
+    monkeypatch.setattr("fleetform.outside.http.new_client", new_client)
     yield
     assert all(each.is_closed for each in made)
 

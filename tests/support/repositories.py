@@ -83,7 +83,9 @@ class Repository:
 
 def _git(*arguments: str, stdin: bytes | None = None) -> str:
     who = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = {**os.environ, **PLAIN_GIT, **who}
+    # A control plane in this process may have set it: it is about another repository.
+    others = {name: value for name, value in os.environ.items() if name != "GIT_DIR"}
+    environment = {**others, **PLAIN_GIT, **who}
     command = ["git", "-c", "init.defaultBranch=main", "-c", "fastimport.unpackLimit=0", *arguments]
     return (
         subprocess.run(command, check=True, capture_output=True, input=stdin, env=environment).stdout.decode().strip()

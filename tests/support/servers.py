@@ -24,6 +24,8 @@ class Request(NamedTuple):
 
     path: str
     headers: dict[str, str]
+    method: str = "GET"
+    body: bytes = b""
 
 
 class Reply(NamedTuple):
@@ -74,11 +76,15 @@ def _handler_for(server: WebServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            asked = Request(self.path, {name.lower(): value for name, value in self.headers.items()})
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            asked = Request(self.path, headers, self.command, body)
             server.asked.append(asked)
             # Where the other side has had enough, as some tests want it to, that is all.
             with suppress(ConnectionError):
                 self._send(server.answer(asked))
+
+        do_POST = do_PATCH = do_PUT = do_DELETE = do_GET  # noqa: N815
 
         def _send(self, reply: Reply) -> None:
             self.send_response(reply.status)

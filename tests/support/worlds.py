@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from msgspec import structs
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.plan.carry_out import writes
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import Health, observed
 from fleetform.engine.plan.records import Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.world.stored import objects_after
+from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.model.objects import Ref
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
@@ -87,11 +89,16 @@ class Folder:
 
     def edit(self, **files: str | None) -> None:
         """Other files, or none of that name."""
+        before = self.fleet
         for name, text in files.items():
             if text is None:
                 del self.files[f"{name}.yaml"]
             else:
                 self.files[f"{name}.yaml"] = text
+        wanted = needed(self.known.rollouts, self.fleet.snapshot)
+        kept = {key: each for key, each in self.known.kept.items() if key in wanted}
+        kept |= kept_from(before.snapshot, before.input.documents, wanted - kept.keys())
+        self.known = replace(self.known, kept=kept)
 
     def go(self) -> list[str]:
         """Plans and stores until nothing more happens at this time. The clusters that were started."""
@@ -113,10 +120,9 @@ class Folder:
     def _remember(self, fleet: Fleet, found: Plan) -> None:
         admitted = dict(self.known.rollouts.admitted)
         for owner in found.owners:
-            ref = owner.change.owner
-            after = objects_after(
-                admitted.get(ref), owner.change.rollout, owner.rollout, fleet.owner_changes.contents(ref)
-            )
+            ref, contents = owner.change.owner, fleet.owner_changes.contents(owner.change.owner)
+            settled = partial(is_settled, owner.change, found.world.states)
+            after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, contents, settled)
             if after is not None:
                 admitted[ref] = after
         self.store(structs.replace(self.known.rollouts, admitted=admitted))

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.ports.store import UnavailableError
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.web.service import Asker
 from support.api import ServedPlane
 from web.test_answers import FILES
 
 
 def served_to(folder: Path, user: str = "ada") -> ServedPlane:
-    found = ServedPlane(folder, FILES, Asker(user))
+    found = ServedPlane(folder, FILES, user)
     found.plane.settle()
     return found
 
@@ -133,15 +133,21 @@ class Loop:
 
     def __init__(self, answer: Any, at_once: bool = True) -> None:
         ours, theirs = Pipe()
-        self.gone, self.lost = threading.Event(), threading.Event()
+        self.gone, self.lost, self.looks = threading.Event(), threading.Event(), threading.Event()
         self.errors: list[Exception] = []
         between = (lambda work: work()) if at_once else (lambda work: None)
-        self.relay = FromApi(ours, answer, between, self.errors.append, self.lost.set)
+        self.relay = FromApi(ours, answer, between, self.looks.set, self.errors.append, self.lost.set)
         self.api_pipe = theirs
         self.to_loop = ToLoop(theirs, self.gone.set, patience=10.0 if at_once else 0.05)
 
 
-REQUEST = RolloutRequest(verb="pause", name="web", user="ada")
+REQUEST = RolloutRequest(verb="pause", name="web", who=Identity("ada"))
+
+
+def test_a_hint_about_the_source_reaches_the_loop() -> None:
+    loop = Loop(lambda request: Reply())
+    loop.to_loop.look()
+    assert loop.looks.wait(10)
 
 
 def test_requests_of_several_threads_each_get_their_own_reply() -> None:
@@ -149,7 +155,7 @@ def test_requests_of_several_threads_each_get_their_own_reply() -> None:
     found: dict[str, str] = {}
 
     def ask(name: str) -> None:
-        found[name] = loop.to_loop.ask(RolloutRequest(verb="pause", name=name, user="ada")).message
+        found[name] = loop.to_loop.ask(RolloutRequest(verb="pause", name=name, who=Identity("ada"))).message
 
     threads = [threading.Thread(target=ask, args=(f"rollout-{number}",)) for number in range(20)]
     for each in threads:
@@ -187,6 +193,6 @@ def test_an_api_that_is_told_to_end_does_and_one_that_is_lost_is_noticed() -> No
         told.to_loop.ask(REQUEST)
     lost = threading.Event()
     ours, theirs = Pipe()
-    FromApi(ours, lambda request: Reply(), lambda work: work(), lambda error: None, lost.set)
+    FromApi(ours, lambda request: Reply(), lambda work: work(), lambda: None, lambda error: None, lost.set)
     theirs.close()
     assert lost.wait(10)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from support.command import Runner
@@ -33,27 +33,27 @@ spec:
 class Server:
     """A control plane that runs in a folder, with its API."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.said = folder, folder / "said.txt"
         command = [sys.executable, "-c", "from fleetform.cli.main import main; main()", "serve", "--interval", "1s"]
         environment = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config")}
         with self.said.open("w") as output:
             self.process = subprocess.Popen(
-                [*command, "--listen", "0"], cwd=folder, stderr=output, stdout=output, env=environment
+                [*command, "--listen", "0", *more], cwd=folder, stderr=output, stdout=output, env=environment
             )
-        self.url = self._until(lambda: re.search(r"answering at (http://[\d.]+:\d+)", self.said.read_text())).group(1)
+        self.url = self._until(lambda: re.search(r"answering at (https?://[\d.]+:\d+)", self.said.read_text())).group(1)
         self._until(lambda: self.get("/readyz").status_code == 200)
 
     @property
     def token_file(self) -> Path:
         return next((self.folder / "config" / "fleetform" / "tokens").iterdir())
 
-    def get(self, path: str, token: str = "") -> httpx.Response:
+    def get(self, path: str, token: str = "") -> httpx2.Response:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            return httpx.get(self.url + path, headers=headers, timeout=30, trust_env=False)
-        except httpx.ConnectError:
-            return httpx.Response(503)
+            return httpx2.get(self.url + path, headers=headers, timeout=30, trust_env=self.url.startswith("https"))
+        except httpx2.ConnectError:
+            return httpx2.Response(503)
 
     def _until(self, found: object, seconds: float = 60.0) -> re.Match[str]:
         assert callable(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from fleetform.app.get import kinds
@@ -28,18 +28,18 @@ def served(tmp_path: Path) -> ServedPlane:
 def ask(served: ServedPlane, run: Runner, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """The command line, whose requests reach the API in this process."""
 
-    def sent(request: httpx.Request) -> httpx.Response:
+    def sent(request: httpx2.Request) -> httpx2.Response:
         path = request.url.raw_path.decode()
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         found = served.send(request.method, path, token=None, content=request.content, headers=headers)
-        return httpx.Response(found.status_code, headers=found.headers, content=found.content)
+        return httpx2.Response(found.status_code, headers=found.headers, content=found.content)
 
-    client = httpx.Client
+    client = httpx2.Client
 
-    def connected(**settings: object) -> httpx.Client:
-        return client(transport=httpx.MockTransport(sent), **settings)  # type: ignore[arg-type]
+    def connected(**settings: object) -> httpx2.Client:
+        return client(transport=httpx2.MockTransport(sent), **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("fleetform.outside.control_plane.httpx.Client", connected)
+    monkeypatch.setattr("fleetform.outside.control_plane.httpx2.Client", connected)
     monkeypatch.setenv("FLEETFORM_TOKEN", TOKEN)
     return lambda *arguments: run(*arguments, "--server", URL)
 
@@ -114,7 +114,8 @@ def test_a_rollout_is_asked_for_over_the_server(ask: Ask, served: ServedPlane) -
         (("validate",), 2, "validate works on files: drop --server"),
         (("get", "clusters", "-f", "."), 2, "drop -f"),
         (("why", "eu-1", "--at", "2026-12-01"), 2, "drop --at"),
-        (("rollout", "pause", "web", "--as", "bob"), 2, "drop --as"),
+        (("get", "clusters", "--as", "bob"), 2, "drop --as"),
+        (("rollout", "approve", "web", "--stage", "gold", "--as", "ada"), 3, "for nobody else"),
         (
             ("explain", "web", "-c", "eu-1", "--manifest", "ConfigMap/web:/data"),
             2,

@@ -74,7 +74,7 @@ def _stays(object_: Object[object]) -> bool:
 def left_out(fleet: Fleet) -> list[str]:
     """Objects of other systems that there is nothing to convert about."""
     left = [each for each in fleet.snapshot.objects if not _is_converted(each)]
-    return sorted({f"{each.ref.kind} {each.ref.name}" for each in left})
+    return sorted({f"{each.ref.kind} {each.ref.name or '(no name)'}" for each in left})
 
 
 def native_tree(object_: Object[object]) -> JsonMap:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +13,7 @@ from fleetform.app.answering.references import object_reference, reported
 from fleetform.app.answering.upgrades import affected_values, changelog, options_of
 from fleetform.app.comparing.beside import beside
 from fleetform.app.comparing.causes import Sides, cause_of
+from fleetform.app.comparing.change_names import owner_changes, whole_change
 from fleetform.app.comparing.config_changes import config_changes
 from fleetform.app.comparing.earlier_side import with_earlier_side
 from fleetform.app.comparing.manifest_changes import ManifestChanges
@@ -23,10 +23,10 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.desired import has_secret
 from fleetform.engine.versions.span import span_between
-from fleetform.engine.world.contents import NOT_PART_OF_A_CHANGE, content_with_annotations, identity_of
 from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.diff import (
     ChangedOption,
+    ChangedOwner,
     ChangedPlugin,
     ChangedVariable,
     ClusterGroup,
@@ -41,7 +41,7 @@ from fleetform.model.answers.diff import (
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import ABSENT
 from fleetform.ports.rendering import Renders
-from fleetform.syntax.hashing import CHANGE_ID, content_hash
+from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.versions import parse_version
 
 
@@ -64,7 +64,16 @@ def diff(before: Fleet, after: Fleet, scope: Scope, renders: Renders | None = No
     return Diff(
         from_=before.input.name,
         to=after.input.name,
-        change_id=change_id(before, after, scope),
+        change_id=whole_change(before, after, scope),
+        rollouts=[
+            ChangedOwner(
+                organization=each.owner.organization,
+                preset=each.owner.name,
+                name=each.rollout,
+                change_id=each.change_id,
+            )
+            for each in owner_changes(before, after, changes)
+        ],
         summary=_summary(changes, len(unknown)),
         changes=changed,
         unknown=[
@@ -259,29 +268,3 @@ def _odd_overrides(fleet: Fleet, scope: Scope) -> dict[str, list[Object[object]]
         "shadowed": [each for each in active if effects.is_shadowed(each)],
         "ties": [each for each in active if each in tied],
     }
-
-
-# ---- What the change consists of
-
-
-def change_id(before: Fleet, after: Fleet, scope: Scope) -> str:
-    """A name for the change: the same objects changed in the same way have the same one. Secrets do not count."""
-    # What both have is no part of a change.
-    shared = set(before.snapshot.objects) & set(after.snapshot.objects)
-    old, new = _contents(before, scope, shared), _contents(after, scope, shared)
-    keys = sorted(old.keys() | new.keys())
-    return CHANGE_ID + content_hash([[*key, new.get(key, "absent")] for key in keys if old.get(key) != new.get(key)])
-
-
-def _contents(fleet: Fleet, scope: Scope, left_out: Collection[Object[object]]) -> dict[tuple[str, str, str], str]:
-    """The content of every object that may make a difference: all that bindings may read, annotations included."""
-    organizations = set(fleet.organizations)
-    found = {}
-    for each in fleet.snapshot.objects:
-        if each in left_out:
-            continue
-        # A namespace of no organization may be a module's own.
-        in_scope = scope.offers(each.ref) or each.ref.organization not in organizations
-        if in_scope and each.ref.kind not in NOT_PART_OF_A_CHANGE:
-            found[identity_of(each)] = content_with_annotations(each)
-    return found

@@ -12,6 +12,8 @@ from fleetform.syntax.times import time_text
 
 # From these on something else is on the cluster.
 _BRINGS = frozenset({"Started", "RolledBack"})
+# From these on nothing is there, or nobody looks after what is.
+_ENDS = frozenset({"Deleted", "HandedOver", "Retained"})
 _JUDGES = frozenset({"Healthy", "Failed"})
 
 
@@ -21,8 +23,7 @@ def history(
     """What happened on a cluster up to a time. NotFoundError if nothing ever did."""
     events = store.events(organization, cluster, plugin, at)
     if not events:
-        what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
-        raise NotFoundError(f"nothing is known of {what} in {organization} up to then", "check the names and --at")
+        raise nothing_known(organization, cluster, plugin)
     return History(
         cluster=cluster,
         at=time_text(at),
@@ -31,10 +32,19 @@ def history(
     )
 
 
+def nothing_known(organization: str, cluster: str, plugin: str | None) -> NotFoundError:
+    what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
+    return NotFoundError(f"nothing is known of {what} in {organization} up to then", "check the names and --at")
+
+
 def organizations_with(store: StoreReader, cluster: str) -> list[str]:
-    """The organizations that have a cluster of that name."""
+    """The organizations that have a cluster of that name; those that had one, where none has."""
+    stamps = [each.ref for each in store.list("Stamp").records]
     named = f"Cluster/{cluster}"
-    return sorted({each.ref.organization for each in store.list("Stamp").records if each.ref.name == named})
+    has = {ref.organization for ref in stamps if ref.name == named}
+    return sorted(
+        has or {name for name in {ref.organization for ref in stamps} if store.events(name, cluster, limit=1)}
+    )
 
 
 def _running(events: Sequence[Event]) -> list[RunningThen]:
@@ -46,7 +56,7 @@ def _running(events: Sequence[Event]) -> list[RunningThen]:
         name = each.plugin
         if name in found or name in gone:
             continue
-        if each.event == "Deleted":
+        if each.event in _ENDS:
             gone.add(name)
         elif each.event in _JUDGES:
             health.setdefault(name, each.event)
@@ -59,6 +69,7 @@ def _running(events: Sequence[Event]) -> list[RunningThen]:
                 health=health.get(name, "Unknown"),
                 rollout=each.rollout,
                 change_id=each.change_id,
+                revision=each.revision,
             )
     return [found[name] for name in sorted(found)]
 
@@ -74,4 +85,5 @@ def _item(event: Event) -> HistoryEvent:
         rollout=event.rollout,
         change_id=event.change_id,
         reason=event.reason,
+        revision=event.revision,
     )

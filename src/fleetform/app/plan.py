@@ -9,6 +9,7 @@ from fleetform.app.answering.waits import Waits
 from fleetform.app.consents import consent_findings
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.plan import next_look_of
 from fleetform.engine.plan.records import OwnerPlan, StageCount, Step
 from fleetform.model.answers.planning import (
     ConsentNeeded,
@@ -20,7 +21,6 @@ from fleetform.model.answers.planning import (
     StageClusters,
     WhyItem,
 )
-from fleetform.model.objects import Ref
 from fleetform.syntax.times import time_text
 from fleetform.syntax.versions import VersionError, parse_version
 
@@ -34,16 +34,20 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
     rollouts, up_to_date = [], 0
     moving = []
     for owner in found.owners:
-        steps = [each for each in owner.steps if in_scope(fleet, scope, each)]
+        steps = [each for each in owner.steps if scope.holds_plugin(fleet, each.key)]
         idle = [each for each in steps if each.state == "UpToDate"]
         up_to_date += len(idle)
         running = owner.rollout is not None and owner.rollout.is_open
         if len(idle) < len(steps) or (running and steps):
             rollouts.append(_rollout(waits, owner, steps))
             moving.append(owner)
-    gone = [each for each in found.removals if in_scope(fleet, scope, each) and each.state != "UpToDate"]
-    problems = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
-    consents = consent_findings(fleet, moving)
+    gone = [each for each in found.removals if scope.holds_plugin(fleet, each.key) and each.state != "UpToDate"]
+    problems = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
+    consents = consent_findings(fleet, moving, [each.key for each in gone])
+    next_look = found.next_look
+    if scope.visible is not None:
+        owners = [each for each in found.owners if scope.holds(each.change.owner)]
+        next_look = next_look_of(owners, (each for each in found.removals if scope.holds_plugin(fleet, each.key)))
     return PlanAnswer(
         at=time_text(found.at),
         rollouts=sorted(rollouts, key=lambda each: (each.organization, each.preset, each.name or "")),
@@ -52,14 +56,9 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
             waiting=waits.items(each for each in gone if each.action != "delete"),
         ),
         up_to_date=up_to_date,
-        next_look_at=time_text(found.next_look) if found.next_look is not None else None,
+        next_look_at=time_text(next_look) if next_look is not None else None,
         diagnostics=reported([*problems, *consents], fleet.input.locator),
     )
-
-
-def in_scope(fleet: Fleet, scope: Scope, step: Step) -> bool:
-    found = fleet.snapshot.clusters.get(Ref("Cluster", *step.key[:2]))
-    return found is not None and scope.holds_cluster(found.ref, found.labels)
 
 
 def _rollout(waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollout:

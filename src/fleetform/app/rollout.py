@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -31,15 +31,20 @@ from fleetform.syntax.times import clock_text
 
 @dataclass(frozen=True)
 class Person:
-    """Who asks, and why."""
+    """Who asks, and why. also are other names that are proved to be the same person's."""
 
     user: str
     groups: frozenset[str] = frozenset()
     reason: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        return self.also[0] if self.also else self.user
 
     @property
     def note(self) -> str:
-        return f"{self.user}: {self.reason}" if self.reason else self.user
+        return f"{self.shown}: {self.reason}" if self.reason else self.shown
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,15 @@ class Asked:
     rollout: RolloutAnswer | None
 
 
-class Rollouts:
-    """Requests to the rollouts of one fleet."""
+def _anybody(_: str) -> None:
+    """Where whoever asks may do everything: on one's own files."""
 
-    def __init__(self, fleet: Fleet, scope: Scope, person: Person) -> None:
-        self._fleet, self._scope, self._person = fleet, scope, person
+
+class Rollouts:
+    """Requests to the rollouts of one fleet. must raises if the person may not ask that of an organization's."""
+
+    def __init__(self, fleet: Fleet, scope: Scope, person: Person, must: Callable[[str], None] = _anybody) -> None:
+        self._fleet, self._scope, self._person, self._must = fleet, scope, person, must
         self._now: datetime = fleet.plan.at
 
     def all(self) -> list[RolloutAnswer]:
@@ -128,7 +137,7 @@ class Rollouts:
     def approve(self, name: str, stage: str, change: str | None = None) -> Asked:
         """A person agrees to a stage of a change, as it is now and by the policy that is in force (B26)."""
         if stage == DELETES:
-            return self._approve_deletes(name)
+            return self._approve_deletes(name, change)
         owner, rollout = self._running(name)
         rules = {each.name: each.approvals for each in rollout.policy.stages}
         if stage not in rules:
@@ -144,26 +153,38 @@ class Rollouts:
         consent = self._consent(bound)
         given = people(owner.change.approvals, bound, rule, authors)
         self._must_count(consent, bound, rule, authors, owner.change.owner.organization)
-        have = len(given | {self._persons(owner.change.owner.organization).name(self._person.user)})
+        have = len(given | {self._name(owner.change.owner.organization)})
         known = self._fleet.state
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
-        message = f"{self._person.user} approved stage {stage} of {rollout.name}: {have} of {rule.required}"
+        message = f"{self._person.shown} approved stage {stage} of {rollout.name}: {have} of {rule.required}"
         return Asked(known, message, self._after(known, rollout.name))
 
-    def _approve_deletes(self, name: str) -> Asked:
-        found = [each for each in self._fleet.plan.world.removals if each.rollout == name and not each.retain]
+    def _approve_deletes(self, name: str, change: str | None) -> Asked:
+        """A person agrees that plugins are deleted: those that somebody else removed."""
+        removals = [each for each in self._fleet.plan.world.removals if self._scope.holds(each.owner)]
+        found = [each for each in removals if each.rollout == name and not each.retain]
         if not found:
             raise NotFoundError(f"nothing of {name} waits to be deleted", "see `fleetform plan`")
-        removal = found[0]
-        rule = self._fleet.plan.world.limits_of(removal.key[0]).deletes_approval
+        removal, organization = found[0], found[0].key[0]
+        if any(each.key[0] != organization for each in found):
+            raise NoAnswerError(f"several organizations have a {name}", "name the organization with -n")
+        self._must(organization)
+        if change is not None and change != removal.change_id:
+            hint = f"look at it again: it is {removal.change_id} now"
+            raise DeniedError(f"{change} is not the change that {name} brings", hint)
+        rule = self._fleet.plan.world.limits_of(organization).deletes_approval
         bound = (name, DELETES, removal.change_id, removal.policy)
-        consent = structs.replace(self._consent(bound), organization=removal.key[0])
-        self._must_count(consent, bound, rule, removal.authors, removal.key[0])
+        consent = structs.replace(self._consent(bound), organization=organization)
+        names, shown = {self._name(organization), *self._person.also}, self._person.shown
+        others = [each for each in found if not (rule.not_author and names & each.authors)]
+        self._must_count(consent, bound, rule, (others or found)[0].authors, organization)
         known = self._fleet.state
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
-        return Asked(known, f"{self._person.user} approved that {len(found):,} plugins are deleted", None)
+        count = f"{len(others):,} plugin{'s are' if len(others) != 1 else ' is'} deleted"
+        left = f"; {len(found) - len(others):,} that {shown} removed wait for somebody else" if others != found else ""
+        return Asked(known, f"{shown} approved that {count}{left}", None)
 
     def start(self, preset: str, emergency: bool, supersede: bool, lasts: timedelta) -> Asked:
         """Declares an emergency, or lets the change that waits replace the one that runs. Else changes start alone."""
@@ -194,11 +215,14 @@ class Rollouts:
 
     def _emergency(self, owner: OwnerPlan, asked: Emergency | None, lasts: timedelta) -> Emergency:
         """One that somebody declared already gets one more consent; else it is declared anew."""
+        # By the name that the change's author has, if this is the author: that one does not count.
+        of_author = [each for each in self._person.also if each in owner.change.authors]
+        agreeing = next(iter(of_author), self._name(owner.change.owner.organization))
         if asked is not None and asked.expires > self._now:
-            return structs.replace(asked, approved_by=asked.approved_by | {self._person.user})
+            return structs.replace(asked, approved_by=asked.approved_by | {agreeing})
         if not self._person.reason:
             raise NoAnswerError("an emergency has a reason", "give --reason")
-        return Emergency(self._person.reason, self._now + lasts, frozenset({self._person.user}))
+        return Emergency(self._person.reason, self._now + lasts, frozenset({agreeing}))
 
     # ---- What they have in common
 
@@ -211,6 +235,7 @@ class Rollouts:
         ]
         found = named or [(owner, each) for owner, last in of_owner for each in last]
         if len(found) == 1:
+            self._must(found[0][0].change.owner.organization)
             return found[0]
         if found:
             raise NoAnswerError(f"{len(found)} rollouts are named {name}", "name the organization with -n")
@@ -224,6 +249,7 @@ class Rollouts:
         owners = [each for each in self._fleet.plan.owners if self._scope.holds(each.change.owner)]
         found = [each for each in owners if each.change.owner.name == preset]
         if len(found) == 1:
+            self._must(found[0].change.owner.organization)
             return found[0]
         names = sorted({each.change.owner.name for each in owners})
         raise NotFoundError(f"there is no preset {preset} with plugins", did_you_mean(preset, names, _list(names)))
@@ -278,13 +304,26 @@ class Rollouts:
     def _persons(self, organization: str) -> Persons:
         return Persons(organization_of(self._fleet.snapshot, organization))
 
+    def _name(self, organization: str) -> str:
+        """The person as an organization calls it."""
+        return self._persons(organization).name(self._person.user, *self._person.also)
+
     def _consent(self, bound: tuple[str, str, str, str]) -> Approval:
         rollout, stage, change, policy = bound
         owner = next((each.change.owner for each in self._fleet.plan.owners if _names(each, rollout)), None)
         organization = owner.organization if owner is not None else ""
         person = self._person
         return Approval(
-            rollout, stage, change, policy, person.user, person.groups, organization, person.reason, self._now
+            rollout,
+            stage,
+            change,
+            policy,
+            person.user,
+            person.groups,
+            organization,
+            person.reason,
+            self._now,
+            person.also,
         )
 
     def _must_count(
@@ -296,14 +335,14 @@ class Rollouts:
         organization: str,
     ) -> None:
         """An approval that would not count is refused, not stored."""
-        persons = self._persons(organization)
-        known = structs.replace(consent, user=persons.name(consent.user))
+        known = structs.replace(consent, user=self._name(organization))
         if people((known,), bound, rule, authors):
             return
-        if rule.not_author and known.user in authors:
-            raise DeniedError(f"{consent.user} made this change and cannot approve it", "ask somebody else")
+        shown = self._person.shown
+        if rule.not_author and authors & {known.user, *known.also}:
+            raise DeniedError(f"{shown} made this change and cannot approve it", "ask somebody else")
         users = [*sorted(rule.users), *(f"group {each}" for each in sorted(rule.groups))]
-        raise DeniedError(f"{consent.user} may not approve stage {consent.stage}", f"these may: {', '.join(users)}")
+        raise DeniedError(f"{shown} may not approve stage {consent.stage}", f"these may: {', '.join(users)}")
 
 
 def _names(owner: OwnerPlan, rollout: str) -> bool:

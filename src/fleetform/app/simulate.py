@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import structs
@@ -15,7 +14,7 @@ from fleetform.app.comparing.what_runs import running_side
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.plan.decide_by import decide_by
+from fleetform.engine.plan.decide_by import Prospect
 from fleetform.engine.plan.records import World
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.plan.scenario import Simulation as Played
@@ -27,9 +26,6 @@ from fleetform.model.shape import did_you_mean
 from fleetform.model.state import PluginState
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import duration_text
-
-# Until when an approval can wait takes a score of simulations.
-_MOST_TO_DECIDE = 500
 
 
 class Simulated(NamedTuple):
@@ -61,9 +57,7 @@ def simulate(
         kept = [each for each in answer.events if (each.organization, each.cluster) in inside]
         answer = structs.replace(answer, events=kept)
     answer = structs.replace(answer, diagnostics=reported(found, fleet.input.locator))
-    if answer.outcome == "Completed" and sum(len(each.candidates) for each in world.changes) <= _MOST_TO_DECIDE:
-        stages = [_with_decide_by(each, world, fleet.snapshot.at, scenario) for each in answer.stages]
-        answer = structs.replace(answer, stages=stages)
+    answer = structs.replace(answer, stages=_with_decide_by(answer.stages, played, world, scenario))
     return Simulated(answer, _state_after(fleet, played))
 
 
@@ -98,16 +92,29 @@ def _state_after(fleet: Fleet, played: Played) -> KnownState:
     return replace(fleet.state, plugins=plugins, rollouts=rollouts)
 
 
-def _with_decide_by(stage: SimulatedStage, world: World, now: datetime, scenario: Scenario) -> SimulatedStage:
-    """A stage with the latest time for its approvals, if it needs any."""
-    asked = stage.approvals
-    if asked is None or not asked.required or asked.at is None or not stage.clusters:
-        return stage
-    latest = decide_by(world, now, stage.name, scenario)
-    if latest is None or latest.costs == timedelta.max:
-        return stage
-    told = structs.replace(asked, decide_by=latest.at, later_costs=duration_text(latest.costs))
-    return structs.replace(stage, approvals=told)
+def _with_decide_by(
+    stages: list[SimulatedStage], played: Played, world: World, scenario: Scenario
+) -> list[SimulatedStage]:
+    """Stages with the latest time for their approvals, where they need any: each rollout by itself."""
+    owners = {each.name: each.owner for each in played.rollouts}
+    prospects: dict[str, Prospect] = {}
+    found = []
+    for stage in stages:
+        asked = stage.approvals
+        if asked is None or not asked.required or asked.at is None or not stage.clusters:
+            found.append(stage)
+            continue
+        name = stage.rollout
+        if name not in prospects:
+            prospects[name] = Prospect(world, owners[name], played.start, scenario)
+        # One that begins after another has ended is not under way yet.
+        latest = prospects[name].decide_by(stage.name) if prospects[name].name == name else None
+        if latest is not None:
+            costs = duration_text(latest.costs) if latest.costs is not None else None
+            told = structs.replace(asked, decide_by=latest.at, later_costs=costs)
+            stage = structs.replace(stage, approvals=told)
+        found.append(stage)
+    return found
 
 
 def _within(world: World, scope: Scope) -> World:

@@ -101,6 +101,8 @@ class _Reading:
             self._attempt(written, admitted, seen.failed),
             enrolment,
             written.render_failed,
+            written.failure,
+            tuple(written.drift),
         )
 
     def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
@@ -180,6 +182,7 @@ class _Reading:
             written.organization,
             written.comment,
             self.maybe_time(written.at),
+            tuple(written.also),
         )
 
     def _request(self, written: RequestDocument) -> OwnerRequest:
@@ -320,6 +323,8 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         attempt=_attempt_document(attempt) if attempt is not None else None,
         rollout=_place_document(place) if place is not None else None,
         render_failed=state.render_failed,
+        failure=state.failure,
+        drift=list(state.drift),
     )
 
 
@@ -395,6 +400,7 @@ def _approval_document(approval: Approval) -> ApprovalDocument:
         groups=sorted(approval.groups),
         comment=approval.comment,
         at=_text(approval.at),
+        also=list(approval.also),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from fleetform.app.answering.references import reported
+from fleetform.app.findings import told_once
 from fleetform.app.fleet import Fleet
 from fleetform.model.answers.validation import ValidateResult, ValidationCounts
 from fleetform.model.results.diagnostics import Diagnostic, Place
@@ -30,9 +31,9 @@ def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
 
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:
     if more:
-        return fleet.findings.in_order([*fleet.findings.all, *more])
+        return told_once(fleet.findings.in_order([*fleet.findings.all, *more]))
     if fleet.findings.all or len(fleet.snapshot.objects):
-        return fleet.findings.all
+        return told_once(fleet.findings.all)
     message = f"there is no manifest in {fleet.input.name}"
     hint = "give a folder with -f, or start one with `fleetform init`"
     return (

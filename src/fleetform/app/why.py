@@ -14,7 +14,6 @@ from fleetform.app.scope import Scope
 from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.engine.plan.records import Step
 from fleetform.model.answers.planning import Why, WhyItem
-from fleetform.model.objects import Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 
@@ -23,7 +22,7 @@ _TIMING = ("Approval", "LifecyclePolicy", "RolloutPolicy", "UpdateWindow")
 
 def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter = ALL_STATES) -> Why:
     """How the plugins of a scope stand; name is a plugin's, its preset's or its definition's."""
-    steps = [each for each in fleet.plan.steps if _in_scope(fleet, scope, each)]
+    steps = [each for each in fleet.plan.steps if scope.holds_plugin(fleet, each.key)]
     meant = [each for each in steps if name is None or name in _names(fleet, each)]
     if name is not None and not meant:
         where = f" on {scope.cluster}" if scope.cluster else ""
@@ -32,10 +31,10 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
         raise NotFoundError(f"there is no plugin {name}{where}", did_you_mean(name, known, listed))
     waits = Waits(fleet)
     items = waits.items(each for each in meant if states.holds(shown_state(each)))
-    found = [each for each in fleet.findings.of_objects if each.object is None or scope.offers(each.object)]
+    found = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
     shown = {(each.organization, each.cluster, each.plugin) for each in items if each.state != "UpToDate"}
     owners = [owner for owner in fleet.plan.owners if any(each.key in shown for each in owner.steps)]
-    found += consent_findings(fleet, owners)
+    found += consent_findings(fleet, owners, shown)
     return Why(items=sorted(items, key=_order), diagnostics=reported(found, fleet.input.locator))
 
 
@@ -56,12 +55,6 @@ def exit_code(items: list[WhyItem]) -> int:
 
 def _order(item: WhyItem) -> tuple[str, str, str]:
     return item.organization, item.cluster, item.plugin
-
-
-def _in_scope(fleet: Fleet, scope: Scope, step: Step) -> bool:
-    organization, cluster, _ = step.key
-    found = fleet.snapshot.clusters.get(Ref("Cluster", organization, cluster))
-    return found is not None and scope.holds_cluster(found.ref, found.labels)
 
 
 def _names(fleet: Fleet, step: Step) -> set[str]:

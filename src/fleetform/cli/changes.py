@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fleetform.cli.causes import CauseBlock, CauseRow, by_cause
-from fleetform.cli.text import Painter, count, place_text, value_text
+from fleetform.cli.text import Painter, count, place_text, table, value_text
 from fleetform.cli.upgrades import upgrade_lines
 from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.answers.diff import (
@@ -47,6 +47,10 @@ def change_lines(answer: Diff, paint: Painter, wide: bool) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
     for number, line in enumerate(override_lines(answer, wide)):
         yield line if number else f"\n{line}"
+    if wide and answer.rollouts:
+        rows = [[each.name, each.preset, each.change_id] for each in answer.rollouts]
+        yield f"\n{paint('rollouts', bold=True)}"
+        yield from table((), rows, indent="  ")
 
 
 def headline(answer: Diff) -> str:
@@ -68,7 +72,7 @@ def headline(answer: Diff) -> str:
         if summary.blocked:
             parts.append(f"{summary.blocked:,} blocked")
     if summary.unknown:
-        parts.append(f"{summary.unknown:,} unknown: their secrets, or their catalogs, are not at hand")
+        parts.append(f"{summary.unknown:,} unknown: their secrets or catalogs are not available here")
     return " · ".join(parts)
 
 

@@ -18,7 +18,7 @@ from fleetform.cli.columns import cells, more_cells
 from fleetform.cli.complete import complete_kinds, complete_names
 from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.terminal import width_of
+from fleetform.cli.progress import Progress, progress
 from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import Listed, Listing
 from fleetform.model.results.diagnostics import Diagnostic
@@ -82,21 +82,34 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
     if odd_only:
         found = found.keeping(lambda each: bool(each.status.findings))
     flags.say_more(fleet)
-    if output == "yaml":
-        flags.print_data(Listing(items=list(found.whole()), diagnostics=findings(fleet, scope)))
-    elif output == "json":
-        print_chunks(listing_chunks(Listing(items=[], diagnostics=findings(fleet, scope)), found.whole()))
-    elif output == "name":
-        print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in found.rows())
+    if output in ("json", "yaml", "name"):
+        # On a terminal the answer itself shows how far it has come.
+        with progress("writing", plural, flags.quiet or sys.stdout.isatty()) as said:
+            _print_data(flags, fleet, scope, found, said)
     elif found.objects:
-        print_chunks(f"{line}\n" for line in _table(flags, found.rows()))
+        with progress("listing", plural, flags.quiet) as said:
+            lines = _table(flags, said.counting(found.rows(), len(found.objects)))
+        print_chunks(f"{line}\n" for line in lines)
     else:
         what = f"{plural} with findings" if odd_only else plural
         flags.say(f"no {what} in {scope.organization}" if scope.organization else f"no {what} here")
-    if hint := other_organizations_hint(fleet, scope):
+    if hint := other_organizations_hint(fleet, scope, not found.objects and flags.organization is None):
         flags.say(hint)
     flags.show_left_out(fleet, left_out, f"what they reach is not among these {plural}")
     return 2 if left_out else 0
+
+
+def _print_data(flags: Flags, fleet: Fleet, scope: Scope, found: Found[Any], said: Progress) -> None:
+    total = len(found.objects)
+    if flags.output == "name":
+        rows = said.counting(found.rows(), total)
+        print_chunks(f"{item.kind.lower()}/{item.metadata.name}\n" for item in rows)
+        return
+    items, diagnostics = said.counting(found.whole(), total), findings(fleet, scope)
+    if flags.output == "yaml":
+        flags.print_data(Listing(items=list(items), diagnostics=diagnostics))
+    else:
+        print_chunks(listing_chunks(Listing(items=[], diagnostics=diagnostics), items))
 
 
 def _ask_server(flags: Flags, plural: str, names: tuple[str, ...], states: tuple[str, ...]) -> int:
@@ -152,6 +165,4 @@ def _table(flags: Flags, items: Iterable[Listed]) -> list[str]:
         header.update(dict.fromkeys(row))
         rows.append(row)
     lines = [tuple(row.get(column, "-") for column in header) for row in rows]
-    # All of it was asked for: then it may be wider than the terminal.
-    width = None if wide else width_of(sys.stdout)
-    return table(list(header), lines, width=width, paint=Painter(flags.color))
+    return table(list(header), lines, width=flags.width, paint=Painter(flags.color))

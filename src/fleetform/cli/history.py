@@ -15,6 +15,7 @@ from fleetform.syntax.times import parse_time
 from fleetform.wiring import open_store_reader
 
 _FEW = 20
+_SHORT = 12
 
 
 @click.command(
@@ -64,9 +65,17 @@ def _organization(reader: StoreReader, cluster: str) -> str:
 
 def _print(flags: Flags, answer: History, everything: bool) -> None:
     click.echo(f"{answer.cluster} at {answer.at}")
-    rows = [(each.plugin, each.version or "", each.health, each.since, each.rollout) for each in answer.running]
+    rows = [
+        (each.plugin, each.version or "", each.health, each.since, each.rollout, each.revision[:_SHORT])
+        for each in answer.running
+    ]
     if rows:
-        click.echo("\n".join(table(("PLUGIN", "VERSION", "HEALTH", "SINCE", "ROLLOUT"), rows, "  ")))
+        # Only what came out of a repository has a commit.
+        commits = any(each.revision for each in answer.running)
+        header = ("PLUGIN", "VERSION", "HEALTH", "SINCE", "ROLLOUT", "COMMIT")
+        shown_columns = len(header) if commits else len(header) - 1
+        lines = table(header[:shown_columns], [row[:shown_columns] for row in rows], "  ", flags.width)
+        click.echo("\n".join(lines))
     else:
         click.echo("  nothing ran there")
     shown = answer.items if everything else answer.items[:_FEW]

@@ -13,15 +13,20 @@ from typing import Any, NoReturn
 import click
 
 VERBS = {
+    "audit": "Who did what to rollouts, and who was refused.",
     "backup": "Copy a control plane's database.",
     "catalog": "Read catalogs, and feed their versions to update bots.",
     "completion": "Print a completion script for your shell.",
     "convert": "Write native files from manifests of other systems.",
+    "crds": "Print the kinds for a Kubernetes API server.",
     "diff": "What a change does, before it is made.",
     "explain": "What one plugin gets, and why.",
     "get": "List objects with what follows from them.",
     "history": "What a cluster ran at a time, and why.",
     "init": "Start a fleet in an empty folder.",
+    "login": "Sign in to a control plane.",
+    "logout": "Forget a sign-in.",
+    "notifications": "What people were told.",
     "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
     "rollout": "Approve, pause, abort or roll back a change on its way.",

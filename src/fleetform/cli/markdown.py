@@ -23,11 +23,19 @@ from fleetform.model.answers.diff import ChangedPlugin, DefinitionUpgrade, Diff
 
 MARKDOWN_LIMIT = 60_000
 _ROWS = 40
+_ROLLOUTS = 5
+
+
+def _rollouts(answer: Diff) -> str:
+    """The rollouts that a change makes, by the names that approvals have."""
+    names = [code(each.name) for each in answer.rollouts]
+    left = f" and {len(names) - _ROLLOUTS:,} more" if len(names) > _ROLLOUTS else ""
+    return f" · rollout{'s' if len(names) > 1 else ''} {', '.join(names[:_ROLLOUTS])}{left}" if names else ""
 
 
 def markdown(answer: Diff) -> str:
     """The changes in at most 60 kB, cut between changes, with counts of what is left out."""
-    sides = f"{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`"
+    sides = f"{code(answer.from_)} → {code(answer.to)} · change `{answer.change_id[:15]}`{_rollouts(answer)}"
     text = f"### Fleetform: {headline(answer)}\n\n{sides}\n"
     causes, groups = by_cause(answer)
     blocks = ["\n".join(_cause_lines(each)) + "\n" for each in causes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
@@ -15,17 +16,19 @@ from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
 from fleetform.app.consents import CONSENT_CODES
 from fleetform.app.errors import AmbiguousError, NoAnswerError
+from fleetform.app.findings import told_once
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.complete import complete_clusters, complete_organizations
 from fleetform.cli.data import print_json
 from fleetform.cli.progress import progress
-from fleetform.cli.terminal import wants_color
+from fleetform.cli.terminal import wants_color, width_of
 from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
+from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
 from fleetform.wiring import (
@@ -47,7 +50,9 @@ _SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
-_SERVED = frozenset({"explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
+_SERVED = frozenset(
+    {"audit", "explain", "get", "history", "list", "notifications", "plan", "status", "why", *_REQUESTS}
+)
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -89,12 +94,12 @@ class Flags:
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
 
-    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None, known: KnownState | None = None) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why.
 
-        before is another that it is compared with, and decided from.
+        before is another that it is compared with, and decided from; known is what is known, in place of --state.
         """
-        fleet = self.decided(sources, before)
+        fleet = self.decided(sources, before, known)
         self.refuse(fleet, fleet.findings.errors)
         self.say_more(fleet)
         return fleet
@@ -111,9 +116,11 @@ class Flags:
 
     def say_unread_catalogs(self, fleet: Fleet) -> None:
         """Without its catalogs a fleet may look as if definitions were missing."""
-        for each in fleet.reading:
-            if each.code in ("catalog-unread", "catalog-unavailable"):
-                self.say(f"{each.severity}: {each.message}")
+        unread = [each for each in fleet.reading if each.code in ("catalog-unread", "catalog-unavailable")]
+        # Catalogs may name one repository many times, at several refs.
+        told = Counter((f"{each.severity}: {each.message}", each.hint) for each in unread)
+        for (message, hint), sources in told.items():
+            self.say(message + (f" ({sources} sources)" if sources > 1 else "") + (f"; {hint}" if hint else ""))
 
     def say_consents(self, found: Iterable[Finding]) -> None:
         """Whose consent counts must be known in any case (S47)."""
@@ -126,7 +133,7 @@ class Flags:
         if not errors:
             return
         if self.output in ("json", "yaml"):
-            self.print_failure(reported(errors, fleet.input.locator))
+            self.print_failure(reported(told_once(errors), fleet.input.locator))
         else:
             self.show_errors(fleet, errors, "nothing was decided" + hint)
         raise click.exceptions.Exit(2)
@@ -141,8 +148,9 @@ class Flags:
     def show_errors(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
         from fleetform.cli.findings import print_findings
 
-        print_findings(fleet, errors, self.color, to_stderr=True, every=self.output == "wide")
-        click.echo(f"{count(len(errors), 'error')}; {therefore}", err=True)
+        told = told_once(errors)
+        print_findings(fleet, told, self.color, to_stderr=True, every=self.output == "wide")
+        click.echo(f"{count(len(told), 'error')}; {therefore}", err=True)
 
     def show_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic], therefore: str) -> None:
         """Why a part of an answer is missing."""
@@ -151,13 +159,14 @@ class Flags:
 
     def say_left_out(self, fleet: Fleet, errors: Sequence[Diagnostic]) -> None:
         """What a partial answer leaves out, a line each; said even if all else is to be quiet."""
-        click.echo(f"partial answer, without what is broken ({count(len(errors), 'error')}):", err=True)
-        for each in reported(errors[:_SHOWN], fleet.input.locator):
+        told = told_once(errors)
+        click.echo(f"partial answer, without what is broken ({count(len(told), 'error')}):", err=True)
+        for each in reported(told[:_SHOWN], fleet.input.locator):
             click.echo(f"  {place_text(each.place)}: {each.message}", err=True)
-        if len(errors) > _SHOWN:
-            click.echo(f"  and {len(errors) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
+        if len(told) > _SHOWN:
+            click.echo(f"  and {len(told) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
-    def read(self, sources: Sequence[str] = ()) -> Fleet:
+    def read(self, sources: Sequence[str] = (), known: KnownState | None = None) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
@@ -174,11 +183,14 @@ class Flags:
                 self.confined,
                 self.parses,
                 said.report,
+                known,
             )
 
-    def decided(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+    def decided(
+        self, sources: Sequence[str] = (), before: Fleet | None = None, known: KnownState | None = None
+    ) -> Fleet:
         """The fleet as it is, with its plugins decided."""
-        fleet = self.read(sources)
+        fleet = self.read(sources, known)
         if before is not None:
             fleet = beside(fleet, before)
         with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
@@ -198,6 +210,11 @@ class Flags:
         if self.output not in outputs:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
+
+    @property
+    def width(self) -> int | None:
+        """How wide tables may be; None: as they need. Who asks for all of it gets it, wider than a terminal or not."""
+        return None if self.output == "wide" else width_of(sys.stdout)
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
@@ -286,9 +303,13 @@ def shared_flags(function: F) -> Any:
 def _check_server(flags: Flags) -> None:
     """What a server cannot be asked."""
     verb = click.get_current_context().info_name
+    if verb == "diff":
+        # Its other side are files; it says itself what it cannot do.
+        return
     if verb not in _SERVED:
         raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")
-    beside = {"-f": flags.filename, "--state": flags.state, "--as": flags.as_user, "--partial": flags.partial}
+    beside = {"-f": flags.filename, "--state": flags.state, "--partial": flags.partial}
+    beside |= {"--as": flags.as_user is not None and verb not in _REQUESTS}
     beside |= {"--strict": flags.strict, "--fetch": flags.fetching != "none", "--confined": flags.confined}
     beside |= {"--at": flags.at is not None and verb != "history"}
     if wrong := [flag for flag, given in beside.items() if given]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import TypeVar
 
 import click
 
 from fleetform.cli.terminal import moves_cursor, own
 from fleetform.syntax.printable import one_line
 
+T = TypeVar("T")
 _PATIENCE = 1.0
 _SECONDS_BETWEEN = 0.2
 
@@ -26,6 +28,12 @@ class Progress:
 
     def report(self, done: int, total: int) -> None:
         self._done, self._total = done, total
+
+    def counting(self, items: Iterable[T], total: int) -> Iterator[T]:
+        """The items one by one, each counted when the next is asked for."""
+        for done, item in enumerate(items):
+            self.report(done, total)
+            yield item
 
     def __str__(self) -> str:
         """`reading 4,100 of 10,000 files…`"""

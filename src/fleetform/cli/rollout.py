@@ -9,20 +9,21 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial, update_wrapper
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from msgspec import structs
 
 from fleetform.app.rollout import Asked, Person, Rollouts
+from fleetform.cli.following import TIMED_OUT, Follower, Standing, missing_text
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.rollout_view import status_lines
+from fleetform.cli.terminal import moves_cursor, width_of
 from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import ListedRollout
-from fleetform.model.answers.planning import RolloutAnswer, RolloutList, RolloutStage
-from fleetform.syntax.times import clock_text, parse_duration, parse_time
+from fleetform.model.answers.planning import RolloutAnswer, RolloutList
+from fleetform.syntax.times import duration_text, parse_duration
 from fleetform.wiring import open_state
-
-_STAGE_COLUMNS = ("STAGE", "PHASE", "CLUSTERS", "UPDATED", "HEALTHY", "FAILED", "UNREACHABLE", "WAITING", "APPROVALS")
 
 
 @click.group(
@@ -33,6 +34,7 @@ Examples:
   fleetform rollout pause cert-manager --reason INC-4711 --state state.json
   fleetform rollout rollback cert-manager --state state.json
   fleetform rollout approve cert-manager --stage gold --server http://127.0.0.1:8080
+  fleetform rollout status cert-manager --watch --timeout 2h --server http://127.0.0.1:8080
 
 With --server a control plane is asked; else requests are written to the state file, and the next plan reads them.
 """
@@ -64,6 +66,24 @@ def _writes(function: Callable[..., Any]) -> Any:
     return function
 
 
+def _duration(_: click.Context, __: click.Parameter, text: str | None) -> timedelta | None:
+    try:
+        return parse_duration(text) if text is not None else None
+    except ValueError as error:
+        raise click.BadParameter("write a duration such as 4h or 1d") from error
+
+
+def _timeout(function: Callable[..., Any]) -> Any:
+    option = click.option("--timeout", metavar="TIME", callback=_duration, help="Give up after so long: exit 5.")
+    return option(function)
+
+
+class Wait(NamedTuple):
+    """Somebody waits for the end of what was asked for, at most so long."""
+
+    timeout: timedelta | None
+
+
 def _person(flags: Flags, reason: str = "", groups: tuple[str, ...] = ()) -> Person:
     """Who asks: the user of this machine, with its groups, unless --as says otherwise."""
     if flags.as_user is not None:
@@ -87,9 +107,10 @@ def _do(
     yes: bool,
     reason: str,
     groups: tuple[str, ...] = (),
+    wait: Wait | None = None,
     **said: object,
 ) -> int:
-    """Ask for something, say what it means, and store it; or have a control plane do so."""
+    """Ask for something, say what it means, and store it; or have a control plane do so. wait: until it is over."""
     if flags.server is not None and groups:
         raise click.UsageError("A server knows your groups: drop --group.")
     request = (
@@ -103,11 +124,15 @@ def _do(
         request(dry_run=True)
         click.confirm(question, abort=True, err=True)
     answer = request(dry_run=dry_run)
-    if flags.output in ("json", "yaml"):
-        flags.print_data(answer)
-    else:
+    waits = wait is not None and not dry_run
+    if flags.output not in ("json", "yaml"):
         click.echo(f"{'would be stored: ' if dry_run else ''}{answer.message or ''}")
-    return 0
+    elif not waits:
+        flags.print_data(answer)
+    if wait is None or dry_run:
+        return 0
+    rollout = answer.name if isinstance(answer, RolloutAnswer) else name
+    return _follow(flags, rollout, partial(_standing, flags), True, wait.timeout)
 
 
 def _write_state(
@@ -128,7 +153,7 @@ def _ask_server(
     flags: Flags, name: str, reason: str, said: Mapping[str, object], dry_run: bool
 ) -> RolloutAnswer | RolloutList:
     verb = click.get_current_context().info_name or ""
-    body = {**_in(flags), **said, "reason": reason, "dryRun": dry_run}
+    body = {**_in(flags), **said, "reason": reason, "dryRun": dry_run, "behalf": flags.as_user}
     return flags.control_plane().request(name, verb, body)
 
 
@@ -173,21 +198,28 @@ def _row(item: RolloutAnswer) -> list[str]:
 
 @command.command()
 @click.argument("name", metavar="NAME|PRESET")
+@click.option("--watch", is_flag=True, help="Show it until it is over.")
+@click.option("--wait", is_flag=True, help="Show it once it is over.")
+@_timeout
 @_verb
-def status(flags: Flags, name: str) -> int:
-    """One rollout, stage by stage."""
-    if flags.server is not None:
-        item, now = flags.control_plane().rollout(name, _in(flags)), datetime.now(UTC)
-    else:
-        fleet = flags.fleet()
-        item, now = Rollouts(fleet, flags.scope(fleet), _person(flags)).status(name), fleet.plan.at
-    if flags.output in ("json", "yaml"):
-        flags.print_data(item)
-    elif flags.output == "name":
-        click.echo(f"rollout/{item.name}")
-    else:
-        _print_status(item, now, Painter(flags.color))
+def status(flags: Flags, name: str, watch: bool, wait: bool, timeout: timedelta | None) -> int:
+    """One rollout, stage by stage; with --watch or --wait until it is over.
+
+    Then exit codes are: 0 done, 1 failed, halted or aborted, 5 not over in time.
+    """
+    if timeout is not None and not (watch or wait):
+        raise click.UsageError("--timeout goes with --watch or --wait.")
+    if watch or wait:
+        return _follow(flags, name, partial(_standing, flags), watch, timeout)
+    _print_standing(flags, _standing(flags, name))
     return 0
+
+
+def _standing(flags: Flags, name: str) -> Standing:
+    if flags.server is not None:
+        return Standing(flags.control_plane().rollout(name, _in(flags)), datetime.now(UTC))
+    fleet = flags.fleet()
+    return Standing(Rollouts(fleet, flags.scope(fleet), _person(flags)).status(name), fleet.plan.at)
 
 
 def _in(flags: Flags) -> dict[str, str | int | None]:
@@ -195,46 +227,32 @@ def _in(flags: Flags) -> dict[str, str | int | None]:
     return {"organization": None if flags.everywhere else flags.organization}
 
 
-def _print_status(item: RolloutAnswer, now: datetime, paint: Painter) -> None:
-    way = f"{item.from_} → {item.to}" if item.from_ and item.from_ != item.to else item.to or ""
-    note = f" ({item.note})" if item.note else ""
-    click.echo(f"{paint(item.name, bold=True)}  {item.preset} {way}   {item.phase}{note}")
-    click.echo(f"  change {item.change_id}")
-    times = [("first seen", item.created), ("started", item.started), ("ended", item.ended)]
-    told = [f"{word} {clock_text(parse_time(time), now)}" for word, time in times if time is not None]
-    click.echo("  " + " · ".join(told))
-    if item.queued is not None:
-        click.echo(f"  a newer change waits: {item.queued}")
-    for line in table(_STAGE_COLUMNS, [_stage_row(each) for each in item.stages], indent="  "):
-        click.echo(line)
-    for each in item.stages:
-        if each.soak_until is not None:
-            click.echo(f"  {each.name} soaks until {clock_text(parse_time(each.soak_until), now)}")
+def _follow(
+    flags: Flags, name: str, standing: Callable[[str], Standing], shows: bool, timeout: timedelta | None
+) -> int:
+    """Waits for the end of a rollout, and says how it ended or what was still missing."""
+    shows = shows and not flags.quiet and flags.output in ("table", "wide")
+    found, code = Follower(standing, shows, Painter(flags.color), timeout).follow(name)
+    if not shows or not moves_cursor(sys.stdout):
+        _print_standing(flags, found)
+    if code == TIMED_OUT and timeout is not None:
+        click.echo(f"not over after {duration_text(timeout)}:\n{missing_text(found)}", err=True)
+    return code
 
 
-def _stage_row(stage: RolloutStage) -> list[str]:
-    clusters, consent = stage.clusters, stage.approvals
-    return [
-        stage.name,
-        stage.phase,
-        *(
-            f"{number:,}"
-            for number in (
-                clusters.total,
-                clusters.updated,
-                clusters.healthy,
-                clusters.failed,
-                clusters.unreachable,
-                clusters.waiting,
-            )
-        ),
-        f"{consent.have} of {consent.need}" if consent is not None else "-",
-    ]
+def _print_standing(flags: Flags, found: Standing) -> None:
+    if flags.output in ("json", "yaml"):
+        flags.print_data(found.item)
+    elif flags.output == "name":
+        click.echo(f"rollout/{found.item.name}")
+    else:
+        for line in status_lines(found.item, found.now, Painter(flags.color), width_of(sys.stdout)):
+            click.echo(line)
 
 
 @command.command()
 @click.argument("name", metavar="NAME")
-@click.option("--stage", required=True, help="Which stage; `deletes` for plugins that nobody wants any more.")
+@click.option("--stage", required=True, help="Which stage; `deletes` for plugins that are no longer wanted.")
 @click.option("--change", metavar="ID", help="Refuse if the rollout brings another change than this.")
 @click.option(
     "--group", "groups", multiple=True, help="A group that you are in, if the stage asks for one; repeatable."
@@ -315,19 +333,13 @@ def retry(flags: Flags, preset: str, dry_run: bool, yes: bool, reason: str) -> i
     return _do(flags, preset, lambda all_: all_.retry(preset), "", dry_run, yes, reason)
 
 
-def _duration(_: click.Context, __: click.Parameter, text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise click.BadParameter("write a duration such as 4h or 1d") from error
-
-
 @command.command()
 @click.argument("preset")
 @click.option("--emergency", is_flag=True, help="Skip windows, notice, soak, waits, the queue and soft freezes.")
 @click.option("--expires", default="24h", callback=_duration, help="How long the emergency lasts; 24h if not given.")
 @click.option("--supersede", is_flag=True, help="Replace the rollout that runs by the newest change.")
-@click.option("--wait", is_flag=True, help="Wait until it is over; not in this release.")
+@click.option("--wait", is_flag=True, help="Show it until it is over; 1 if it failed, 5 if it takes too long.")
+@_timeout
 @_writes
 @_verb
 def start(
@@ -337,6 +349,7 @@ def start(
     expires: timedelta,
     supersede: bool,
     wait: bool,
+    timeout: timedelta | None,
     dry_run: bool,
     yes: bool,
     reason: str,
@@ -346,8 +359,8 @@ def start(
     An emergency has a reason and an end, and counts once enough people agreed who did not make the change: each of them
     runs this command. Ordinary changes start by themselves.
     """
-    if wait:
-        raise click.UsageError("--wait is not in this release: `fleetform rollout status` says how far it is.")
+    if timeout is not None and not wait:
+        raise click.UsageError("--timeout goes with --wait.")
     question = f"Declare an emergency for {preset}?" if emergency else f"Replace what runs for {preset}?"
     return _do(
         flags,
@@ -357,6 +370,7 @@ def start(
         dry_run,
         yes,
         reason,
+        wait=Wait(timeout) if wait else None,
         emergency=emergency,
         supersede=supersede,
         expires=f"{int(expires.total_seconds())}s",

@@ -54,9 +54,10 @@ def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects
         with progress(f"rendering {count(len(fleet.decisions.plugins), 'plugin')}", quiet=flags.quiet):
             failed, unavailable = lint_renders(fleet, flags.renderers())
             more += failed
-    if not fleet.findings.errors:
-        more += written_consent_findings(fleet)
-    result = validate(fleet, more)
+    with progress("checking", quiet=flags.quiet):
+        if not fleet.findings.errors:
+            more += written_consent_findings(fleet)
+        result = validate(fleet, more)
     if output in ("json", "yaml"):
         flags.print_data(result)
     elif output == "markdown":

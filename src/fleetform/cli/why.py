@@ -73,7 +73,8 @@ def _ask(flags: Flags, plugin: str | None, states: tuple[str, ...], wanted: Stat
     flags.refuse_unless_partial(fleet, reaching_why(fleet, fleet.findings.errors, scope))
     flags.say_more(fleet)
     with progress("planning", quiet=flags.quiet):
-        return why(fleet, scope, plugin, wanted), fleet.plan.at, other_organizations_hint(fleet, scope)
+        hint = other_organizations_hint(fleet, scope, nothing_found=flags.organization is None)
+        return why(fleet, scope, plugin, wanted), fleet.plan.at, hint
 
 
 def _print(flags: Flags, answer: Why, now: datetime, one_by_one: bool) -> None:

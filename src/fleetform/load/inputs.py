@@ -33,16 +33,19 @@ class InputFile(NamedTuple):
 
 
 def read_inputs(
-    names: Iterable[str], boundary: Boundary = EVERYWHERE, report: Callable[[int, int], None] | None = None
+    names: Iterable[str],
+    boundary: Boundary = EVERYWHERE,
+    report: Callable[[int, int], None] | None = None,
+    read: Callable[[str], bytes] = read_file,
 ) -> Iterator[InputFile | Diagnostic]:
     """Every file of the inputs, once each, in a fixed order; what cannot be read comes as a diagnostic.
 
-    report is told how many files of an input are read, and of how many.
+    report is told how many files of an input are read, and of how many. read gives the bytes of a file.
     """
     seen: set[str] = set()
     left = MAX_INPUT
     for name in names:
-        for found in _read_input(name, boundary, report or _nobody):
+        for found in _read_input(name, boundary, report or _nobody, read):
             if isinstance(found, Diagnostic):
                 yield found
             elif found.name not in seen:
@@ -58,7 +61,9 @@ def _nobody(_: int, __: int) -> None:
     """Wants to know nothing."""
 
 
-def _read_input(name: str, boundary: Boundary, report: Callable[[int, int], None]) -> Iterator[InputFile | Diagnostic]:
+def _read_input(
+    name: str, boundary: Boundary, report: Callable[[int, int], None], read: Callable[[str], bytes]
+) -> Iterator[InputFile | Diagnostic]:
     if name == "-":
         yield _read_stdin()
     elif name.startswith("git:"):
@@ -70,9 +75,9 @@ def _read_input(name: str, boundary: Boundary, report: Callable[[int, int], None
         paths = list(_walk(os.path.normpath(name), "", frozenset(), {}, boundary))
         for number, found in enumerate(paths):
             report(number, len(paths))
-            yield found if isinstance(found, Diagnostic) else _read_file(found, boundary)
+            yield found if isinstance(found, Diagnostic) else _read_file(found, boundary, read)
     elif os.path.isfile(name):
-        yield _read_file(name, boundary)
+        yield _read_file(name, boundary, read)
     elif os.path.exists(name):
         yield _unreadable(name, "it is neither a file nor a folder", "give a file or a folder, or - for stdin")
     else:
@@ -170,11 +175,16 @@ def _walk(
             yield path
 
 
-def _read_file(path: str, boundary: Boundary) -> InputFile | Diagnostic:
+def _read_file(path: str, boundary: Boundary, read: Callable[[str], bytes] = read_file) -> InputFile | Diagnostic:
     if not boundary.holds(path):
         return _outside(path)
     try:
-        return InputFile(os.path.normpath(path), read_file(path))
+        return InputFile(os.path.normpath(path), read(path))
+    except FileNotFoundError as error:
+        if not os.path.islink(path):
+            return _unreadable(path, reason(error), "check the file and its permissions")
+        why = f"it is a symbolic link to {os.readlink(path)}, which does not exist"
+        return _unreadable(path, why, f"mend the link, or leave it out by {IGNORE_FILE}")
     except OSError as error:
         return _unreadable(path, reason(error), "check the file and its permissions")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from fleetform.app.reading.documents import read_document
 from fleetform.load.authors import GitAuthors
 from fleetform.load.inputs import IGNORE_FILE, InputFile, read_inputs
 from fleetform.load.locator import FileLocator
@@ -21,8 +22,9 @@ from fleetform.load.neighbours import (
     without_comments,
 )
 from fleetform.load.parses import ParsedDocument, Parses
-from fleetform.model.objects import At, Origin, Path
+from fleetform.model.objects import At, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Place
+from fleetform.outside.authorship import AuthorMemory
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Document, Input
 from fleetform.syntax.trees import YamlMap, YamlValue, as_map
@@ -81,9 +83,23 @@ def load_input(
     return with_authors(load_files(read_inputs(names, boundary, report), " ".join(names), cache, parses), names)
 
 
-def with_authors(found: Input, names: Sequence[str]) -> Input:
-    """An input of sources with those who made its files, as far as git knows them."""
-    return replace(found, authors=GitAuthors(names, lambda: {each.origin.file for each in found.documents}))
+def with_authors(found: Input, names: Sequence[str], memory: AuthorMemory | None = None) -> Input:
+    """An input of sources with those who made its files, as far as git knows them; memory has what was found before."""
+    authors = GitAuthors(names, lambda: {each.origin.file for each in found.documents}, objects_in, memory)
+    return replace(found, authors=authors)
+
+
+def objects_in(name: str, content: bytes, wanted: Collection[Ref]) -> set[Ref]:
+    """Which of some objects a file holds; one that names no organization may be in any of them."""
+    documents = [
+        each for each in read_file(InputFile(name, content), FileLocator()) if isinstance(each, Document) and each.tree
+    ]
+    found: set[Ref] = set()
+    for organization in {each.organization for each in wanted}:
+        readings = [read_document(each, organization) for each in documents]
+        objects = [each for reading in readings for each in (reading.object, *reading.also) if each is not None]
+        found |= {each.ref for each in objects if each.ref in wanted}
+    return found
 
 
 def load_files(

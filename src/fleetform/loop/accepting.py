@@ -6,7 +6,6 @@ cannot be reached, the fleet goes on as it was, also after a restart. An empty s
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,12 +13,15 @@ from typing import NamedTuple
 
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
+from fleetform.engine.decisions import Decisions
 from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
+from fleetform.loop.records import SourceRecord
 from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import Ref
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState, KnownVersion
+from fleetform.ports.store import Deed
 from fleetform.syntax.times import parse_time, time_text
 
 ANNOUNCED = "fleetform.dev/announced"
@@ -29,9 +31,9 @@ OpenFleet = Callable[[Mapping[str, bytes], datetime, KnownState], Fleet]
 
 
 class Refusal(NamedTuple):
-    """Why files were not accepted. digest names these very files, so that they are looked at once."""
+    """Why files were not accepted. reading is these very files: they are judged once."""
 
-    digest: str
+    reading: SourceFiles
     reason: str
     findings: Sequence[Finding] = ()
     empty: bool = False
@@ -44,33 +46,32 @@ class Accepted(NamedTuple):
     image: Image
 
 
-def accept(reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime) -> Accepted | Refusal:
-    """Judges files that differ from those that were accepted last."""
-    digest = digest_of(reading.files)
+def accept(
+    reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime, previous: Decisions | None = None
+) -> Accepted | Refusal:
+    """Judges files that differ from those that were accepted last, decided from the decisions about those."""
     if reading.problems:
         findings = reported(reading.problems, FileLocator())
-        return Refusal(digest, "not everything could be read, so nobody knows what is gone", findings)
+        return Refusal(reading, "not everything could be read, so nobody knows what is gone", findings)
     if not reading.files:
-        return Refusal(digest, "the source is empty, which is taken for a mistake", empty=True)
-    fleet = open_fleet(reading.files, now, image.known)
-    errors = [each for each in fleet.findings.all if each.severity == "error"]
-    if errors:
-        return Refusal(digest, "the files are invalid", reported(errors, fleet.input.locator))
+        return Refusal(reading, "the source is empty, which is taken for a mistake", empty=True)
+    fleet = replace(open_fleet(reading.files, now, image.known), previous=previous)
+    if fleet.findings.errors:
+        return Refusal(reading, "the files are invalid", reported(fleet.findings.errors, fleet.input.locator))
     if not fleet.snapshot.objects:
-        return Refusal(digest, "the files hold no object, which is taken for a mistake", empty=True)
+        return Refusal(reading, "the files hold no object, which is taken for a mistake", empty=True)
     known = _stamped(image.known, fleet, now)
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
-        fleet = open_fleet(reading.files, now, known)
-    return Accepted(fleet, replace(image, known=known, files=dict(reading.files)))
+        fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions)
+    source = SourceRecord(reading.revision, reading.author)
+    return Accepted(fleet, replace(image, known=known, files=dict(reading.files), source=source))
 
 
-def digest_of(files: Mapping[str, bytes]) -> str:
-    found = hashlib.sha256()
-    for name in sorted(files):
-        found.update(f"{name}\0{len(files[name])}\0".encode())
-        found.update(files[name])
-    return found.hexdigest()
+def next_reading(fleet: Fleet) -> datetime | None:
+    """When a source of a catalog is to be read again (R2-34); None if there is none."""
+    readings = [each for sources in fleet.catalog_definitions.sources.values() for each in sources]
+    return min((parse_time(each.next_look) for each in readings if each.next_look is not None), default=None)
 
 
 def _stamped(known: KnownState, fleet: Fleet, now: datetime) -> KnownState:
@@ -108,3 +109,10 @@ def _runs(known: KnownState, definition: Ref) -> bool:
         for on_cluster in known.plugins.values()
         for state in on_cluster.values()
     )
+
+
+def accepted_by(reading: SourceFiles, now: datetime) -> list[Deed]:
+    """That a commit was accepted, for the audit log; of plain files nobody knows who made them what they are."""
+    if not reading.revision:
+        return []
+    return [Deed(now, reading.author or "unknown", "accept", reading.revision, "done")]

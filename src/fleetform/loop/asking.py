@@ -7,26 +7,39 @@ carried out once: who repeats it, because the answer was lost, gets the first on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
 
-from fleetform.app.errors import NoAnswerError
+from fleetform.app.errors import DeniedError, NoAnswerError
 from fleetform.app.fleet import Fleet
+from fleetform.app.permitted import must_have, visible_to
 from fleetform.app.problems import problem, problem_of
 from fleetform.app.rollout import Asked, Person, Rollouts
 from fleetform.app.scope import scope_of
+from fleetform.engine.check.roles import Right, Roles
 from fleetform.model.answers.planning import RolloutAnswer
 from fleetform.model.answers.problem import Problem
+from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Deed, Delete, Put, StoreReader
 from fleetform.syntax.times import parse_duration
 
 Verb = Literal["approve", "pause", "resume", "abort", "retry", "rollback", "start"]
+# What somebody must be allowed to do to ask for each.
+RIGHT_FOR: Mapping[Verb, Right] = {
+    "approve": "approve",
+    "pause": "edit",
+    "resume": "edit",
+    "retry": "edit",
+    "abort": "operate",
+    "rollback": "operate",
+    "start": "operate",
+}
 # How long the answer to a request with a key is kept.
 _REMEMBERED = timedelta(days=1)
 _ANSWERED = "AnsweredRequest"
@@ -35,13 +48,14 @@ _ANSWERED = "AnsweredRequest"
 class RolloutRequest(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What somebody asks of a rollout, in an organization or in whichever has it.
 
-    expires is how long an emergency lasts; key tells a repetition.
+    behalf is somebody else in whose name it is asked; expires is how long an emergency lasts; key tells a repetition;
+    if_match are the tags of the rollout as who asks has seen it, one of which it must still be.
     """
 
     verb: Verb
     name: str
-    user: str
-    groups: list[str] = []
+    who: Identity
+    behalf: str | None = None
     organization: str | None = None
     reason: str = ""
     stage: str = ""
@@ -52,6 +66,7 @@ class RolloutRequest(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     expires: str = "24h"
     dry_run: bool = False
     key: str = ""
+    if_match: tuple[str, ...] = ()
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,11 +77,20 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: Problem | None = None
 
 
+class ChangedError(NoAnswerError):
+    """It is not as who asks has seen it."""
+
+    code = "changed"
+    status = 412
+    exit_code = 4
+
+
 class CarriedOut(NamedTuple):
-    """A reply, and what is known after it; None: nothing else than before."""
+    """A reply, what is known after it (None: nothing else than before), and the organization that it is about."""
 
     reply: Reply
     known: KnownState | None
+    organization: str
 
 
 class _Answered(Struct, frozen=True):
@@ -78,22 +102,68 @@ class _Answered(Struct, frozen=True):
 
 
 def carry_out(fleet: Fleet, request: RolloutRequest) -> CarriedOut:
+    """What is asked, on what is visible to who asks: what is not is not there."""
+    judge = _Judge(fleet, request)
     try:
-        scope = scope_of(fleet, request.organization, everywhere=request.organization is None)
-        person = Person(request.user, frozenset(request.groups), request.reason)
-        asked = _VERBS[request.verb](Rollouts(fleet, scope, person), request)
+        everywhere = request.organization is None
+        visible = visible_to(judge.roles, request.who)
+        scope = scope_of(fleet, request.organization, everywhere, visible=visible)
+        rollouts = Rollouts(fleet, scope, _person(request), judge.must_be_allowed)
+        _check_unchanged(rollouts, request)
+        asked = _VERBS[request.verb](rollouts, request)
     except NoAnswerError as error:
-        return CarriedOut(Reply(problem=problem_of(error)), None)
-    return CarriedOut(Reply(message=asked.message, rollout=asked.rollout), asked.known)
+        return CarriedOut(Reply(problem=problem_of(error)), None, judge.organization)
+    return CarriedOut(Reply(message=asked.message, rollout=asked.rollout), asked.known, judge.organization)
 
 
-def deed_of(request: RolloutRequest, reply: Reply, now: datetime) -> Deed:
-    outcome = "done"
+class _Judge:
+    """Whether a request is allowed; organization is where the rollout is, once it was found."""
+
+    def __init__(self, fleet: Fleet, request: RolloutRequest) -> None:
+        self._organizations, self._request = fleet.snapshot.organizations, request
+        self.roles = Roles(self._organizations, request.who)
+        self.organization = request.organization or ""
+
+    def must_be_allowed(self, organization: str) -> None:
+        self.organization, request = organization, self._request
+        right, what = RIGHT_FOR[request.verb], f"{request.verb} rollouts"
+        must_have(self._organizations, self.roles, request.who, right, organization, what)
+        if request.behalf is None:
+            return
+        what = "ask in the name of others"
+        must_have(self._organizations, self.roles, request.who, "operate", organization, what)
+        if request.verb == "approve" or request.emergency:
+            raise DeniedError("consent is given by the person who signs in, and for nobody else", "drop --as")
+
+
+def tag_of(rollout: RolloutAnswer) -> str:
+    """Names a rollout as it stands: another as soon as anything of it is."""
+    return hashlib.sha256(msgspec.json.encode(rollout)).hexdigest()[:32]
+
+
+def _person(request: RolloutRequest) -> Person:
+    who = request.who
+    if request.behalf is None:
+        return Person(who.user, frozenset(who.groups), request.reason, who.also)
+    reason = f"asked by {who.shown}" + (f", {request.reason}" if request.reason else "")
+    return Person(request.behalf, reason=reason)
+
+
+def _check_unchanged(rollouts: Rollouts, request: RolloutRequest) -> None:
+    if not request.if_match or "*" in request.if_match:
+        return
+    tag = tag_of(rollouts.status(request.name))
+    if tag not in request.if_match:
+        raise ChangedError(f"{request.name} is no longer as it was when you looked", "look at it again, then decide")
+
+
+def deed_of(request: RolloutRequest, done: CarriedOut, now: datetime) -> Deed:
+    reply, outcome = done.reply, "done"
     if reply.problem is not None:
         outcome = "denied" if reply.problem.code == "denied" else "refused"
     detail = reply.message or (reply.problem.detail if reply.problem is not None else "")
-    organization = reply.rollout.organization if reply.rollout is not None else request.organization or ""
-    return Deed(now, request.user, f"rollout {request.verb}", request.name, outcome, organization, detail)
+    who = request.who.signature + (f" as {request.behalf}" if request.behalf is not None else "")
+    return Deed(now, who, f"rollout {request.verb}", request.name, outcome, done.organization, detail)
 
 
 def answered_before(store: StoreReader, request: RolloutRequest) -> Reply | None:
@@ -122,11 +192,11 @@ def to_remember(store: StoreReader, request: RolloutRequest, reply: Reply, now: 
 
 
 def _ref(request: RolloutRequest) -> Ref:
-    return Ref(_ANSWERED, "", hashlib.sha256(f"{request.user}\0{request.key}".encode()).hexdigest())
+    return Ref(_ANSWERED, "", hashlib.sha256(f"{request.who.user}\0{request.key}".encode()).hexdigest())
 
 
 def _digest(request: RolloutRequest) -> str:
-    return hashlib.sha256(msgspec.json.encode(structs.replace(request, groups=[]))).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(structs.replace(request, who=Identity(request.who.user)))).hexdigest()
 
 
 def _start(rollouts: Rollouts, request: RolloutRequest) -> Asked:

@@ -16,9 +16,12 @@ import msgspec
 from fleetform.loop.records import (
     DELIVERY,
     FILE,
+    NO_SOURCE,
+    SOURCE_REF,
     STATE,
     AdmittedState,
     DeliveryRecord,
+    SourceRecord,
     delivery_ref,
     file_ref,
     key_of,
@@ -34,6 +37,7 @@ from fleetform.store.known_state import read_known_state, writes_between
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _delivery = msgspec.json.Decoder(DeliveryRecord)
+_source = msgspec.json.Decoder(SourceRecord)
 _state = msgspec.json.Decoder(AdmittedState)
 
 
@@ -45,6 +49,7 @@ class Image:
     files: Mapping[str, bytes]
     deliveries: Mapping[PluginKey, DeliveryRecord]
     states: Mapping[str, AdmittedState]
+    source: SourceRecord = NO_SOURCE
 
     @cached_property
     def open_rollouts(self) -> frozenset[str]:
@@ -87,11 +92,13 @@ class Extras:
 
 
 def read_image(store: StoreReader, name: str) -> Image:
+    source = store.get(SOURCE_REF)
     return Image(
         read_known_state(store, name),
         {each.ref.name: each.body for each in store.list(FILE).records},
         {key_of(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
         {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
+        _source.decode(source.body) if source is not None else NO_SOURCE,
     )
 
 
@@ -105,6 +112,8 @@ def commit_image(store: Store, before: Image, after: Image, extras: Extras, now:
         *_writes(before.deliveries, after.deliveries, delivery_ref, msgspec.json.encode),
         *_writes(before.states, after.states, state_ref, msgspec.json.encode),
     ]
+    if after.source != before.source:
+        writes.append(Put(SOURCE_REF, msgspec.json.encode(after.source)))
     commit = Commit(writes, extras.events, extras.deeds, messages=extras.messages, blobs=extras.blobs)
     if commit.is_empty:
         return False

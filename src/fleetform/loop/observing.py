@@ -20,10 +20,14 @@ from fleetform.ports.store import Event
 
 
 class Seen(NamedTuple):
-    """The image after observations, and when looking again may tell something else."""
+    """The image after observations, and when looking again may tell something else.
+
+    watched: something is judged that may change at any time, such as what is healthy and soaks.
+    """
 
     image: Image
     look_at: datetime | None
+    watched: bool
 
 
 def observe(
@@ -42,7 +46,7 @@ def observe(
     for each in delivered:
         verdict = verdicts.get(each.key, Verdict("Unknown"))
         before = image.plugin(each.key)
-        after = observed(before, each.input_hash, verdict.health, now)
+        after = observed(before, each.input_hash, verdict.health, now, verdict.message)
         if after is not before:
             changed[each.key] = after
             extras.events.append(_event(each, after, verdict, now))
@@ -50,8 +54,9 @@ def observe(
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
-    image = _with_silence(image.with_plugins(changed), delivered, verdicts, now)
-    return Seen(image, min(looks, default=None))
+    image = _with_silence(image.with_plugins(changed), delivered, verdicts, clusters, now)
+    watched = any(each.look_at is not None for each in verdicts.values())
+    return Seen(image, min(looks, default=None), watched)
 
 
 def _to_be_judged(
@@ -79,11 +84,15 @@ def _to_be_judged(
 
 
 def _with_silence(
-    image: Image, delivered: list[Delivered], verdicts: Mapping[PluginKey, Verdict], now: datetime
+    image: Image,
+    delivered: list[Delivered],
+    verdicts: Mapping[PluginKey, Verdict],
+    clusters: Mapping[Ref, Object[ClusterSpec]],
+    now: datetime,
 ) -> Image:
-    """Which clusters did not answer, since when; those that answer again are forgotten."""
+    """Which clusters did not answer, since when; those that answer again, or left the fleet, are forgotten."""
     known = image.known.rollouts
-    silent = dict(known.silent_since)
+    silent = {ref: since for ref, since in known.silent_since.items() if ref in clusters}
     for each in delivered:
         cluster, verdict = Ref("Cluster", *each.key[:2]), verdicts.get(each.key)
         if verdict is not None and not verdict.reachable:

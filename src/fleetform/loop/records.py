@@ -13,7 +13,18 @@ from msgspec import Struct
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 
-FILE, STATE, DELIVERY = "File", "AdmittedState", "Delivery"
+FILE, STATE, DELIVERY, SOURCE = "File", "AdmittedState", "Delivery", "Source"
+SOURCE_REF = Ref(SOURCE, "", "accepted")
+
+
+class SourceRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where the accepted files are from: the commits, "" if there are none, and who made the last of them."""
+
+    revision: str = ""
+    author: str | None = None
+
+
+NO_SOURCE = SourceRecord()
 
 
 class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -44,13 +55,19 @@ class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
 class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A whole state that was admitted, by the hash of all that it is made of: the digest of its files, a blob.
 
-    It is written once. A later render of the same that differs is reported and not applied (R2-38).
+    A later render of the same that differs is reported and not applied (R2-38): changed is the digest of its files.
+    source is the digest of what was rendered, source_files that of the blob which holds it. revision is the commit
+    whose files it was first rendered from.
     """
 
     files: str
     version: str | None = None
     definition: str | None = None
     render_key: str | None = None
+    revision: str = ""
+    source: str = ""
+    source_files: str = ""
+    changed: str = ""
 
 
 def file_ref(name: str) -> Ref:

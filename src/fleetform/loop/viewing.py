@@ -45,14 +45,24 @@ class Views:
     def current(self) -> View:
         """The fleet as it is now; UnavailableError before anything was accepted."""
         with self._lock:
-            now, version = self._clock.now(), self._store.version()
-            last = self._last
-            if last is None or last.version != version or (last.due is not None and last.due <= now):
-                last = self._last = self._made(now)
-                self._kept[last.tag] = last
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-            return last
+            return self._current()
+
+    def accepted(self) -> tuple[View, Image]:
+        """The current view, and what is stored that it was made of."""
+        with self._lock:
+            view = self._current()
+            assert self._image is not None
+            return view, self._image
+
+    def _current(self) -> View:
+        now, version = self._clock.now(), self._store.version()
+        last = self._last
+        if last is None or last.version != version or (last.due is not None and last.due <= now):
+            last = self._last = self._made(now)
+            self._kept[last.tag] = last
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return last
 
     def kept(self, tag: str) -> View | None:
         """A view that somebody has seen a part of; None if it is no longer there."""

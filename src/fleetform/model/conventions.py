@@ -48,8 +48,9 @@ class Conventions(Struct, frozen=True, kw_only=True):
     variables: how it writes variable references.
     reads_own_namespace: bindings look for objects in the manifest's own namespace first.
     own_namespace: a preset selects clusters of its own namespace only, if clusters have this convention, too.
+    by_name_only: nobody described such a cluster: presets of its system do not select it, what names it is there.
     brings_variables: a Plugin may bring values of built-in variables along.
-    preset_kind: what its manifests call a preset.
+    own_kinds: what its manifests call a native kind, if it has another name there.
     definitions_by_kind: a reference to a PluginDefinition is to the organization's own, never to the platform's.
     takes_prereleases: a definition that has no stable version is used without being named.
     refuses_plain_secrets: a secret in plain text is an error.
@@ -72,8 +73,9 @@ class Conventions(Struct, frozen=True, kw_only=True):
     variables: VariableSyntax = "native"
     reads_own_namespace: bool = False
     own_namespace: bool = False
+    by_name_only: bool = False
     brings_variables: bool = False
-    preset_kind: str = "preset"
+    own_kinds: dict[str, str] = {}
     definitions_by_kind: bool = False
     takes_prereleases: bool = False
     refuses_plain_secrets: bool = False

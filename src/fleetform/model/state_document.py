@@ -105,6 +105,8 @@ class PluginDocument(_Document, frozen=True, kw_only=True):
     attempt: AttemptDocument | None = None
     rollout: PlaceInRolloutDocument | None = None
     render_failed: str | None = None
+    failure: str = ""
+    drift: list[str] = []
 
 
 class VersionDocument(_Document, frozen=True, kw_only=True):
@@ -185,6 +187,7 @@ class ApprovalDocument(_Document, frozen=True, kw_only=True):
     groups: list[str] = []
     comment: str = ""
     at: str | None = None
+    also: list[str] = []
 
 
 class AdmittedObjectsDocument(_Document, frozen=True, kw_only=True):

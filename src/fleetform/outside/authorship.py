@@ -1,12 +1,14 @@
-"""Who made files of a git repository what they are: the author of the last commit that touched each (S47)."""
+"""Who made files of a git repository what they are: the author of the last commit that touched each, or took something
+out of it (S47)."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from subprocess import DEVNULL
-from typing import IO
+from typing import IO, NamedTuple
 
 from fleetform.outside.git import GitError, run_git
 
@@ -53,6 +55,92 @@ def committed_authors(root: str, revision: str, wanted: set[str], below: str = "
                 break
         git.kill()
     return found
+
+
+class AuthorMemory:
+    """Authors of files, remembered from one revision to the next: only what was committed since is read."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+
+    def authors(self, root: str, revision: str, wanted: set[str], below: str = "") -> dict[str, str]:
+        """As committed_authors."""
+        try:
+            commit = run_git("-C", root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", failing=revision)
+        except GitError:
+            return {}
+        now = commit.decode().strip()
+        before, known = self._known.get((root, revision), (now, {}))
+        if before != now:
+            # After a rewrite of history nothing of what was known need be true.
+            known = {**known, **self._since(root, before, now, wanted, below)} if _leads(root, before, now) else {}
+        new = wanted - known.keys()
+        if new:
+            # An empty author: it was looked for, and nobody knows.
+            known = {**known, **dict.fromkeys(new, ""), **committed_authors(root, now, new, below)}
+        self._known[root, revision] = now, known
+        return {each: known[each] for each in wanted if known[each]}
+
+    @staticmethod
+    def _since(root: str, before: str, now: str, wanted: set[str], below: str) -> dict[str, str]:
+        return committed_authors(root, f"{before}..{now}", wanted, below)
+
+
+def _leads(root: str, before: str, now: str) -> bool:
+    try:
+        run_git("-C", root, "merge-base", "--is-ancestor", before, now, failing=before)
+    except GitError:
+        return False
+    return True
+
+
+class Replaced(NamedTuple):
+    """A file as it was before a commit and after it, by the names of blobs; no blob after it: the commit deleted it."""
+
+    author: str
+    path: str
+    before: tuple[str, ...]
+    after: str | None
+
+
+def replaced_files(root: str, revision: str, texts: Collection[str], below: str = "") -> Iterator[Replaced]:
+    """The files in which commits up to a revision changed how often some texts stand there, the newest first.
+
+    A merge counts where it differs from all that it merges. author is empty where a shallow clone ends.
+    """
+    pattern = "|".join(re.sub(r"[^A-Za-z0-9_-]", r"\\\g<0>", each) for each in sorted(texts))
+    asked = ["log", f"--max-count={_MOST_COMMITS}", "--no-show-signature", "--no-renames", "-c", "-z", "--raw"]
+    asked += ["--no-abbrev", "--diff-filter=MDT", "--pickaxe-regex", f"-S{pattern}", "--format=%x01%H %aE"]
+    command = ["git", "-C", root, "-c", "log.follow=false", "--literal-pathspecs", *asked]
+    command += ["--end-of-options", revision, "--", *([below] if below else [])]
+    ends = _ends_of_history(root)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=DEVNULL, stdin=DEVNULL) as git:
+        assert git.stdout is not None
+        author = ""
+        blobs: list[str] = []
+        try:
+            for field in _fields(git.stdout):
+                if field.startswith(_COMMIT):
+                    commit, _, address = field[1:].partition(b" ")
+                    author = "" if commit in ends else address.decode("utf-8", "replace")
+                elif field.startswith(b":") and not blobs:
+                    # A colon for each parent, then as many modes and blobs and one more of each, then what was done.
+                    parents = len(field) - len(field.lstrip(b":"))
+                    blobs = field.decode("ascii").split()[parents + 1 : 2 * parents + 2]
+                else:
+                    *before, after = blobs
+                    blobs = []
+                    yield Replaced(author, os.fsdecode(field), tuple(before), after if after.strip("0") else None)
+        finally:
+            git.kill()
+
+
+def blob(root: str, name: str) -> bytes | None:
+    """The bytes of a blob, by its name or as `REVISION:PATH`; None if there is none."""
+    try:
+        return run_git("-C", root, "cat-file", "blob", name, failing=name)
+    except GitError:
+        return None
 
 
 def uncommitted(root: str, below: str = "") -> set[str]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-import httpx
+import httpx2
 import msgspec
 
 from fleetform.app.errors import NoAnswerError
+from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import LISTED, Listed, Listing
+from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem
-from fleetform.outside.tokens import address_of, find_token
+from fleetform.outside.http import trusted_certificates
 
-_TIMEOUT = httpx.Timeout(120.0, connect=5.0)
+_TIMEOUT = httpx2.Timeout(120.0, connect=5.0)
 _EXIT_CODES = {401: 3, 403: 3, 404: 1, 410: 4, 429: 4, 500: 4, 502: 4, 503: 4, 504: 4}
 _PAGE = 1000
 Parameters = Mapping[str, str | int | None]
@@ -48,12 +50,12 @@ class _Page(msgspec.Struct):
 class ControlPlane:
     """Answers of a server, as the records that they are."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, find_token: Callable[[str], str | None]) -> None:
         self._url = url.rstrip("/")
         parts = urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ServerError(f"{url} is not an address of a server", "write http://127.0.0.1:8080", "bad-value", 2)
-        token = find_token(address_of(self._url))
+        token = find_token(self._url)
         self._headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
 
     def answer(self, path: str, type_: type[T], parameters: Parameters) -> T:
@@ -63,7 +65,8 @@ class ControlPlane:
         """All pages of a list."""
         items: list[Listed] = []
         diagnostics: list[Finding] = []
-        for page in self._pages(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+        for response in self._responses(f"/api/v1/{plural}", {**_given(parameters), "limit": _PAGE}):
+            page = self._decoded(response, _Page)
             items += [_listed(plural, each) for each in page.items]
             diagnostics = page.diagnostics
         return Listing(items=items, diagnostics=diagnostics)
@@ -78,29 +81,64 @@ class ControlPlane:
         is_list = self._decoded(response, _Kind).kind == "RolloutList"
         return self._decoded(response, RolloutList) if is_list else self._decoded(response, RolloutAnswer)
 
-    def _pages(self, path: str, parameters: dict[str, str | int]) -> Iterator[_Page]:
+    def audit_log(self, after: int) -> AuditLog:
+        """All entries behind one that this user may read."""
+        items: list[AuditItem] = []
+        whole = True
+        for response in self._responses("/api/v1/audit", {"after": after, "limit": _PAGE}):
+            page = self._decoded(response, AuditLog)
+            items += page.items
+            whole = whole and page.whole
+        return AuditLog(whole=whole, items=items)
+
+    def notifications(self, parameters: Parameters, limit: int) -> NotificationList:
+        """The latest so many; 0 means all."""
+        items: list[Notification] = []
+        page = min(limit, _PAGE) if limit else _PAGE
+        for response in self._responses("/api/v1/notifications", {**_given(parameters), "limit": page}):
+            items += self._decoded(response, NotificationList).items
+            if limit and len(items) >= limit:
+                break
+        return NotificationList(items=items[: limit or None])
+
+    def sign_in_document(self) -> dict[str, Any]:
+        """How people sign in there; nothing if they cannot."""
+        try:
+            response = self._sent("GET", "/.well-known/oauth-protected-resource")
+        except ServerError as error:
+            if error.exit_code == _EXIT_CODES[401]:
+                return {}
+            raise
+        return self._decoded(response, dict[str, Any])
+
+    def _responses(self, path: str, parameters: dict[str, str | int]) -> Iterator[httpx2.Response]:
+        """All pages."""
         response = self._sent("GET", path, params=parameters)
-        yield self._decoded(response, _Page)
+        yield response
         while (following := response.links.get("next", {}).get("url")) is not None and following.startswith(path):
             response = self._sent("GET", following)
-            yield self._decoded(response, _Page)
+            yield response
 
-    def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _sent(self, method: str, path: str, **more: Any) -> httpx2.Response:
         try:
             # No proxy of the environment and no redirect: a token goes to the server that it is for, and only there.
-            with httpx.Client(headers=self._headers, timeout=_TIMEOUT, trust_env=False) as client:
+            with httpx2.Client(headers=self._headers, timeout=_TIMEOUT, **self._safety()) as client:
                 response = client.request(method, self._url + path, **more)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             hint = "is `fleetform serve --listen` running there?"
             raise ServerError(f"nobody answers at {self._url}", hint, "unavailable", 4) from error
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             message = f"{self._url} broke off: {type(error).__name__}"
             raise ServerError(message, "ask again", "unavailable", 4) from error
         if response.is_success:
             return response
         raise self._error(response)
 
-    def _error(self, response: httpx.Response) -> ServerError:
+    def _safety(self) -> dict[str, Any]:
+        known = {"verify": trusted_certificates()} if self._url.startswith("https:") else {}
+        return {"trust_env": False, **known}
+
+    def _error(self, response: httpx2.Response) -> ServerError:
         status = response.status_code
         exit_code = _EXIT_CODES.get(status, 2)
         try:
@@ -109,12 +147,12 @@ class ControlPlane:
             hint = "is it a control plane of this release?"
             return ServerError(f"{self._url} answers {status}, and not as Fleetform does", hint, "unavailable", 4)
         if status == 401:
-            hint = "ask as the user who runs it, or set FLEETFORM_TOKEN"
+            hint = f"fleetform login --server {self._url}, ask as the user who runs it, or set FLEETFORM_TOKEN"
             return ServerError(f"{self._url} does not know you", hint, found.code, exit_code)
         choices = "".join(f"\n  {each}" for each in found.choices or ())
         return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)
 
-    def _decoded(self, response: httpx.Response, type_: type[T]) -> T:
+    def _decoded(self, response: httpx2.Response, type_: type[T]) -> T:
         try:
             return msgspec.json.decode(response.content, type=type_)
         except msgspec.DecodeError as error:

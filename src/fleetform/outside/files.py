@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 # A file in a folder of rendered objects, so that they are not read as a fleet.
 OUTPUT_MARK = ".fleetform-output"
@@ -14,6 +15,8 @@ OUTPUT_MARK = ".fleetform-output"
 # Far above any manifest; an export of 10,000 clusters has a tenth of it.
 MAX_FILE = 256 * 1024 * 1024
 _PIECE = 1024 * 1024
+# Longer than the coarsest clock of a file system.
+_SETTLED = 2_000_000_000
 _KINDS = (
     (stat.S_ISDIR, "it is a folder"),
     (stat.S_ISFIFO, "it is a pipe, not a file"),
@@ -44,6 +47,31 @@ def read_file(path: str, limit: int = MAX_FILE) -> bytes:
     if len(content) > limit:
         raise OSError(errno.EFBIG, too_large(limit), path)
     return content
+
+
+class KnownFiles:
+    """Files that are read again and again: one whose size, times and inode are as they were is not read anew.
+
+    What was changed just now may be changed once more without looking different, and is not trusted.
+    """
+
+    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+        self._clock = clock
+        self._last: dict[str, tuple[tuple[int, ...], bytes]] = {}
+        self._now: dict[str, tuple[tuple[int, ...], bytes]] = {}
+
+    def read(self, path: str) -> bytes:
+        status = os.stat(path)
+        mark = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        known = self._last.get(path)
+        content = known[1] if known is not None and known[0] == mark else read_file(path)
+        if self._clock() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED:
+            self._now[path] = mark, content
+        return content
+
+    def finish(self) -> None:
+        """The end of a reading: what was not read in it is forgotten."""
+        self._last, self._now = self._now, {}
 
 
 def too_large(limit: int) -> str:

@@ -88,6 +88,14 @@ def _commit_of(ref: str) -> str:
     return run_git(*asked, failing=f"there is no git revision {ref}").decode().strip()
 
 
+def commit_and_author(ref: str) -> tuple[str, str]:
+    """The commit that a revision is now, and the address of its author."""
+    asked = ("log", "-1", "--no-show-signature", "--format=%H %aE", "--end-of-options", f"{ref}^{{commit}}")
+    found = run_git(*asked, failing=f"there is no git revision {ref}").decode("utf-8", "replace")
+    commit, _, author = found.strip().partition(" ")
+    return commit, author
+
+
 def _entries_at(commit: str, where: str, failing: str) -> list[TreeEntry]:
     # Folders are names, not patterns.
     asked = ("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", where] if where else []))

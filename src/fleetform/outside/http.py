@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-import ssl
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -23,7 +21,9 @@ from fleetform.outside.files import read_file, reason
 from fleetform.syntax.addresses import shown
 
 if TYPE_CHECKING:
-    import httpx
+    import ssl
+
+    import httpx2
 
 LIMIT = 100_000_000
 MAX_REDIRECTS = 5
@@ -71,7 +71,7 @@ class Web:
         self._timeout, self._patience, self._limit = timeout, patience, limit
         self._sleep, self._clock = sleep, clock
         self._lock = Lock()
-        self._made: httpx.Client | None = None
+        self._made: httpx2.Client | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +114,7 @@ class Web:
         return self._attempt(url, headers, deadline, bound)
 
     def _attempt(self, url: str, headers: dict[str, str], deadline: float, limit: int) -> Answer:
-        import httpx
+        import httpx2
 
         client = self._client()
         try:
@@ -133,11 +133,11 @@ class Web:
                         _add_part(content, part, url, limit)
                     headers_read = {name.lower(): value for name, value in response.headers.items()}
                     return Answer(response.status_code, headers_read, bytes(content))
-        except httpx.InvalidURL:
+        except httpx2.InvalidURL:
             # Its message quotes the address, password and all.
             raise bad_address(url) from None
-        except httpx.TransportError as error:
-            raise self._failure(url, error) from error
+        except httpx2.TransportError as error:
+            raise transport_failure(shown(url), urlsplit(url).hostname or "it", error, self._timeout) from error
         raise OutsideError(f"{shown(url)} redirects more than {MAX_REDIRECTS} times", "check the address")
 
     def _check_time(self, url: str, deadline: float) -> None:
@@ -145,32 +145,35 @@ class Web:
             message = f"{shown(url)} took longer than {self._patience:g} s"
             raise UnavailableError(message, "try again later, or read less of it")
 
-    def _failure(self, url: str, error: httpx.TransportError) -> OutsideError:
-        import httpx
-
-        address, host = shown(url), urlsplit(url).hostname or "it"
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLError):
-                return _tls_failure(address, cause)
-            if isinstance(cause, gaierror):
-                return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
-            if isinstance(cause, ConnectionRefusedError):
-                return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(error, httpx.TimeoutException):
-            message = f"{address} did not answer within {self._timeout:g} s"
-            return UnavailableError(message, "check the address and the network, or try again later")
-        if isinstance(error, httpx.ProxyError):
-            return UnavailableError(f"{address}: the proxy refuses the connection", "check HTTPS_PROXY and HTTP_PROXY")
-        return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
-
-    def _client(self) -> httpx.Client:
+    def _client(self) -> httpx2.Client:
         # Made on first use, since its import takes long, and once, since connections are worth keeping.
         with self._lock:
             if self._made is None:
-                self._made = _new_client(self._timeout)
+                self._made = new_client(self._timeout)
             return self._made
+
+
+def transport_failure(address: str, host: str, error: httpx2.TransportError, timeout: float) -> OutsideError:
+    """The error for an exchange that broke off; address is what may be shown of it."""
+    import ssl
+
+    import httpx2
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return _tls_failure(address, cause)
+        if isinstance(cause, gaierror):
+            return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
+        if isinstance(cause, ConnectionRefusedError):
+            return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.TimeoutException):
+        message = f"{address} did not answer within {timeout:g} s"
+        return UnavailableError(message, "check the address and the network, or try again later")
+    if isinstance(error, httpx2.ProxyError):
+        return UnavailableError(f"{address}: the proxy refuses the connection", "check HTTPS_PROXY and HTTP_PROXY")
+    return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
 
 
 def authorization_of(credentials: Credentials | None) -> str | None:
@@ -235,30 +238,39 @@ def _scheme(url: str) -> str:
     return scheme
 
 
-def _new_client(timeout: float) -> httpx.Client:
-    import httpx
+def new_client(timeout: float, trust_env: bool = True) -> httpx2.Client:
+    """A client with the certificates that are trusted here; trust_env: by the proxies of the environment."""
+    # Imported with the first request: most commands make none.
+    import logging
+
+    import httpx2
 
     # It logs every address as a matter of course, with the secrets in it.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
-        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        return httpx.Client(timeout=timeout, headers={"User-Agent": "fleetform"}, verify=certificates)
-    except (OSError, ValueError, ImportError, httpx.InvalidURL):
+        agent = {"User-Agent": "fleetform"}
+        return httpx2.Client(timeout=timeout, headers=agent, verify=trusted_certificates(), trust_env=trust_env)
+    except (OSError, ValueError, ImportError, httpx2.InvalidURL):
         # The environment's proxies may hold passwords, and messages about them quote them.
         raise OutsideError(
             "HTTP cannot be set up", "check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
         ) from None
 
 
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that servers are known by; SSL_CERT_FILE and SSL_CERT_DIR add an organization's own."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
 @cache
 def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     """The trusted certificates, by the environment; loading them takes longer than most requests."""
-    import httpx
+    import httpx2
 
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
-def _onward(url: str, request: httpx.Request) -> httpx.Request:
+def _onward(url: str, request: httpx2.Request) -> httpx2.Request:
     target = str(request.url)
     if request.url.scheme not in ("http", "https") or (
         urlsplit(url).scheme == "https" and request.url.scheme != "https"
@@ -278,6 +290,8 @@ def _wait_before_next(answer: Answer, pause: float) -> float | None:
 
 
 def _tls_failure(address: str, error: ssl.SSLError) -> OutsideError:
+    import ssl
+
     if isinstance(error, ssl.SSLCertVerificationError):
         message = f"{address}: the server's certificate is not trusted ({error.verify_message})"
         return OutsideError(message, "check the address; name the certificates of your own authority in SSL_CERT_FILE")

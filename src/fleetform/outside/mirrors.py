@@ -30,6 +30,9 @@ _MOVED = re.compile(r"non-fast-forward|fetch first|cannot lock ref|incorrect old
 # Where trees are built; fetches and pushes leave it alone.
 _BUILD = "refs/fleetform/build"
 _EVERYTHING = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+# Branches as they were fetched, where those that are read move only when somebody takes them.
+_FETCHED = "refs/remotes/origin/"
+ASIDE = (f"+refs/heads/*:{_FETCHED}*", "+refs/tags/*:refs/tags/*")
 
 
 class Commit(NamedTuple):
@@ -54,8 +57,8 @@ class Mirror:
         self._folder, self._url = folder, url
         self._shown = shown(url)
 
-    def update(self, credentials: Credentials | None) -> None:
-        """Bring the copy up to date: branches and tags as they are now, also moved ones."""
+    def update(self, credentials: Credentials | None, refs: tuple[str, ...] = _EVERYTHING) -> None:
+        """Bring the copy up to date: branches and tags as they are now, also moved ones. refs: what goes where."""
         check_address(self._url)
         failing = f"git cannot fetch {self._shown}"
         parts = [os.path.join(self._folder, name) for name in ("HEAD", "objects", "refs")]
@@ -73,7 +76,7 @@ class Mirror:
             try:
                 run_git(
                     *("fetch", "--quiet", "--prune", "--force", "--no-tags", "--update-shallow"),
-                    *("--no-write-fetch-head", "--end-of-options", self._url, *_EVERYTHING),
+                    *("--no-write-fetch-head", "--end-of-options", self._url, *refs),
                     failing=failing,
                     folder=self._folder,
                     environment=environment,
@@ -83,6 +86,18 @@ class Mirror:
                 # The first line is the reason; the others are guesses.
                 message = without_logins(error.message.replace(self._url, self._shown)).partition("\n")[0]
                 raise GitError(message, "check the address, the network and secretRef") from None
+
+    def take_fetched(self) -> None:
+        """Branches become what was fetched ASIDE; all of them at once, or none."""
+        fetched = self._lines("for-each-ref", "--format=%(objectname) %(refname)", _FETCHED)
+        wanted = {name.replace(_FETCHED, "refs/heads/", 1): commit for commit, name in map(str.split, fetched)}
+        there = dict(map(str.split, self._lines("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")))
+        edits = [f"update {name} {commit}" for name, commit in wanted.items() if there.get(name) != commit]
+        edits += [f"delete {name}" for name in there if name not in wanted]
+        if edits:
+            stdin = "\n".join([*edits, ""]).encode()
+            failing = f"the copy of {self._shown} cannot be changed"
+            run_git("update-ref", "--stdin", failing=failing, stdin=stdin, folder=self._folder, environment=_plain())
 
     def default_branch(self) -> str:
         """The branch that a clone would check out, as far as names tell."""

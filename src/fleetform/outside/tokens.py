@@ -49,5 +49,14 @@ def forget_token(address: str, token: str) -> None:
 
 
 def token_file(address: str) -> str:
+    return os.path.join(config_folder(), "tokens", file_name(address))
+
+
+def config_folder() -> str:
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(base, "fleetform", "tokens", re.sub(r"[^A-Za-z0-9.-]", "_", address))
+    return os.path.join(base, "fleetform")
+
+
+def file_name(address: str) -> str:
+    """An address as the name of a file."""
+    return re.sub(r"[^A-Za-z0-9.-]", "_", address)

@@ -238,7 +238,9 @@ def approvals(lane: Lane) -> Markup:
     if latest is not None:
         drawn.append(_latest(lane, latest))
         lines = [f"{count(asked.required, 'approval')} by {clock.when(latest)}"]
-        lines.append(f"given later, it ends {duration_words(parse_duration(asked.later_costs or '0s'))} later")
+        costs = asked.later_costs
+        ends = f"ends {duration_words(parse_duration(costs))} later" if costs is not None else "does not end"
+        lines.append(f"given later, it {ends}")
     begins = lane.axis.x(lane.stage.start) if lane.stage.start is not None else lane.axis.right
     for number, (text, class_) in enumerate(zip(lines, ("c at b", "c"), strict=False)):
         line = y + 10 + 16 * number - 8 * (len(lines) - 1)

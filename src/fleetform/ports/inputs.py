@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from fleetform.model.answers.base import Json
+from fleetform.model.authors import NO_AUTHORS, Authors
 from fleetform.model.objects import At, Origin
 from fleetform.model.results.diagnostics import Diagnostic, Place
 
@@ -39,8 +40,7 @@ class Locator(Protocol):
 class Input:
     """Everything that was read, what could not be, and how to find a place in it again.
 
-    authors are the addresses of those who made files what they are, looked up when the first is asked for: files of no
-    repository are not in it, and an address is empty where git does not know (S47).
+    authors are those who made its files what they are, and who removed what is gone from them (S47).
     """
 
     documents: Sequence[Document]
@@ -48,4 +48,4 @@ class Input:
     locator: Locator
     files: int = 0
     name: str = "."
-    authors: Mapping[str, str] = field(default_factory=dict)
+    authors: Authors = NO_AUTHORS

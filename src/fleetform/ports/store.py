@@ -76,7 +76,10 @@ class Delete(NamedTuple):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """Something that happened to a plugin on a cluster, kept for good: what it ran from then on, and why."""
+    """Something that happened to a plugin on a cluster, kept for good: what it ran from then on, and why.
+
+    revision is the commit that what was started is from.
+    """
 
     at: datetime
     organization: str
@@ -88,6 +91,7 @@ class Event(Struct, frozen=True, gc=False):
     rollout: str = ""
     change_id: str = ""
     reason: str = ""
+    revision: str = ""
 
 
 class Deed(Struct, frozen=True, gc=False):
@@ -112,13 +116,24 @@ class AuditEntry(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A notification to be sent. key tells what it is about: a second message of one key is never stored."""
+    """A notification. key tells what it is about: a second message of one key is never stored.
+
+    endpoint is where it is to be sent; one without is for those who look at the feed, and is sent nowhere.
+    """
 
     key: str
     at: datetime
     organization: str
     event: str
     body: bytes
+    endpoint: str = ""
+
+
+class Notified(NamedTuple):
+    """A message of the feed, under the number that it was stored with."""
+
+    number: int
+    message: Message
 
 
 class Outgoing(Struct, frozen=True, gc=False):
@@ -213,6 +228,12 @@ class StoreReader(Protocol):
 
     def outbox(self, due: datetime, limit: int = 0) -> Sequence[Outgoing]:
         """Messages to be sent by now, oldest first."""
+
+    def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
+        """Messages that are sent nowhere, the latest first; before is a number, and only older ones follow."""
+
+    def told(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of some keys under which a message was stored, sent or not."""
 
 
 class Store(StoreReader, Protocol):

@@ -16,6 +16,7 @@ from fleetform.ports.store import (
     Delete,
     Event,
     ExpiredError,
+    Notified,
     Outgoing,
     Page,
     Put,
@@ -116,6 +117,19 @@ class MemoryStore:
         waiting = [each for each in self._messages if each.number not in self._done and each.due <= due]
         return waiting[: limit or None]
 
+    def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
+        found = [
+            Notified(each.number, each.message)
+            for each in reversed(self._messages)
+            if not each.message.endpoint
+            and organization in (None, each.message.organization)
+            and (not before or each.number < before)
+        ]
+        return found[: limit or None]
+
+    def told(self, keys: Collection[str]) -> frozenset[str]:
+        return frozenset(keys) & {each.message.key for each in self._messages}
+
     def commit(self, commit: Commit, at: datetime) -> int:
         for write in commit.writes:
             found = self._records[write.ref].version if write.ref in self._records else 0
@@ -130,7 +144,10 @@ class MemoryStore:
         self._audit += chained(commit.deeds, last.number if last else 0, last.hash if last else "")
         for message in commit.messages:
             if all(each.message.key != message.key for each in self._messages):
-                self._messages.append(Outgoing(len(self._messages) + 1, message, 0, at))
+                number = len(self._messages) + 1
+                self._messages.append(Outgoing(number, message, 0, at))
+                if not message.endpoint:
+                    self._done.add(number)
         for sent in commit.sent:
             outgoing = self._messages[sent.number - 1]
             self._messages[sent.number - 1] = structs.replace(

@@ -55,8 +55,15 @@ CREATE INDEX message_due ON message (due) WHERE due IS NOT NULL;
 CREATE TABLE blob (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;
 """
 
+# Messages that are sent nowhere are the feed, which is read by organization, the latest first.
+_FEED = """
+ALTER TABLE message ADD COLUMN organization TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
+CREATE INDEX message_feed ON message (organization, number) WHERE endpoint = '';
+"""
+
 # The step at index n leads from version n to version n + 1. Steps that were released are never changed.
-STEPS: tuple[str, ...] = (_FIRST,)
+STEPS: tuple[str, ...] = (_FIRST, _FEED)
 NEWEST = len(STEPS)
 
 
@@ -86,6 +93,12 @@ def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
                 pass
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def quick_check(connection: apsw.Connection) -> str | None:
+    """What is wrong with the pages of a database; None if nothing is."""
+    found = connection.execute("PRAGMA quick_check(1)").get
+    return None if found == "ok" else str(found)
 
 
 def _pragma(connection: apsw.Connection, name: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,6 +27,7 @@ from fleetform.ports.store import (
     Event,
     ExpiredError,
     Message,
+    Notified,
     Outgoing,
     Page,
     Put,
@@ -36,7 +37,7 @@ from fleetform.ports.store import (
 )
 from fleetform.store.audit_chain import chained
 from fleetform.store.hold import hold
-from fleetform.store.schema import bring_up_to_date, check_schema
+from fleetform.store.schema import NEWEST, bring_up_to_date, check_schema, quick_check
 
 # Above this size the log is emptied into the file and cut, not only reused.
 _LONGEST_LOG = 64 * 1024 * 1024
@@ -61,8 +62,11 @@ class SqliteReader:
         with translated(path):
             self._connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        if check_schema(self._connection, path) == 0:
+        version = check_schema(self._connection, path)
+        if version == 0:
             raise UnusableError(f"{path} is empty", "`fleetform serve` fills it")
+        if version < NEWEST:
+            raise UnusableError(f"{path} was written by an earlier release", "`fleetform serve` brings it up to date")
 
     def close(self) -> None:
         self._connection.close()
@@ -172,6 +176,22 @@ class SqliteReader:
             )
         return [Outgoing(number, _message.decode(body), tries, _time(at)) for number, body, tries, at in rows]
 
+    def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
+        with translated(self._path):
+            rows = self._rows(
+                "SELECT number, body FROM message WHERE endpoint = ''"
+                " AND (:organization IS NULL OR organization = :organization) AND (:before = 0 OR number < :before)"
+                " ORDER BY number DESC LIMIT :limit",
+                {"organization": organization, "before": before, "limit": limit or _EVERYTHING},
+            )
+        return [Notified(number, _message.decode(body)) for number, body in rows]
+
+    def told(self, keys: Collection[str]) -> frozenset[str]:
+        with translated(self._path):
+            asked = _encode(sorted(keys)).decode()
+            rows = self._rows("SELECT key FROM message WHERE key IN (SELECT value FROM json_each(?))", (asked,))
+        return frozenset(row[0] for row in rows)
+
     def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Sequence[_Row]:
         return self._connection.execute(statement, values).fetchall()
 
@@ -200,7 +220,8 @@ class SqliteStore(SqliteReader):
             with translated(path):
                 self._connection = apsw.Connection(path)
                 self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-                check_schema(self._connection, path)
+                if check_schema(self._connection, path) and (damage := quick_check(self._connection)) is not None:
+                    raise UnusableError(f"{path} is damaged: {damage}", "restore a backup")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute(f"PRAGMA journal_size_limit = {_LONGEST_LOG}")
@@ -226,6 +247,7 @@ class SqliteStore(SqliteReader):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+        self._cut_log()
         return version
 
     def _store(self, commit: Commit, at: datetime) -> int:
@@ -248,8 +270,12 @@ class SqliteStore(SqliteReader):
                 ],
             )
         self._connection.executemany(
-            "INSERT INTO message (key, body, tries, due) VALUES (?, ?, 0, ?) ON CONFLICT (key) DO NOTHING",
-            [(message.key, _encode(message), _number(at)) for message in commit.messages],
+            "INSERT INTO message (key, organization, endpoint, body, tries, due) VALUES (?, ?, ?, ?, 0, ?)"
+            " ON CONFLICT (key) DO NOTHING",
+            [
+                (each.key, each.organization, each.endpoint, _encode(each), _number(at) if each.endpoint else None)
+                for each in commit.messages
+            ],
         )
         self._connection.executemany(
             "UPDATE message SET tries = tries + 1, due = ? WHERE number = ?",
@@ -293,8 +319,12 @@ class SqliteStore(SqliteReader):
             self._connection.execute("UPDATE counter SET oldest = ?", (floor,))
             self._connection.execute("DELETE FROM past WHERE ended <= ?", (floor,))
             self._connection.execute("DELETE FROM removed WHERE version <= ?", (floor,))
+        self._cut_log()
+
+    def _cut_log(self) -> None:
+        """A log that a reader kept open for long is emptied; where one still does, the next commit tries again."""
         if self.log_size() > _LONGEST_LOG:
-            with translated(self._path):
+            with suppress(apsw.BusyError):
                 self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def sweep(self, used: Collection[str]) -> int:

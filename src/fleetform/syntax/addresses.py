@@ -1,8 +1,9 @@
-"""Addresses as messages may show them."""
+"""Addresses: as messages may show them, and where they lead."""
 
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _LOGIN = re.compile(r"(?<=://)[^\s/'\"]*@")
@@ -26,3 +27,11 @@ def shown(url: str) -> str:
 def without_logins(text: str) -> str:
     """A text without the user names, passwords and queries of addresses in it: tokens travel in all three."""
     return _QUERY.sub(r"\1?…", _LOGIN.sub("", text)) if "://" in text else text
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, and what is sent there never leaves it."""
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

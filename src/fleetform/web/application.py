@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import re
 import sys
@@ -21,22 +19,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fleetform.access.door import Door
 from fleetform.app.errors import NoAnswerError
 from fleetform.app.problems import problem, problem_of
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.problem import Problem
+from fleetform.ports.access import SignedIn
 from fleetform.ports.store import StoreError
-from fleetform.web.endpoints import DOCUMENT, PROBES, READS, REQUESTS, Read, Request
+from fleetform.web.endpoints import DOCUMENT, EVENTS, PROBES, READS, REQUESTS, SIGN_IN, Read, Request
 from fleetform.web.openapi import openapi_document
 from fleetform.web.queries import Query
 from fleetform.web.service import BadQueryError, Service
+from fleetform.web.streams import Streams
 
 _LARGEST_BODY = 64 * 1024
 _KEY = re.compile(r"[\x21-\x7e]{1,200}\Z")
+_HOST = re.compile(r"[A-Za-z0-9.\[\]:-]{1,300}\Z")
 _Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 
 
-def application(service: Service, token: str) -> ASGIApp:
+def application(service: Service, door: Door, streams: Streams) -> ASGIApp:
     """The API. Whoever has no token learns nothing, not even which addresses there are."""
     document = msgspec.json.encode(openapi_document())
 
@@ -47,44 +49,67 @@ def application(service: Service, token: str) -> ASGIApp:
         return Response("ok\n", media_type="text/plain")
 
     async def ready(_: HttpRequest) -> Response:
-        await run_in_threadpool(service.tag)
+        await run_in_threadpool(service.ready)
         return Response("ok\n", media_type="text/plain")
+
+    async def events(request: HttpRequest) -> Response:
+        return await streams.open(request, _asker(request))
 
     routes = [
         *(Route(each.path, _guarded(partial(_read, service, each)), methods=["GET"]) for each in READS),
         *(Route(each.path, _guarded(partial(_request, service, each)), methods=["POST"]) for each in REQUESTS),
+        Route(EVENTS, _guarded(events), methods=["GET"]),
         Route(DOCUMENT, openapi, methods=["GET"]),
         *(Route(path, _guarded(found), methods=["GET"]) for path, found in zip(PROBES, (alive, ready), strict=True)),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_address})
-    return _Guard(inner, token)
+    return _Guard(inner, door)
 
 
 class _Guard:
-    """Lets in who has the token, and lets no failure out as anything but a problem."""
+    """Lets in who has a token, and lets no failure out as anything but a problem."""
 
-    def __init__(self, inner: ASGIApp, token: str) -> None:
-        self._inner, self._token = inner, _digest(token)
+    def __init__(self, inner: ASGIApp, door: Door) -> None:
+        self._inner, self._door = inner, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if scope["path"] not in PROBES and not self._knows(scope):
-            hint = "send Authorization: Bearer with the token that `serve` made for its user"
-            refusal = problem(401, "denied", "this needs a token", hint)
-            await _response(refusal, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+        if scope["path"] in PROBES:
+            await self._inner(scope, receive, send)
             return
+        sign_in = self._door.sign_in
+        if sign_in is not None and scope["path"] == SIGN_IN and scope["method"] in ("GET", "HEAD"):
+            document = msgspec.json.encode(sign_in.document)
+            await Response(document, media_type="application/json")(scope, receive, send)
+            return
+        token = _token(scope)
+        asker = await run_in_threadpool(self._door.identify, token) if token else None
+        if asker is None:
+            refusal = problem(401, "denied", "this needs a token", "send Authorization: Bearer with a token")
+            await _response(refusal, {"WWW-Authenticate": self._challenge(scope)})(scope, receive, send)
+            return
+        scope.setdefault("state", {})["asker"] = asker
         await self._inner(scope, receive, send)
 
-    def _knows(self, scope: Scope) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
-        # Digests are of one length, and compared in constant time: nothing is learned from how long it takes.
-        return scheme.lower() == b"bearer" and hmac.compare_digest(_digest(token.strip()), self._token)
+    def _challenge(self, scope: Scope) -> str:
+        if self._door.sign_in is None:
+            return "Bearer"
+        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+        return f'Bearer resource_metadata="{scope["scheme"]}://{host}{SIGN_IN}"' if _HOST.match(host) else "Bearer"
 
 
-def _digest(token: str | bytes) -> bytes:
-    return hashlib.sha256(token.encode() if isinstance(token, str) else token).digest()
+def _token(scope: Scope) -> str:
+    """The token of a request; nothing if it bears none, or several."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
+    return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+
+
+def _asker(request: HttpRequest) -> SignedIn:
+    asker = request.state.asker
+    assert isinstance(asker, SignedIn)
+    return asker
 
 
 def _guarded(answer: _Endpoint) -> _Endpoint:
@@ -106,21 +131,28 @@ def _guarded(answer: _Endpoint) -> _Endpoint:
 
 async def _read(service: Service, endpoint: Read, request: HttpRequest) -> Response:
     query = _query(endpoint.query, dict(request.query_params), strict=False)
+    asker, known = _asker(request), _tags(request.headers.get("if-none-match"))
 
     def answer() -> Response:
-        found = endpoint.answer(service, request.path_params, query)
-        headers = {"ETag": f'"{found.tag}"', "Cache-Control": "private, no-cache"} if found.tag is not None else {}
+        if known and endpoint.of_view and "after" not in request.query_params and (tag := service.tag(asker)) in known:
+            return Response(status_code=304, headers={"ETag": f'"{tag}"'})
+        found = endpoint.answer(service, asker, request.path_params, query)
+        headers = {"Vary": "Authorization"}
+        if found.tag is not None:
+            headers |= {"ETag": f'"{found.tag}"', "Cache-Control": "private, no-cache"}
+            if found.tag in known:
+                return Response(status_code=304, headers=headers)
         if found.after is not None:
             following = urlencode({**request.query_params, "after": found.after})
             headers["Link"] = f'<{request.url.path}?{following}>; rel="next"'
         return _response(found.answer, headers)
 
-    known = request.headers.get("if-none-match")
-    if known is not None and "after" not in request.query_params and endpoint.of_view:
-        tag = f'"{await run_in_threadpool(service.tag)}"'
-        if tag in [each.strip().removeprefix("W/") for each in known.split(",")]:
-            return Response(status_code=304, headers={"ETag": tag})
     return await run_in_threadpool(answer)
+
+
+def _tags(header: str | None) -> tuple[str, ...]:
+    """The entity tags of a header; `*` as it is."""
+    return tuple(each.strip().removeprefix("W/").strip('"') for each in (header or "").split(",") if each.strip())
 
 
 async def _request(service: Service, endpoint: Request, request: HttpRequest) -> Response:
@@ -137,8 +169,9 @@ async def _request(service: Service, endpoint: Request, request: HttpRequest) ->
     except msgspec.DecodeError as error:
         raise BadQueryError(f"the body is not JSON: {error}", "send an object such as {}") from error
     said = _query(endpoint.body, body, strict=True)
-    name = request.path_params["name"]
-    return _response(await run_in_threadpool(service.request, name, endpoint.verb, said, key))
+    name, seen = request.path_params["name"], _tags(request.headers.get("if-match"))
+    asker = _asker(request)
+    return _response(await run_in_threadpool(service.request, asker, name, endpoint.verb, said, key, seen))
 
 
 def _query(type_: type[Query], given: object, strict: bool) -> Any:
@@ -166,5 +199,5 @@ def _response(answer: AnswerRecord, headers: Any = None) -> Response:
     except ValueError:
         # Half a character, which somebody wrote as an escape.
         content = json.dumps(msgspec.to_builtins(answer)).encode()
-    more = {"Retry-After": "5"} if status == 503 else {}
+    more = {"Retry-After": "5"} if status in (429, 503) else {}
     return Response(content, status, {**(headers or {}), **more}, media_type)

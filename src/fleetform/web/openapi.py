@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from fleetform import __version__
+from fleetform.model.answers.access import ChangeNotice
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.problem import Problem
-from fleetform.web.endpoints import DOCUMENT, PROBES, READS, REQUESTS, Read, Request
+from fleetform.web.endpoints import DOCUMENT, EVENTS, PROBES, READS, REQUESTS, Read, Request
 from fleetform.web.queries import Query
 
 _REF = "#/components/schemas/{name}"
@@ -23,7 +24,7 @@ def openapi_document() -> _Tree:
         *(item for each in READS for item in each.items),
     }
     requests = {record for each in REQUESTS for record in (*each.records, each.body)}
-    types: list[type] = sorted({*answers, *requests, Problem, Finding}, key=lambda each: each.__name__)
+    types: list[type] = sorted({*answers, *requests, Problem, Finding, ChangeNotice}, key=lambda each: each.__name__)
     refs, schemas = msgspec.json.schema_components(types, ref_template=_REF)
     by_type: dict[type, _Tree] = dict(zip(types, refs, strict=True))
     paths: dict[str, _Tree] = {}
@@ -35,6 +36,7 @@ def openapi_document() -> _Tree:
     for path, summary in zip(PROBES, ("Does the API run?", "Can it answer yet?"), strict=True):
         responses = {"200": told} if path == PROBES[0] else {"200": told, "default": _problem(by_type)}
         paths[path] = {"get": {"summary": summary, "security": [], "responses": responses}}
+    paths[EVENTS] = {"get": _events(by_type)}
     whole = {"200": {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}}
     paths[DOCUMENT] = {"get": {"summary": "This document.", "responses": whole}}
     return {
@@ -79,13 +81,37 @@ def _requesting(endpoint: Request, refs: dict[type, _Tree]) -> _Tree:
         "description": "A repetition with the same key gets the first answer.",
         "schema": {"type": "string", "maxLength": 200},
     }
+    seen = {
+        "name": "If-Match",
+        "in": "header",
+        "description": "The ETag of the rollout; 412 if it is no longer as it was.",
+        "schema": {"type": "string"},
+    }
     answers = {"anyOf": [refs[each] for each in endpoint.records]}
     return {
         "summary": endpoint.summary,
-        "parameters": [*_in_path(endpoint.path), key],
+        "parameters": [*_in_path(endpoint.path), key, seen],
         "requestBody": {"content": {"application/json": {"schema": refs[endpoint.body]}}},
         "responses": {
             "200": {"description": "Done.", "content": {"application/json": {"schema": answers}}},
+            "default": _problem(refs),
+        },
+    }
+
+
+def _events(refs: dict[type, _Tree]) -> _Tree:
+    last = {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "The id of the last event that was seen; what came after it is told first.",
+        "schema": {"type": "string"},
+    }
+    told = "Server-sent events: `change` with this as its data; `ready` and `reset` say from which version on."
+    return {
+        "summary": "What changes, as it does.",
+        "parameters": [last],
+        "responses": {
+            "200": {"description": told, "content": {"text/event-stream": {"schema": refs[ChangeNotice]}}},
             "default": _problem(refs),
         },
     }

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,24 +18,31 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
+from fleetform.access.token_file import TokenFileError
 from fleetform.loop.asking import Reply, RolloutRequest
+from fleetform.model.identity import Identity
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
+from fleetform.web.certificates import Certificate, CertificateWatch
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.wiring import open_views
+from fleetform.wiring import AccessSettings, open_door, open_views
 
 _PATIENCE = 5.0
+_REPEATED, _MOST_REMARKS = 60.0, 20
 
 
 @dataclass(frozen=True)
 class Served:
-    """What the API answers about: the arguments of `serve`."""
+    """What the API answers about: the arguments of `serve`. With a webhook_secret git servers may tell of pushes."""
 
     sources: tuple[str, ...]
     database: str
     organization: str | None
     at: str | None
     plugin_folder: str | None
+    access: AccessSettings
+    certificate: Certificate | None = None
+    webhook_secret: str | None = None
 
 
 class Listening(NamedTuple):
@@ -42,6 +50,7 @@ class Listening(NamedTuple):
 
     socket: socket.socket
     address: str
+    secure: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -50,10 +59,10 @@ class Listening(NamedTuple):
 
     @property
     def url(self) -> str:
-        return f"http://{self.address}"
+        return f"{'https' if self.secure else 'http'}://{self.address}"
 
 
-def listen(address: str) -> Listening:
+def listen(address: str, secure: bool = False) -> Listening:
     """Takes an address: HOST:PORT, or a port alone, which is then of this machine only. OSError if it cannot be had."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
@@ -69,11 +78,11 @@ def listen(address: str) -> Listening:
         found.close()
         raise
     name, number = found.getsockname()[:2]
-    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}")
+    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}", secure)
 
 
 class Api:
-    """The API while it runs. ended is called if its process ends by itself."""
+    """The API while it runs. look has the source looked at; ended is called if its process ends by itself."""
 
     def __init__(
         self,
@@ -81,6 +90,7 @@ class Api:
         served: Served,
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
+        look: Callable[[], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
@@ -94,7 +104,7 @@ class Api:
         self._process.start()
         theirs.close()
         listening.socket.close()
-        self._relay = FromApi(self._pipe, ask, between_passes, failed, ended)
+        self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
@@ -112,7 +122,10 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     import uvicorn
 
     from fleetform.web.application import application
-    from fleetform.web.service import Asker, Service
+    from fleetform.web.notices import Notices
+    from fleetform.web.service import Service
+    from fleetform.web.streams import Streams
+    from fleetform.web.webhooks import Webhook
 
     class Server(uvicorn.Server):
         """One that leaves signals alone: the loop ends first, and this with it."""
@@ -124,37 +137,64 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     # Ctrl-C reaches the whole group.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server: Server | None = None
+    streams: Streams | None = None
 
     def ended() -> None:
+        if streams is not None:
+            streams.end()
         if server is not None:
             server.should_exit = True
         else:
             os._exit(0)
 
-    loop = ToLoop(pipe, ended)
+    loop, remarks = ToLoop(pipe, ended), _Remarks()
     try:
-        views, reader, clock = open_views(
-            served.sources, served.database, served.organization, served.at, served.plugin_folder
-        )
+        viewing = open_views(served.sources, served.database, served.organization, served.at, served.plugin_folder)
+        door = open_door(served.access, token, this_user(), viewing.clock, remarks.say)
     except StoreError as error:
         print(f"api: {error.message}", file=sys.stderr)
         return
-    service = Service(views, reader, clock, loop.ask, Asker(*this_user()))
+    except TokenFileError as error:
+        print(f"api: {error}", file=sys.stderr)
+        return
+    service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
+    streams = Streams(service, Notices(viewing.changes), viewing.clock)
+    app = application(service, door, streams)
     config = uvicorn.Config(
-        application(service, token),
+        Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=3,
+        ssl_certfile=served.certificate.certificate if served.certificate is not None else None,
+        ssl_keyfile=served.certificate.key if served.certificate is not None else None,
     )
+    if served.certificate is not None:
+        config.load()
+        assert config.ssl is not None
+        CertificateWatch(served.certificate, config.ssl, remarks.say)
     server = Server(config)
     server.run(sockets=[listening])
 
 
-def this_user() -> tuple[str, tuple[str, ...]]:
+class _Remarks:
+    """Tells who runs the server why tokens are not taken; the same thing once a minute."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def say(self, text: str) -> None:
+        now = time.monotonic()
+        self._said = {each: at for each, at in self._said.items() if now - at < _REPEATED}
+        if text not in self._said and len(self._said) < _MOST_REMARKS:
+            self._said[text] = now
+            print(f"api: {text}", file=sys.stderr)
+
+
+def this_user() -> Identity:
     """The user that runs this, and its groups."""
     user = getpass.getuser()
     names = {group.gr_name for group in grp.getgrall() if user in group.gr_mem or group.gr_gid == os.getgid()}
-    return user, tuple(sorted(names))
+    return Identity(user, groups=tuple(sorted(names)), owner=True)

@@ -55,6 +55,22 @@ class HistoryQuery(Query, frozen=True, kw_only=True):
     at: str | None = None
 
 
+class AuditQuery(Query, frozen=True, kw_only=True):
+    """after is the number of the entry before the first one."""
+
+    after: Annotated[int, Meta(ge=0)] = 0
+    limit: Limit = 500
+
+
+class NotificationsQuery(Query, frozen=True, kw_only=True):
+    """event is a list with commas; after is the id of the last one of the page before."""
+
+    organization: str | None = None
+    event: str = ""
+    after: str = ""
+    limit: Limit = 500
+
+
 class RolloutQuery(Query, frozen=True, kw_only=True):
     """In which organization; without one, in all of them."""
 
@@ -67,7 +83,7 @@ class NoQuery(Query, frozen=True, kw_only=True):
 
 class RolloutBody(RolloutQuery, frozen=True, kw_only=True):
     """What a request says beside its verb. stage and change belong to approve, to to rollback; emergency, supersede and
-    expires to start. dryRun stores nothing."""
+    expires to start. behalf is somebody else in whose name an operator asks; dryRun stores nothing."""
 
     reason: str = ""
     stage: str = ""
@@ -76,4 +92,5 @@ class RolloutBody(RolloutQuery, frozen=True, kw_only=True):
     emergency: bool = False
     supersede: bool = False
     expires: str = "24h"
+    behalf: Annotated[str, Meta(pattern=r"^[^\s<>]{1,200}$")] | None = None
     dry_run: bool = False

@@ -23,7 +23,8 @@ from fleetform.ports.store import StoreError, UnavailableError
 _PATIENCE = 60.0
 # The loop says that it ends. Its pipe cannot just be closed, while a thread of it still reads.
 _END = b""
-_request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest])
+# Without a request it says that the source may have something new.
+_request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest | None])
 _reply = msgspec.msgpack.Decoder(tuple[int, Reply])
 _encode = msgspec.msgpack.encode
 
@@ -55,6 +56,11 @@ class ToLoop:
         finally:
             self._waiting.pop(number, None)
 
+    def look(self) -> None:
+        """Have the source looked at soon. Nobody waits for that, nor minds if the loop is ending."""
+        with self._lock, suppress(OSError):
+            self._pipe.send_bytes(_encode((0, None)))
+
     def _receive(self) -> None:
         try:
             while (message := self._pipe.recv_bytes()) != _END:
@@ -68,7 +74,7 @@ class ToLoop:
 
 
 class FromApi:
-    """The loop's end. between_passes has something done by the loop, which ask then is.
+    """The loop's end. between_passes has something done by the loop, which ask then is; look wakes it.
 
     ended is called if the API is gone before it was told to end.
     """
@@ -78,10 +84,11 @@ class FromApi:
         pipe: Connection,
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
+        look: Callable[[], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
-        self._pipe, self._ask, self._between_passes = pipe, ask, between_passes
+        self._pipe, self._ask, self._between_passes, self._look = pipe, ask, between_passes, look
         self._failed, self._ended = failed, ended
         self._ending = False
         Thread(target=self._receive, daemon=True).start()
@@ -96,7 +103,10 @@ class FromApi:
         try:
             while True:
                 number, request = _request.decode(self._pipe.recv_bytes())
-                self._between_passes(partial(self._carry_out, number, request))
+                if request is None:
+                    self._look()
+                else:
+                    self._between_passes(partial(self._carry_out, number, request))
         except (EOFError, OSError):
             if not self._ending:
                 self._ended()

@@ -56,6 +56,8 @@ def test_a_reference_without_the_cluster_wide_kind_means_the_organizations_own(k
         "{name: perses}", "{name: perses, namespace: acme}"
     )
     assert on(fleet(preset, own.replace("0.9.0", "9.0.0"))).version == "9.0.0"
+    (missing,) = [each for each in fleet(definition=own).findings.all if each.code == "missing-definition"]
+    assert missing.hint == "there is a PluginDefinition of that name: write kind: PluginDefinition"
 
 
 def test_the_older_spelling_finds_either() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from fleetform.engine.plan.decide_by import decide_by, end_if_approved
+from fleetform.engine.plan.decide_by import DecideBy, Prospect
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
-from support.plans import DAY, HOUR, MINUTE, NEWER, NIGHTS, NOON, Hand, candidate, play, stages
+from support.plans import DAY, HOUR, MINUTE, NEWER, NIGHTS, NOON, OWNER, Hand, candidate, play, stages
 
 SRE = frozenset({"sre"})
 
@@ -120,10 +120,18 @@ def test_approvals_do_not_carry_over_to_the_next_change() -> None:
     assert hand.gates("p") == ["approval"]
 
 
-def test_an_approval_is_due_before_the_window_in_which_its_stage_can_start() -> None:
+def due(hand: Hand, stage: str = "prod") -> DecideBy | None:
+    return Prospect(hand.world, OWNER, hand.now, Scenario()).decide_by(stage)
+
+
+def nightly() -> Hand:
     policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
-    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy)
-    found = decide_by(hand.world, NOON, "prod")
+    return play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy)
+
+
+@pytest.mark.rule("R2-32")
+def test_an_approval_is_due_before_the_window_in_which_its_stage_can_start() -> None:
+    found = due(nightly())
     assert found is not None
     assert found.at == NOON + 10 * HOUR, "the window opens then"
     assert found.end == NOON + 10 * HOUR + Scenario().duration
@@ -134,22 +142,62 @@ def test_an_approval_is_due_to_the_minute(minutes: int) -> None:
     policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
     calendar = Calendar((Window("w", f"{minutes} 22 * * *", HOUR),))
     hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=calendar)], policy)
-    found = decide_by(hand.world, NOON, "prod")
+    found = due(hand)
     assert found is not None
     assert (found.at, found.costs) == (NOON + 10 * HOUR + minutes * MINUTE, MINUTE)
 
 
+@pytest.mark.rule("R2-32")
 def test_a_late_approval_costs_what_it_moves_the_end_by() -> None:
-    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
-    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy)
-    found = decide_by(hand.world, NOON, "prod")
+    hand = nightly()
+    found = due(hand)
     assert found is not None
     assert found.costs == MINUTE, "while the window is open, each minute costs one"
-    missed = end_if_approved(hand.world, NOON, "prod", NOON + 14 * HOUR)
-    assert missed == found.end + DAY, "once it has closed, a day"
+    missed = Prospect(hand.world, OWNER, NOON, Scenario()).approved("prod", NOON + 14 * HOUR)
+    assert missed is not None
+    assert missed.ended == found.end + DAY, "once it has closed, a day"
 
 
+@pytest.mark.rule("R2-32")
+def test_an_approval_can_wait_for_as_long_as_a_later_stage_waits_for_its_window() -> None:
+    policy = Policy("standard", stages(qa={"approvals": ApprovalRule(1)}, prod={}))
+    found = due(play([candidate("q", "qa"), candidate("p", "prod", calendar=NIGHTS)], policy), "qa")
+    assert found is not None
+    assert (found.at, found.costs) == (NOON + 9 * HOUR + 50 * MINUTE, MINUTE)
+
+
+@pytest.mark.rule("R2-32")
+def test_after_the_last_window_an_approval_comes_too_late() -> None:
+    once = Calendar((Window("once", begin=NOON + HOUR, end=NOON + 2 * HOUR),))
+    policy = Policy("standard", stages(prod={"approvals": ApprovalRule(1)}))
+    found = due(play([candidate("p", "prod", calendar=once)], policy))
+    assert found is not None
+    assert (found.at, found.costs) == (NOON + HOUR, MINUTE)
+    hand = play([candidate("p", "prod", calendar=once)], policy, now=NOON + 2 * HOUR - MINUTE)
+    found = due(hand)
+    assert found is not None
+    assert (found.at, found.costs) == (hand.now, None), "the next minute the window is closed for good"
+
+
+@pytest.mark.rule("R2-32")
 def test_there_is_no_time_for_an_approval_that_does_not_help() -> None:
     hand = asking(ApprovalRule(1))
     hand.edit("q", hold="for ever")
-    assert decide_by(hand.world, NOON, "prod") is None
+    assert due(hand) is None
+
+
+@pytest.mark.rule("R2-32", "B25")
+def test_a_cluster_that_does_not_answer_does_not_keep_the_others_from_an_end() -> None:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    silent = candidate("q2", "qa", silent_since=NOON - DAY)
+    found = due(play([candidate("q1", "qa"), silent, candidate("p", "prod")], policy))
+    assert found is not None
+    assert found.at == NOON + 10 * MINUTE, "prod can start once q1 is healthy"
+
+
+@pytest.mark.rule("R2-32")
+def test_a_rollout_that_begins_now_counts_its_stages() -> None:
+    policy = Policy("standard", stages(all={"max_concurrency": 1}, prod={"approvals": ApprovalRule(1)}))
+    found = due(play([candidate("a"), candidate("b"), candidate("p", "prod")], policy))
+    assert found is not None
+    assert (found.at, found.end) == (NOON + 20 * MINUTE, NOON + 30 * MINUTE)

@@ -131,13 +131,13 @@ def _approvals_of_anything(patch: pytest.MonkeyPatch) -> None:
 
 
 def _looks_late(patch: pytest.MonkeyPatch) -> None:
-    right = plan._next_look
+    right = plan.next_look_of
 
     def next_look(*args: Any) -> datetime | None:
         found = right(*args)
         return found + 12 * HOUR if found is not None else None
 
-    patch.setattr(plan, "_next_look", next_look)
+    patch.setattr(plan, "next_look_of", next_look)
 
 
 def _retries_for_ever(patch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ def test_the_plan_itself_finds_two_changes_on_one_cluster(monkeypatch: pytest.Mo
         hand.look()
 
 
-def test_the_plan_itself_finds_a_next_look_that_is_not_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_next_look", lambda *_args: NOON)
+def test_the_plan_itself_finds_anext_look_of_that_is_not_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "next_look_of", lambda *_args: NOON)
     with pytest.raises(PlanError, match="next look"):
         held_by("window").look()

@@ -224,3 +224,16 @@ def test_deletions_take_place_when_somebody_approves_them() -> None:
     assert gone == [(each, HOUR) for each in "abcd" for _ in ENDS]
     assert found.outcome == "Completed"
     assert simulate(world, NOON, Scenario(approval_delay=None)).outcome == "Stuck"
+
+
+@pytest.mark.rule("B25")
+def test_a_cluster_that_does_not_answer_now_does_not_report_either() -> None:
+    """What is under way there is set aside, as the planner does; nobody makes up that it went well."""
+    policy = Policy("standard", stages(qa={}, prod={}))
+    hand = play([candidate("p", "prod"), candidate("q1", "qa"), candidate("q2", "qa")], policy)
+    hand.go()
+    hand.edit("q2", silent_since=NOON)
+    found = simulate(hand.world, NOON)
+    assert ("q2", "SetAside", 15) in told(found)
+    assert ("p", "Started", 15) in told(found)
+    assert [step.key[1] for step in found.left] == ["q2"]

@@ -14,7 +14,7 @@ from fleetform.engine.world.changes import OwnerChanges
 from fleetform.engine.world.hashes import is_known
 from fleetform.model.objects import Ref
 from fleetform.model.state import Deployed, PluginState
-from support.worlds import Folder, definition, installed, manifest, preset
+from support.worlds import Folder, definition, installed, manifest, policy, preset
 
 DNS = definition("2.0.0", "dns") + "---\n" + preset(name="dns", of="dns")
 
@@ -109,3 +109,33 @@ def test_what_was_installed_before_installers_were_stored_belongs_to_the_preset_
         ("certs-qa-1", "certs"),
         ("dns-qa-1", "dns"),
     ]
+
+
+@pytest.mark.rule("B9", "B3")
+def test_another_spelling_of_a_path_is_no_change_of_values() -> None:
+    """Parts say in what a change consists; stages that only versions pass must not take it for one of values."""
+    folder = Folder(
+        policy=policy(more="trigger: [values]"),
+        certs=manifest("PluginDefinition", "certs", "{version: 1.0.0, options: [{name: tls, type: map}]}"),
+        preset=preset(values="[{name: tls.key, value: 1}, {name: other.path, value: 2}]"),
+    )
+    (before,) = {each.wanted.parts for each in folder.fleet.world.changes[0].candidates}
+    folder.edit(preset=preset(values="[{name: /tls/key, value: 1}, {name: /other/path, value: 2}]"))
+    (after,) = {each.wanted.parts for each in folder.fleet.world.changes[0].candidates}
+    assert before is not None
+    assert before == after
+    folder.edit(preset=preset(values="[{name: /tls/key, value: 3}, {name: /other/path, value: 2}]"))
+    (other,) = {each.wanted.parts for each in folder.fleet.world.changes[0].candidates}
+    assert other is not None
+    assert (other.values != before.values, other.configs) == (True, before.configs)
+
+
+@pytest.mark.rule("B3")
+def test_what_a_system_adds_by_itself_makes_each_clusters_hash_its_own() -> None:
+    """Greenhouse gives every plugin its cluster's name: no two clusters are made of the same."""
+    greenhouse = preset().replace("fleetform.dev/v1alpha1", "greenhouse.sap/v1alpha1")
+    folder = Folder(preset=greenhouse.replace("optionValues", "releaseName: certs, optionValues"))
+    hashes = {each.key[1]: each.wanted.input_hash for each in folder.fleet.world.changes[0].candidates}
+    fleet = folder.fleet
+    assert hashes == {key[1]: fleet.inputs.hash(plugin) for key, plugin in fleet.decisions.plugins.items()}
+    assert len(set(hashes.values())) == 3

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
-
-from msgspec import structs
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
-from fleetform.engine.plan.decide_by import DecideBy, decide_by
+from fleetform.engine.plan.decide_by import DecideBy, Prospect
 from fleetform.engine.plan.earliest import Earliest, Outlook
-from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step
+from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step, World
 from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.world.hashes import is_known
 from fleetform.engine.world.opening import is_zone
 from fleetform.model.answers.base import ObjectReference
@@ -21,10 +20,8 @@ from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
 from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
-from fleetform.syntax.times import clock_text, span_text, time_text
+from fleetform.syntax.times import clock_text, time_text
 
-# So many clusters of an owner are simulated to find out by when an approval is due; more take too long to wait for.
-_MOST_SIMULATED = 200
 _ONCE = {
     "stage": "the stages before it are done",
     "concurrency": "a slot of its stage is free",
@@ -41,6 +38,7 @@ _ONCE = {
     "rejected": "it is changed or tried again",
 }
 _MENDED = "what blocks it is mended"
+_ALREADY_SAID = ("", "it failed", "it took too long")
 
 
 class Waits:
@@ -54,7 +52,8 @@ class Waits:
         for owner in self._plan.owners:
             self._owners.update((each.key, (owner, each)) for each in owner.change.candidates)
         self._removals = {each.key: each for each in self._plan.world.removals}
-        self._decide_by: dict[tuple[str, str], DecideBy | None] = {}
+        self._prospects: dict[Ref, Prospect] = {}
+        self._decide_by: dict[tuple[Ref, str], DecideBy | None] = {}
 
     def items(self, steps: Iterable[Step]) -> list[WhyItem]:
         return [self.item(step) for step in steps]
@@ -122,15 +121,16 @@ class Waits:
         attempt = step.progress.attempt
         if removal is not None:
             if removal.retain:
-                return "nobody wants it any more, and it stays: it is retained or handed over"
+                return "it is no longer wanted, and it stays: it is retained or handed over"
             what = "is deleted" if step.action == "delete" else "waits to be deleted"
-            return f"nobody wants it any more: it {what}{self._when(step, earliest)}"
+            return f"it is no longer wanted: it {what}{self._when(step, earliest)}"
         if step.action == "start":
             return "starts now: nothing holds it"
         if step.action == "rollback":
             return "goes back now to what was healthy before"
         if step.state == "UpToDate":
-            return "up to date" + (self._soaks(step) if attempt is not None else "")
+            soaks = self._soaks(step) if attempt is not None else ""
+            return f"up to date{soaks}{drift_text(step.progress.drift)}"
         if step.state == "InFlight" and attempt is not None:
             doing = "goes back to what was healthy before" if attempt.back else "is being changed"
             return f"{doing}, since {self._clock(step, attempt.started)}"
@@ -148,8 +148,9 @@ class Waits:
     def _failed(self, step: Step, attempt: Attempt, earliest: Earliest) -> str:
         times = "once" if attempt.failures == 1 else f"{attempt.failures} times"
         how = "took too long" if attempt.timed_out else "failed"
+        why = f" ({step.progress.failure})" if step.progress.failure not in _ALREADY_SAID else ""
         again = self._when(step, earliest) if step.action == "wait" else ", and is not tried again by itself"
-        return f"{how} {times}, last {self._clock(step, attempt.since)}{again}"
+        return f"{how} {times}{why}, last {self._clock(step, attempt.since)}{again}"
 
     def _when(self, step: Step, earliest: Earliest) -> str:
         """When it starts at the earliest, and on what condition."""
@@ -207,10 +208,9 @@ class Waits:
         return [self.consent(owner, owner.rollout, each) for each in counts if each.approvals_needed]
 
     def consent(self, owner: OwnerPlan, rollout: Rollout, stage: StageCount) -> ConsentNeeded:
-        """Who must agree to a stage, and by when if that can be worked out quickly."""
+        """Who must agree to a stage, and by when."""
         missing = stage.approvals_given < stage.approvals_needed and rollout.is_open
-        due = self._due(owner, rollout, stage.name) if missing else None
-        costly = due is not None and due.costs < timedelta(days=3650)
+        due = self._due(owner, stage.name) if missing else None
         return ConsentNeeded(
             rollout=rollout.name,
             stage=stage.name,
@@ -218,29 +218,34 @@ class Waits:
             have=stage.approvals_given,
             decide_by=time_text(due.at) if due is not None else None,
             end=time_text(due.end) if due is not None else None,
-            costs=int(due.costs.total_seconds()) if due is not None and costly else None,
+            costs=int(due.costs.total_seconds()) if due is not None and due.costs is not None else None,
         )
 
-    def _due(self, owner: OwnerPlan, rollout: Rollout, stage: str) -> DecideBy | None:
-        if len(owner.change.candidates) > _MOST_SIMULATED:
-            return None
-        key = (rollout.name, stage)
-        if key not in self._decide_by:
-            world = self._plan.world
-            mine = structs.replace(owner.change, rollout=rollout)
-            alone = structs.replace(world, changes=(mine,), removals=())
-            self._decide_by[key] = decide_by(alone, self._now, stage)
-        return self._decide_by[key]
+    def _due(self, owner: OwnerPlan, stage: str) -> DecideBy | None:
+        ref = owner.change.owner
+        if (ref, stage) not in self._decide_by:
+            if ref not in self._prospects:
+                self._prospects[ref] = prospect_of(self._plan.world, owner, self._now)
+            self._decide_by[ref, stage] = self._prospects[ref].decide_by(stage)
+        return self._decide_by[ref, stage]
 
 
-def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, zone: str) -> str:
-    """By when an approval is due, and what a later one costs."""
-    if due is None:
+def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
+    """What becomes of an owner's change if all goes well: starts take the usual time or what their stage gives them,
+    and nothing fails again."""
+    policy = owner.rollout.policy if owner.rollout is not None else owner.change.policy
+    deadlines = [rule.deadline for rule in policy.stages if rule.deadline is not None]
+    patience = world.limits_of(owner.change.owner.organization).patience
+    scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
+    return Prospect(world, owner.change.owner, now, scenario)
+
+
+def drift_text(files: Sequence[str]) -> str:
+    """That files are not as they were delivered."""
+    if not files:
         return ""
-    costs = timedelta(seconds=consent.costs or 0)
-    # A window that is missed costs more than the minute that was.
-    more = f"; later costs {span_text(costs)}" if costs > timedelta(minutes=2) else "; later moves the end as much"
-    return f"decide by {clock_text(due, now, zone)}{more}" if due > now else f"decide now{more}"
+    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+    return f"; drifted: {', '.join(files[:3])}{more} not as delivered"
 
 
 def shown_state(step: Step) -> PluginPhase:

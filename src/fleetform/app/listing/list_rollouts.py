@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from fleetform.app.answering.causes import rollout_causes
 from fleetform.app.answering.waits import Waits
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
@@ -79,8 +80,17 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
     starts = Counter(each.stage for each in owner.steps if each.action in ("start", "rollback")) if owner else Counter()
     # By the policy that the rollout has, so that stages stand in its order.
     times = {each.name: each for each in rollout.stages}
+    failed = _failed(owner, rollout)
     stages = [
-        _stage(waits, owner, rollout, times.get(rule.name, StageTimes(rule.name)), counts.get(rule.name), starts)
+        _stage(
+            waits,
+            owner,
+            rollout,
+            times.get(rule.name, StageTimes(rule.name)),
+            counts.get(rule.name),
+            starts,
+            failed[rule.name],
+        )
         for rule in rollout.policy.stages
     ]
     runs, wanted = _versions(fleet, owner, rollout)
@@ -101,6 +111,7 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
         created=time_text(rollout.created),
         started=time_text(rollout.started) if rollout.started is not None else None,
         ended=time_text(rollout.ended) if rollout.ended is not None else None,
+        causes=rollout_causes(owner, rollout) if owner is not None else [],
         diagnostics=[],
     )
 
@@ -112,12 +123,14 @@ def _stage(
     times: StageTimes,
     count: StageCount | None,
     starts: Counter[str | None],
+    failed: int,
 ) -> RolloutStage:
     consent: ConsentNeeded | None = None
     if owner is not None and count is not None and count.approvals_needed:
         consent = waits.consent(owner, rollout, count)
     done = times.total if times.done is not None else 0
-    nobody = StageClusters(total=times.total, updated=done, healthy=done, failed=0, unreachable=0, waiting=0)
+    healthy = max(done - failed, 0)
+    nobody = StageClusters(total=times.total, updated=done, healthy=healthy, failed=failed, unreachable=0, waiting=0)
     return RolloutStage(
         name=times.name,
         phase=_phase(rollout, times, count),
@@ -127,6 +140,14 @@ def _stage(
         started=time_text(times.started) if times.started is not None else None,
         done=time_text(times.done) if times.done is not None else None,
     )
+
+
+def _failed(owner: OwnerPlan | None, rollout: Rollout) -> Counter[str | None]:
+    """How many members failed in each stage, once it is over."""
+    if owner is None or rollout.is_open:
+        return Counter()
+    places = [each.progress.enrolment for each in owner.steps if each.progress.failure]
+    return Counter(each.stage for each in places if each is not None and each.rollout == rollout.name)
 
 
 def _phase(rollout: Rollout, times: StageTimes, count: StageCount | None) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
@@ -12,6 +10,7 @@ from typing import cast
 from msgspec import structs
 
 from fleetform.app.reading.documents import read_document
+from fleetform.app.reading.secrets import secret_texts
 from fleetform.app.reading.snapshots import version_key
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import CatalogOverride, CatalogSource, CatalogSpec, PluginDefinitionSpec
@@ -52,15 +51,8 @@ def read_catalogs(
     secrets = {each.ref: each.content for each in objects if each.ref.kind == "Secret" and each.dialect == "foreign:v1"}
 
     def secret_of(organization: str, name: str) -> dict[str, str] | None:
-        """The texts that a Secret holds; what is not base64, or no text, is left out."""
         tree = secrets.get(Ref("Secret", organization, name))
-        if tree is None:
-            return None
-        plain = {key: text for key, text in _map(tree.get("stringData")).items() if isinstance(text, str)}
-        for key, text in _map(tree.get("data")).items():
-            with suppress(ValueError):
-                plain.setdefault(key, base64.b64decode("".join(str(text).split()), validate=True).decode())
-        return plain
+        return secret_texts(tree) if tree is not None else None
 
     for catalog in sorted(listed, key=lambda each: each.ref):
         readings = catalogs.catalog(catalog, partial(secret_of, catalog.ref.organization))

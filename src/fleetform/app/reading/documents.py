@@ -18,6 +18,12 @@ from fleetform.syntax.trees import as_map
 
 NO_MANIFEST = Reading(None, is_manifest=False)
 _OCM = ("cluster.open-cluster-management.io/", "addon.open-cluster-management.io/")
+_TOP_LEVEL = ("apiVersion", "kind", "metadata", "spec")
+# Kinds of these groups that nothing is decided by.
+_WITHOUT_EFFECT = (
+    "ClusterClaim",
+    *("ClusterKubeconfig", "PluginConfig", "Team", "TeamMembership", "TeamRole", "TeamRoleBinding"),
+)
 
 
 def read_document(document: Document, organization: str) -> Reading:
@@ -53,7 +59,10 @@ def read_document(document: Document, organization: str) -> Reading:
 
 def is_read_by_dialect(version: str, kind: str) -> bool:
     """Whether an apiVersion and a kind are, or seem to be, those of something that has an effect, or a list of it."""
-    ours = version.startswith((f"{GROUP}/", "greenhouse.sap/", *_OCM, "fleet.squaremo.dev/", "cluster.x-k8s.io/"))
+    if version.startswith("cluster.x-k8s.io/"):
+        return kind in ("", "Cluster", "ClusterList")
+    groups = (f"{GROUP}/", "greenhouse.sap/", *_OCM, "fleet.squaremo.dev/")
+    ours = version.startswith(groups) and kind not in _WITHOUT_EFFECT
     return ours or kind in ("PluginOverride", "List") or misspelt_version(version, kind) is not None
 
 
@@ -70,10 +79,13 @@ def _read_no_map(tree: Json, origin: Origin) -> Reading:
 def _read_incomplete(tree: JsonMap, origin: Origin) -> Reading:
     """A map without apiVersion or kind: a manifest with a mistake in it, or a file of another tool (S10)."""
     kind, version = tree.get("kind"), tree.get("apiVersion")
-    others = [key for key in tree if key not in ("apiVersion", "kind", "metadata", "spec")]
+    others = [key for key in tree if key not in _TOP_LEVEL]
     near = next((key for key in others if nearest(key, ["kind"]) and nearest_kind(tree[key])), None)
     named = "name" in as_map(tree.get("metadata")) and (kind or version)
-    if near is None and not named and not nearest_kind(kind) and not {"metadata", "spec"} <= tree.keys():
+    # Other tools have files of a kind such as Plugin, too: with neither metadata nor spec, and with keys of their own.
+    ours = tree.keys() & {"metadata", "spec"} or all(nearest(key, _TOP_LEVEL) for key in others)
+    meant = bool(nearest_kind(kind)) and bool(ours)
+    if near is None and not named and not meant and not {"metadata", "spec"} <= tree.keys():
         return NO_MANIFEST
     severity: Severity = "error"
     message, hint = "the document has no kind", f"is {near} meant to be kind?" if near else "add apiVersion and kind"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
 from msgspec import structs
 
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.namespaces import distinct
 from fleetform.app.reading.referred import References
 from fleetform.engine.world.contents import content_of
@@ -53,10 +54,14 @@ class _Places:
 
 
 def assemble(
-    objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
+    objects: Iterable[Object[object]],
+    at: datetime,
+    state: KnownState,
+    diagnostics: list[Diagnostic],
+    kept: KeptReadings,
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics) for each in distinct(list(objects))], diagnostics)
+    places = _by_kind([_stamped(each, state, diagnostics, kept) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
     rejected = rejected_versions(owners, state)
     versions = state.versions
@@ -95,6 +100,7 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
     """Objects in their places, the first of two that are one object."""
     written = {each.ref for each in objects if each.ref.kind == "Cluster" and each.dialect != _CLUSTER_API}
     places = _Places()
+    twice: list[tuple[Object[object], Object[object]]] = []
     references = References(objects)
     order = [(each.ref, each.origin.file, each.origin.first_line, str(each.origin.base)) for each in objects]
     for _, object_ in sorted(zip(order, objects, strict=True), key=lambda pair: pair[0]):
@@ -115,14 +121,24 @@ def _by_kind(objects: Sequence[Object[object]], diagnostics: list[Diagnostic]) -
         # Patches, and what several folders bring along, stand for one object of another kind: it is only unclear what
         # it is if somebody wants to know (S10).
         if earlier is not object_ and (native or (ref.name and references.may_mean(object_))):
-            same = _contents(earlier) == _contents(object_)
-            number = f" {object_.spec.version}" if isinstance(object_.spec, PluginDefinitionSpec) else ""
-            contents = "the same content" if same else "two contents"
-            message = f"{ref.kind} {ref.name}{number} is written twice, with {contents}"
-            severity: Severity = "warning" if same else "error"
-            at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
-            diagnostics.append(Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related))
+            twice.append((object_, earlier))
+    diagnostics += _written_twice(twice)
     return places
+
+
+def _written_twice(pairs: Sequence[tuple[Object[object], Object[object]]]) -> Iterator[Diagnostic]:
+    """The finding for each object that is written twice. A document that makes several is the same if all are."""
+    differing = {(one.origin, other.origin) for one, other in pairs if _contents(one) != _contents(other)}
+    for object_, earlier in pairs:
+        ref, same = object_.ref, (object_.origin, earlier.origin) not in differing
+        kind = object_.conventions.own_kinds.get(ref.kind, ref.kind)
+        spec, unversioned = object_.spec, object_.conventions.unversioned
+        number = f" {spec.version}" if isinstance(spec, PluginDefinitionSpec) and not unversioned else ""
+        contents = "the same content" if same else "two contents"
+        message = f"{kind} {ref.name}{number} is written twice, with {contents}"
+        severity: Severity = "warning" if same else "error"
+        at, related = object_.at("metadata", "name"), (earlier.at("metadata", "name"),)
+        yield Diagnostic("duplicate-object", message, "keep one of them", severity, ref, at, related)
 
 
 def _contents(object_: Object[object]) -> tuple[object, object, object]:
@@ -154,7 +170,9 @@ def _map(tree: Json) -> JsonMap:
     return tree if isinstance(tree, dict) else {}
 
 
-def _stamped(object_: Object[object], state: KnownState, diagnostics: list[Diagnostic]) -> Object[object]:
+def _stamped(
+    object_: Object[object], state: KnownState, diagnostics: list[Diagnostic], kept: KeptReadings
+) -> Object[object]:
     """With its time of creation: the state's stamp, else the annotation, else creationTimestamp, else none (B7)."""
     annotation = (object_.metadata.annotations or {}).get(CREATED)
     known = state.stamps.get(object_.ref)
@@ -162,7 +180,7 @@ def _stamped(object_: Object[object], state: KnownState, diagnostics: list[Diagn
     if stamp is None:
         return object_
     try:
-        return replace(object_, created=parse_time(stamp))
+        return kept.stamped(object_, parse_time(stamp))
     except ValueError:
         path = ("annotations", CREATED) if annotation else ("creationTimestamp",)
         where = " in the state" if known else ""

@@ -78,6 +78,7 @@ CONVENTIONS = Conventions(
     reads_own_namespace=True,
     own_namespace=True,
     brings_variables=True,
+    own_kinds={"PluginDefinition": "Module", "PluginPreset": "Module", "Plugin": "Assemblage"},
 )
 _KINDS: dict[str, _FleeetKind] = {
     "Module": _FleeetKind("PluginDefinition", respell_module, read_module),

@@ -15,7 +15,12 @@ CONVENTIONS = Conventions(
     configs_anywhere=True,
     any_config=True,
     sets_are_bound=True,
-    preset_kind="ClusterManagementAddOn",
+    own_kinds={
+        "Cluster": "ManagedCluster",
+        "PluginDefinition": "ClusterManagementAddOn",
+        "PluginPreset": "ClusterManagementAddOn",
+        "Plugin": "ManagedClusterAddOn",
+    },
 )
 # An add-on is where its placements are, or where somebody installs it.
 BY_PLACEMENTS = replace(CONVENTIONS, placed_by_groups=True)

@@ -33,6 +33,7 @@ from fleetform.engine.check.windows import lint_windows_named
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.choose import choose
+from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.preset import DefinitionRef, OwnerSpec, PluginPresetSpec, PluginSpec, Upgrades
 from fleetform.model.objects import Object, Path
 from fleetform.model.results.decisions import Gate, Steps
@@ -146,7 +147,7 @@ def _lint_instance(
         if known.snapshot.unreadable.may_hold("PluginPreset", spec.preset_ref.name, organization):
             return
         presets = [ref.name for ref in known.snapshot.presets if ref.organization == organization]
-        kind = report.object.conventions.preset_kind
+        kind = report.object.conventions.own_kinds.get("PluginPreset", "preset")
         hint = "add the preset, or drop presetRef" if kind == "preset" else f"add the {kind} to the input"
         message = f"there is no {kind} {spec.preset_ref.name}"
         hint = did_you_mean(spec.preset_ref.name, presets, hint)
@@ -199,10 +200,8 @@ def _lint_definition(
     if definition_may_be_there(report, known, definition):
         return
     if not offers:
-        hint = did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
-        if known.definitions.offered_to(organization, definition):
-            hint = "there is a ClusterPluginDefinition of that name: write kind: ClusterPluginDefinition"
-        report.warn("missing-definition", f"there is no definition {definition} here", hint, *places[0])
+        message = f"there is no definition {definition} here"
+        report.warn("missing-definition", message, _hint_at_definition(known, organization, definition), *places[0])
         return
     chosen = choose(offers, definition, wanted, known.definitions.rules(organization, definition))
     try:
@@ -219,6 +218,19 @@ def _lint_definition(
         report.error("bad-version", message, "pin a version, or leave it out for the newest", *places[1])
     if isinstance(chosen, Gate):
         report.warn("missing-version", chosen.message, chosen.do, *(places[1] if wanted else places[0]))
+
+
+def _hint_at_definition(known: Index, organization: str, definition: str) -> str:
+    """What to write in place of a definition that is not offered: its kind, its organization, or another name."""
+    homes = [home for home, name in known.definitions.defined() if name == definition]
+    if organization in homes:
+        return "there is a PluginDefinition of that name: write kind: PluginDefinition"
+    if PLATFORM_NAMESPACE in homes:
+        return "there is a ClusterPluginDefinition of that name: write kind: ClusterPluginDefinition"
+    if homes:
+        there = f"there is one in {', '.join(homes)}, which {organization} does not see"
+        return f"{there}: write namespace: {organization} into it, or give -n {organization} if it has no namespace"
+    return did_you_mean(definition, known.definitions.names(organization), "add the definition, or fix the name")
 
 
 def _lint_against_definition(

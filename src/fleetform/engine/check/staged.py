@@ -9,8 +9,8 @@ from fleetform.engine.check.report import listed
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.plan.policy import compile_policy
 from fleetform.engine.versions.lifecycle import policies_in
-from fleetform.engine.world.changes import MovingGroups
 from fleetform.engine.world.opening import Openings
+from fleetform.engine.world.parts import MovingGroups
 from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
 from fleetform.model.kinds.lifecycle import RolloutPolicySpec
 from fleetform.model.objects import Object, Path, Ref

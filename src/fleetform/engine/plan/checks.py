@@ -52,13 +52,19 @@ def _check_owner(owner: OwnerPlan) -> None:
     flying = Counter(_stage(step) for step in moved if _flies(rollout, step.progress))
     failed = Counter(_stage(step) for step in moved if _has_failed(rollout, step.progress))
     begun = {_stage(step) for step in starting}
+    total = len(owner.steps)
+    if owner.crowd is not None:
+        for rule, crowd in zip(rollout.policy.stages, owner.crowd.stages, strict=True):
+            flying[rule.name] += crowd.flying
+            failed[rule.name] += crowd.failed
+            total += crowd.members
     forgives = rollout.policy.on_failure == "Continue"
     for rule, times in zip(rollout.policy.stages, rollout.stages, strict=True):
         if rule.name in begun and flying[rule.name] > rule.slots(times.total):
             raise PlanError(f"{rollout.name}: {flying[rule.name]} in flight in stage {rule.name}")
         if failed[rule.name] > rule.budget(times.total) and not forgives:
             raise PlanError(f"{rollout.name}: starts beyond the budget of stage {rule.name}")
-    most, total = rollout.policy.max_failures, len(owner.steps)
+    most = rollout.policy.max_failures
     if most is not None and not forgives and sum(failed.values()) > share(most, total, up=False):
         raise PlanError(f"{rollout.name}: starts beyond the budget of the rollout")
     for position, times in enumerate(rollout.stages):

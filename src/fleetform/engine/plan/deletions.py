@@ -1,4 +1,4 @@
-"""Deletions: plugins that nobody wants any more. A removal is a planned change that cannot be undone (B22).
+"""Deletions: plugins that are no longer wanted. A removal is a planned change that cannot be undone (B22).
 
 Few go by the gates of their clusters, many wait for approval, and none goes after a load or render that was not whole:
 what is missing there may only not have been read. Dependents go before what they depend on.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fleetform.engine.plan.gates.approval import people
-from fleetform.engine.plan.gates.deletes import STAGE, deletes, incomplete, most_deletes
+from fleetform.engine.plan.gates.deletes import deletes, incomplete, most_deletes
 from fleetform.engine.plan.gates.freeze import freeze
 from fleetform.engine.plan.gates.in_flight import occupied
 from fleetform.engine.plan.gates.unreachable import silent
@@ -50,12 +49,10 @@ def plan_removals(round_: Pass) -> list[Step]:
 def _reasons(round_: Pass, removal: Removal, count: int, most: int) -> tuple[Reason, ...]:
     world, now, almanac = round_.world, round_.now, round_.almanac
     limits, cluster = world.limits_of(removal.key[0]), removal.cluster
-    bound = (removal.rollout, STAGE, removal.change_id, removal.policy)
-    agreed = people(removal.approvals, bound, limits.deletes_approval, removal.authors)
     today = almanac.today(removal.calendar, now)
     found = [
         None if world.complete else incomplete(removal.owner),
-        deletes(removal.owner, removal.rollout, count, most, len(agreed) >= limits.deletes_approval.required),
+        deletes(removal, limits.deletes_approval, count, most),
         held(cluster),
         silent(cluster, limits, now),
         occupied(round_.busy, cluster.key, removal.key),

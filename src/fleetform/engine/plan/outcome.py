@@ -17,7 +17,9 @@ def rollout_after(view: View, rollout: Rollout | None, steps: list[Step]) -> Rol
     if rollout is None:
         return view.change.rollout
     # What starts beside a rollout, on a cluster that joins, does not fix its members.
-    begins = any(step.action == "start" and _by(step, rollout) for step in steps)
+    begins = any(stage.first_starts for stage in view.stages) or any(
+        step.action == "start" and _by(step, rollout) for step in steps
+    )
     started = rollout.started or (view.now if begins else None)
     stages = tuple(_times(view, stage, started is not None) for stage in view.stages)
     finished = started is not None and all(each.done is not None for each in stages) and _all_loose_done(view)

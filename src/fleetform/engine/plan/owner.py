@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from fleetform.engine.plan.crowd_starts import count_crowd
 from fleetform.engine.plan.current import current_rollout
 from fleetform.engine.plan.emergency import in_force
 from fleetform.engine.plan.failure import goes_back, is_back, way_back
@@ -39,7 +40,7 @@ def plan_owner(
     if rollout is not None and goes_back(view, members):
         return _going_back(view, rollout, members)
     before = dict(round_.busy) if rollout is not None and rollout.queued is not None else {}
-    steps = steps_of(view, members)
+    steps, crowd = steps_of(view, members)
     if rollout is not None and _is_stuck(view, rollout, steps) and not replace:
         # What waits in the queue is the only way on.
         round_.busy.clear()
@@ -49,7 +50,10 @@ def plan_owner(
     begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
     if rollout is not None and (begins or view.joins):
         steps = enrolled(rollout, members, steps)
-    return _answer(view, after, members, steps, replaced)
+    answer = _answer(view, after, members, steps, replaced)
+    if crowd is None:
+        return answer
+    return structs.replace(answer, crowd=crowd, is_idle=answer.is_idle and crowd is change.crowd)
 
 
 def _answer(
@@ -82,6 +86,8 @@ def _count_in(view: View, members: list[Member]) -> None:
             tally.final_failures += attempt is not None and patience.retry_at(attempt) is None
         elif member.soaked_at is not None and (tally.soaked_at is None or member.soaked_at > tally.soaked_at):
             tally.soaked_at = member.soaked_at
+    if view.change.crowd is not None:
+        count_crowd(view, view.change.crowd)
     for stage in view.stages:
         stage.measure()
         if stage.tally.soaked_at is not None:
@@ -117,9 +123,10 @@ def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPla
 def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
     """Whether a newer change waits, nothing is under way, and what is left can go on only if somebody mends it.
 
-    A plugin that lacks a value gets it by a newer change, so waiting for the older one would wait for ever (R2-17).
+    A plugin that lacks a value gets it by a newer change, so waiting for the older one would wait for ever (R2-17). A
+    rollout with a crowd is only played to its end, and gives way to none.
     """
-    if rollout.queued is None or rollout.started is None or rollout.paused:
+    if rollout.queued is None or rollout.started is None or rollout.paused or view.change.crowd is not None:
         return False
     for step in steps:
         if step.action == "start" or step.state == "InFlight":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from fleetform.engine.plan.checks import check_plan
@@ -24,7 +25,7 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     round_ = Pass(world, now, almanac or Almanac())
     settled = [_settled(round_, change) for change in world.changes]
     for removal in world.removals:
-        if world.states.get(removal.key, UNKNOWN).in_flight:
+        if world.states.get(removal.key, UNKNOWN).in_flight and not removal.cluster_left:
             round_.busy[removal.cluster.key] = removal.key
     round_.pending = _pending(settled, world.changes)
     planned: dict[int, OwnerPlan] = {}
@@ -33,7 +34,7 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
         planned[index] = plan_owner(round_, world.changes[index], members, look)
     owners = tuple(planned[index] for index in range(len(settled)))
     removals = tuple(plan_removals(round_))
-    next_look = _next_look(owners, removals)
+    next_look = next_look_of(owners, removals)
     fresh_until = _fresh_until(world, next_look, round_.almanac, now)
     idle = all(owner.is_idle for owner in owners) and not any(step.action == "delete" for step in removals)
     found = Plan(world, now, owners, removals, next_look, fresh_until, idle)
@@ -99,9 +100,10 @@ def _still_holds(previous: Plan, now: datetime) -> bool:
     return previous.is_idle and previous.at <= now and (fresh is None or now < fresh)
 
 
-def _next_look(owners: tuple[OwnerPlan, ...], removals: tuple[Step, ...]) -> datetime | None:
+def next_look_of(owners: Iterable[OwnerPlan], removals: Iterable[Step]) -> datetime | None:
     """The least time that anything waits for. Sleeping exactly until then makes progress."""
     seen: set[int] = set()
+    owners = tuple(owners)
     times: list[datetime] = [owner.look for owner in owners if owner.look is not None]
     for steps in (*(owner.steps for owner in owners), removals):
         for step in steps:

@@ -20,12 +20,14 @@ def started(
     last = progress.attempt
     failures = last.failures if last is not None and last.input_hash == hash_ and not last.back else 0
     attempt = Attempt(hash_, rollout, now, now, failures=failures)
+    failure = progress.failure if failures else ""
     if enrolment is not None:
         # A retry must not take what it is about to repair for what was healthy before it.
         again = progress.admitted is not None and progress.admitted.input_hash == hash_
         before = enrolment.before if again else progress.last_healthy
         enrolment = structs.replace(enrolment, target=target, before=before)
-    return structs.replace(progress, admitted=target, attempt=attempt, enrolment=enrolment or progress.enrolment)
+    place = enrolment or progress.enrolment
+    return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure=failure)
 
 
 def rolled_back(progress: PluginState, now: datetime) -> PluginState:
@@ -37,7 +39,7 @@ def rolled_back(progress: PluginState, now: datetime) -> PluginState:
     return structs.replace(progress, admitted=place.before, attempt=attempt)
 
 
-def observed(progress: PluginState, input_hash: str, health: Health, at: datetime) -> PluginState:
+def observed(progress: PluginState, input_hash: str, health: Health, at: datetime, message: str = "") -> PluginState:
     """An observation of a hash on the cluster; one of another hash than the last that was started says nothing.
 
     Unknown is neither done nor failed and changes nothing. Healthy again does not restart a soak; failed ends it.
@@ -49,16 +51,19 @@ def observed(progress: PluginState, input_hash: str, health: Health, at: datetim
         if attempt.phase == "Healthy":
             return progress
         healthy = structs.replace(attempt, phase="Healthy", since=at, timed_out=False)
-        return structs.replace(progress, attempt=healthy, last_healthy=progress.admitted)
-    return progress if attempt.phase == "Failed" else failed(progress, at)
+        failure = progress.failure if attempt.back else ""
+        return structs.replace(progress, attempt=healthy, last_healthy=progress.admitted, failure=failure)
+    return progress if attempt.phase == "Failed" else failed(progress, at, message=message)
 
 
-def failed(progress: PluginState, at: datetime, timed_out: bool = False) -> PluginState:
+def failed(progress: PluginState, at: datetime, timed_out: bool = False, message: str = "") -> PluginState:
     if progress.attempt is None:
         return progress
     count = progress.attempt.failures + 1
     attempt = structs.replace(progress.attempt, phase="Failed", since=at, failures=count, timed_out=timed_out)
-    return structs.replace(progress, attempt=attempt)
+    return structs.replace(
+        progress, attempt=attempt, failure=message or ("it took too long" if timed_out else "it failed")
+    )
 
 
 class Patience(Struct, frozen=True, gc=False):

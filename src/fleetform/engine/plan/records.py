@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.rollouts import Policy, Rollout
 from fleetform.engine.plan.stages import ApprovalRule
@@ -40,12 +41,12 @@ class Candidate(Struct, frozen=True, gc=False):
     """One plugin on one cluster, and what its owner wants of it now.
 
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
-    the same cluster that come first. baseline is what it would get if nothing were under way: what a cluster that joins
-    a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
-    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a
-    breaking version no longer waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be
-    known is the plugin's own, and equals none that is stored (B30). is_plain follows from the rest: nothing but time
-    and its rollout can hold it.
+    the same cluster that come first. baseline and underway are for a cluster that joins (B21): what its owner last
+    admitted, which it gets before the rollout has reached its stage, and what the rollout that runs brings it, if that
+    is not what is wanted by now (B8). meanwhile is what it gets at the version that runs while gates keep it from the
+    one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a breaking version no longer
+    waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be known is the plugin's own,
+    and equals none that is stored (B30). is_plain follows from the rest: nothing but time and its rollout can hold it.
     """
 
     key: PluginKey
@@ -62,6 +63,7 @@ class Candidate(Struct, frozen=True, gc=False):
     baseline: Deployed | None = None
     meanwhile: Deployed | None = None
     forced_at: datetime | None = None
+    underway: Deployed | None = None
     is_plain: bool = False
 
     def __post_init__(self) -> None:
@@ -71,7 +73,10 @@ class Candidate(Struct, frozen=True, gc=False):
 
 
 class Approval(Struct, frozen=True, gc=False):
-    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26)."""
+    """A person's consent, with the groups that the person is in. policy is the digest that was in force (B26).
+
+    also are other names that were proved to be that person's.
+    """
 
     rollout: str
     stage: str
@@ -82,6 +87,7 @@ class Approval(Struct, frozen=True, gc=False):
     organization: str = ""
     comment: str = ""
     at: datetime | None = None
+    also: tuple[str, ...] = ()
 
 
 class Emergency(Struct, frozen=True, gc=False):
@@ -97,7 +103,8 @@ class Change(Struct, frozen=True):
 
     rollout is the owner's last one, running or not, and used are the names of those before. authors are those who made
     the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
-    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change.
+    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change. crowd are
+    members of the rollout that are counted instead of listed.
     """
 
     owner: Ref
@@ -113,12 +120,22 @@ class Change(Struct, frozen=True):
     suspended: bool = False
     rejected: frozenset[str] = frozenset()
     contents: str = ""
+    crowd: Crowd | None = None
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether this very change was rolled back or aborted."""
+        last = self.rollout
+        by_rollout = last is not None and last.rejected and last.change_id == self.change_id
+        return by_rollout or self.change_id in self.rejected
 
 
 class Removal(Struct, frozen=True, gc=False):
     """A plugin that nobody wants any more. dependents are plugins of its cluster that must go before it.
 
-    rollout is the name under which its removal is approved, policy the digest that approvals are bound to.
+    rollout is the name under which its removal is approved, policy the digest that approvals are bound to. Where its
+    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting. handed_to is the
+    plugin of its cluster that has its release now, and takes over what is installed (B23).
     """
 
     key: PluginKey
@@ -132,6 +149,8 @@ class Removal(Struct, frozen=True, gc=False):
     policy: str = ""
     approvals: tuple[Approval, ...] = ()
     authors: frozenset[str] = frozenset()
+    cluster_left: bool = False
+    handed_to: str = ""
 
 
 class Limits(Struct, frozen=True):
@@ -211,7 +230,7 @@ class OwnerPlan(Struct, frozen=True):
     """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
-    deadline, a cluster that is set aside. is_idle: nothing is to be stored.
+    deadline, a cluster that is set aside. is_idle: nothing is to be stored. crowd is the change's, after the plan.
     """
 
     change: Change
@@ -222,6 +241,7 @@ class OwnerPlan(Struct, frozen=True):
     look: datetime | None = None
     emergency: bool = False
     is_idle: bool = False
+    crowd: Crowd | None = None
 
 
 class Plan(Struct, frozen=True, eq=False):

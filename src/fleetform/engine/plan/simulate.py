@@ -6,6 +6,7 @@ is made up: how long a start takes, what fails, who does not answer, when people
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
 
@@ -31,7 +32,22 @@ _MOVES = frozenset({"Applying", "SetAside"})
 
 def simulate(world: World, start: datetime, scenario: Scenario | None = None) -> Simulation:
     """What would happen from a time on if a scenario came true."""
-    return _Run(world, start, scenario or Scenario()).play()
+    run = _Run(world, start, scenario or Scenario())
+    return run.result(run.play())
+
+
+def at_once(world: World, start: datetime, scenario: Scenario) -> World:
+    """What is stored after the first plan of a simulation."""
+    run = _Run(world, start, scenario)
+    run.plan()
+    return run.world
+
+
+def rollout_after(world: World, start: datetime, scenario: Scenario, name: str) -> Rollout | None:
+    """How one rollout would come out: played until it ends, or until nothing more happens."""
+    run = _Run(world, start, scenario)
+    run.play(name)
+    return run.rollouts.get(name)
 
 
 class _Run:
@@ -52,6 +68,10 @@ class _Run:
         self.asked: set[tuple[str, str]] = set()
         self.approved: dict[tuple[str, str], datetime] = {}
         self.waited: set[PluginKey] = set()
+        # Who does not answer now and is not named by the scenario stays silent.
+        named = {spell.cluster for spell in scenario.unreachable}
+        candidates = [candidate for change in world.changes for candidate in change.candidates]
+        self.mute = {each.key[1] for each in candidates if each.cluster.silent_since is not None} - named
         self.passes = 0
         for key, progress in sorted(self.states.items()):
             if progress.in_flight and progress.attempt is not None:
@@ -59,19 +79,25 @@ class _Run:
                 heappush(self.finishing, (ends, key, progress.attempt.input_hash))
         self._hear_silence()
 
-    def play(self) -> Simulation:
+    def play(self, rollout: str | None = None) -> Plan:
+        """The last plan: once nothing more happens, or as soon as a rollout has ended."""
         while True:
-            found = plan(self.world, self.now, almanac=self.almanac)
-            self.passes += 1
-            moved = self._carry_out(found)
+            found, moved = self.plan()
             self._ask_for_approvals(found)
             if moved and not found.is_idle:
                 following: datetime | None = self.now
             else:
                 following = self._next(found)
-            if following is None or following > self.until:
-                return self._result(found)
+            over = rollout in self.rollouts and not self.rollouts[rollout].is_open
+            if over or following is None or following > self.until:
+                return found
             self._advance(following)
+
+    def plan(self) -> tuple[Plan, bool]:
+        """A plan that is stored, and whether that may at once lead to more."""
+        found = plan(self.world, self.now, almanac=self.almanac)
+        self.passes += 1
+        return found, self._carry_out(found)
 
     def _carry_out(self, found: Plan) -> bool:
         """Stores what a plan asks for. Whether that may at once lead to more: a stage or a rollout that is done."""
@@ -93,7 +119,16 @@ class _Run:
             attempt = step.progress.attempt
             if attempt is not None:
                 heappush(self.finishing, (self.now + self.scenario.takes(step.key[1]), step.key, attempt.input_hash))
+        self._keep_crowds(found.owners)
         return self._delete(found) or self._keep(found.owners)
+
+    def _keep_crowds(self, owners: tuple[OwnerPlan, ...]) -> None:
+        crowds = {owner.change.owner: owner.crowd for owner in owners if owner.crowd is not owner.change.crowd}
+        if crowds:
+            self._edit(lambda each: structs.replace(each, crowd=crowds[each.owner]) if each.owner in crowds else each)
+
+    def _edit(self, edit: Callable[[Change], Change]) -> None:
+        self.world = structs.replace(self.world, changes=tuple([edit(change) for change in self.world.changes]))
 
     def _delete(self, found: Plan) -> bool:
         """What goes takes no time; whether anything went."""
@@ -174,6 +209,8 @@ class _Run:
             times.append(max(self.finishing[0][0], self.now))
         if self.approvals:
             times.append(max(self.approvals[0][0], self.now))
+        landings = [change.crowd.next_landing for change in self.world.changes if change.crowd is not None]
+        times += [max(each, self.now) for each in landings if each is not None]
         if times and min(times) == self.now:
             return self.now
         times += self.spells[:1]
@@ -201,6 +238,8 @@ class _Run:
         while self.finishing and self.finishing[0][0] <= to:
             _, key, input_hash = heappop(self.finishing)
             self._finish(key, input_hash)
+        if any(change.crowd is not None for change in self.world.changes):
+            self._edit(lambda each: structs.replace(each, crowd=each.crowd and each.crowd.landed(to)))
         while self.approvals and self.approvals[0][0] <= to:
             _, rollout, stage = heappop(self.approvals)
             self._approve(rollout, stage)
@@ -223,7 +262,9 @@ class _Run:
             self.states[key] = observed(progress, input_hash, "Healthy", self.now)
 
     def _is_silent(self, cluster: str) -> bool:
-        return any(spell.cluster == cluster and spell.covers(self.now) for spell in self.scenario.unreachable)
+        return cluster in self.mute or any(
+            spell.cluster == cluster and spell.covers(self.now) for spell in self.scenario.unreachable
+        )
 
     def _hear_silence(self) -> None:
         """Clusters that fall silent or answer again; what was under way there goes on when they do."""
@@ -283,7 +324,7 @@ class _Run:
         bound = (removal.rollout, DELETES, removal.change_id, removal.policy)
         return _consent(bound, asked, removal.authors, removal.key[0], self.now)
 
-    def _result(self, found: Plan) -> Simulation:
+    def result(self, found: Plan) -> Simulation:
         events = sorted(self.events, key=lambda each: (each.at, each.cluster, each.plugin))
         ended = max((each.at for each in events if each.event != "Waiting"), default=self.start)
         dones = [stage.done for each in self.rollouts.values() for stage in each.stages if stage.done is not None]

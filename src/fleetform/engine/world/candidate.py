@@ -24,6 +24,7 @@ from fleetform.model.results.decisions import ABSENT, ClusterDecisions, PluginDe
 from fleetform.model.state import Deployed, Installer, Parts, PluginState
 from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.names import generated_name
+from fleetform.syntax.option_paths import normal_form
 from fleetform.syntax.times import parse_time
 
 _VERSION = frozenset({"version"})
@@ -92,7 +93,10 @@ class Candidates:
 
     def deployed(self, plugin: PluginDecision, with_parts: bool = False) -> Deployed:
         """What a plugin becomes by what is written now."""
-        shares = not (plugin.own or plugin.unresolved or plugin.target.owner.spec.substitute)
+        owner = plugin.target.owner
+        # What a system adds by itself has the cluster's name in it.
+        alone = plugin.own or plugin.unresolved or owner.spec.substitute or owner.conventions.injected is not None
+        shares = not alone
         key = (plugin.shared, plugin.target)
         if shares:
             known = self._deployed.get(key)
@@ -121,15 +125,21 @@ class Candidates:
         return found
 
     def _parts(self, plugin: PluginDecision) -> Parts:
-        """Values as they are written, so that another value of a variable in them is a change of bindings alone."""
-        options = {
-            name: [
-                [item.text, item.value if item.value is not ABSENT else item.expression or ""]
-                for item in (each.winner, *(part.winner for part in each.parts))
-                if item is not None
+        """Values as they are written, so that another value of a variable in them is a change of bindings alone.
+
+        Paths count by their steps: another spelling of one is no change of values.
+        """
+        options = sorted(
+            [
+                normal_form(each.slot.steps),
+                [
+                    [normal_form(item.steps), item.value if item.value is not ABSENT else item.expression or ""]
+                    for item in (each.winner, *(part.winner for part in each.parts))
+                    if item is not None
+                ],
             ]
-            for name, each in plugin.options.items()
-        }
+            for each in plugin.options.values()
+        )
         configs = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
         bound = [[each.name, str(each.value)] for each in self._inputs.bound(plugin)]
         return Parts(*(content_hash(_plain(part))[:16] for part in (options, configs, bound)))

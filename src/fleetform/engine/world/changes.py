@@ -7,57 +7,34 @@ after one event one Change is made anew and all others are the same objects.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
-from fleetform.engine.plan.policy import limits_of
-from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, Limits, World
+from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, World
 from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
-from fleetform.engine.versions.lifecycle import Lifecycle, lifecycle_of
-from fleetform.engine.world.candidate import Candidates, Facts
-from fleetform.engine.world.consent import (
-    NO_AUTHORS,
-    Authors,
-    Consents,
-    Persons,
-    asks_for_others,
-    authors_of,
-    emergency_of,
-    organization_of,
-)
+from fleetform.engine.world.candidate import Facts
+from fleetform.engine.world.consent import Consents, Persons, asks_for_others, authors_of, emergency_of
 from fleetform.engine.world.contents import ContentHashes, change_id, digest
+from fleetform.engine.world.context import Context, Same
+from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
+from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
+from fleetform.engine.world.parts import Part, plugins_by_part
+from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
-from fleetform.engine.world.staging import Staging, Stagings
+from fleetform.engine.world.sides import NOTHING_KEPT, KeptObjects
+from fleetform.engine.world.staging import Staging
 from fleetform.engine.world.stored import NOTHING_STORED, Contents, OwnerRequest, Stored
-from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
-from fleetform.model.kinds.preset import OwnerSpec, PresetGroup
+from fleetform.model.authors import NO_AUTHORS, Authors
+from fleetform.model.kinds.preset import OwnerSpec
 from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
 from fleetform.model.snapshot import Snapshot
-from fleetform.model.state import UNKNOWN, Deployed, PluginState
-
-# A plugin at another version than the one that is wanted, decided with what is written now; None: nobody can tell.
-AtVersion = Callable[[PluginDecision, str], PluginDecision | None]
-_KINDS_OF_CONTEXT = frozenset({"RolloutPolicy", "UpdateWindow", "LifecyclePolicy", "Approval"})
-
-
-class _Part(NamedTuple):
-    """An owner, or a group of it that moves by itself."""
-
-    owner: Object[Any]
-    group: PresetGroup | None
-
-    @property
-    def ref(self) -> Ref:
-        ref = self.owner.ref
-        return ref if self.group is None else ref._replace(name=f"{ref.name}/{self.group.name}")
+from fleetform.model.state import UNKNOWN, PluginState
 
 
 class _Plugins(NamedTuple):
@@ -78,13 +55,14 @@ class _Made(NamedTuple):
     plugins: _Plugins
     candidates: list[Candidate]
     elsewhere: Mapping[str, str | None]
+    joiners: Mapping[PluginKey, tuple[OnSide, ...]]
 
 
 class _Earlier(NamedTuple):
     """What a pass leaves to the next one."""
 
     made: Mapping[Ref, _Made] = {}
-    contexts: Mapping[str, _Context] = {}
+    contexts: Mapping[str, Context] = {}
     world: World | None = None
     unwanted: frozenset[PluginKey] | None = None
 
@@ -92,8 +70,8 @@ class _Earlier(NamedTuple):
 class OwnerChanges:
     """The changes of all owners of one pass.
 
-    before only saves work: the answer does not depend on it. at_version decides a plugin at an older version, for
-    clusters that join before a rollout has reached their stage (B21). authors are those who made files what they are.
+    before only saves work: the answer does not depend on it. authors are those who made files what they are. redecide
+    and kept, objects that are others by now, are for clusters that join while a rollout runs (B21).
     """
 
     def __init__(
@@ -102,32 +80,34 @@ class OwnerChanges:
         inputs: Inputs,
         stored: Stored = NOTHING_STORED,
         before: OwnerChanges | None = None,
-        at_version: AtVersion | None = None,
+        redecide: Redecide | None = None,
         authors: Authors = NO_AUTHORS,
+        kept: KeptObjects = NOTHING_KEPT,
     ) -> None:
         self.decisions, self.inputs, self.stored = decisions, inputs, stored
         self.snapshot: Snapshot = decisions.index.snapshot
-        self._at_version, self._authors = at_version, authors
+        self._redecide, self._kept, self.authors = redecide, kept, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
         self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
         self._facts: Facts = Facts(stored.silent_since, before._facts if before is not None else None)
-        self._contexts: dict[str, _Context] = {}
+        self._contexts: dict[str, Context] = {}
         self._made: dict[Ref, _Made] = {}
         self._world: World | None = None
         self.states: Mapping[PluginKey, PluginState] = before.states if before is not None else {}
         changed: set[PluginKey] = set()
         if before is None or before.snapshot.states is not self.snapshot.states:
-            self.states, changed = _flat_states(self.snapshot, before)
+            then = before.snapshot.states if before is not None else {}
+            self.states, changed = flat_states(self.snapshot.states, then, self.states)
         # Owners that something new reaches; None: any of them may be.
         self._touched: set[Object[Any]] | None = None
-        self._plugins: dict[Ref, tuple[_Part, list[PluginDecision]]]
+        self._plugins: dict[Ref, tuple[Part, list[PluginDecision]]]
         if before is not None and before.decisions.clusters is decisions.clusters:
             self._plugins = before._plugins
             if before.stored.silent_since == stored.silent_since:
                 self._touched = {plugin.target.owner for key in changed for plugin in self._named(key)}
         else:
-            self._plugins = self._by_part()
+            self._plugins = plugins_by_part(decisions)
         self._unwanted = self._find_unwanted(changed)
 
     def _handed_on(self) -> _Earlier:
@@ -160,14 +140,25 @@ class OwnerChanges:
         """What an owner's plugins are made of now: what is remembered once it is admitted (stored.objects_after)."""
         return self._of(owner).contents
 
+    def on_other_sides(self, key: PluginKey) -> tuple[OnSide, ...]:
+        """How a plugin of a cluster that joins was decided beside what is wanted."""
+        plugins = [each for each in self._named(key) if each.key == key]
+        parts = [owner for owner in self._plugins if plugins and _is_of(owner, plugins[0].target.owner.ref)]
+        return next((found for each in parts if (found := self._of(each).joiners.get(key))), ())
+
     def world(self, complete: bool = True) -> World:
         """Everything that a plan depends on. complete: all was loaded, so that absence means gone (B22)."""
         changes = tuple(self.change(owner) for owner in self._plugins)
         limits = {name: self._context(name).limits for name in self._organizations()}
-        found = World(changes, self.states, removals_of(self, self._unwanted), limits, complete)
+        found = World(changes, self.states, removals_of(self, self._unwanted, limits), limits, complete)
         before = self._earlier.world
         self._world = before if before is not None and _same_world(before, found) else found
         return self._world
+
+    @property
+    def forgotten(self) -> list[PluginKey]:
+        """Plugins that nobody wants and that were never installed: nothing is left to be known of them."""
+        return sorted(key for key in self._unwanted if self.states[key].admitted is None)
 
     # ---- One owner
 
@@ -178,7 +169,7 @@ class OwnerChanges:
             found = self._made[owner] = self._make(part, plugins)
         return found
 
-    def _make(self, part: _Part, plugins: list[PluginDecision]) -> _Made:
+    def _make(self, part: Part, plugins: list[PluginDecision]) -> _Made:
         context, ref = self._context(part.owner.ref.organization), part.ref
         staging = context.staging(part)
         rollouts = self.stored.rollouts.get(ref, ())
@@ -186,9 +177,12 @@ class OwnerChanges:
         admitted = self.stored.admitted.get(ref)
         # Whatever a Change follows from, so that it is made again if any of it is another.
         asks = _asks_for_others(staging.policy, rollouts, part.owner.spec, request)
-        made_of = (part.owner, context.key, rollouts, request, admitted, _Same(self._authors if asks else None))
+        made_of = (part.owner, context.key, rollouts, request, admitted, Same(self.authors if asks else None))
         known = self._earlier.made.get(ref)
         if known is not None and (known.made_of != made_of or not self._is_elsewhere(known.elsewhere)):
+            known = None
+        if known is not None and known.joiners:
+            # They are decided with objects that nobody compares.
             known = None
         if known is not None and self._touched is not None and part.owner not in self._touched:
             return known
@@ -200,19 +194,21 @@ class OwnerChanges:
             return known
         earlier = self._earlier.made.get(ref)
         made = self._candidates(part, context, staging, plugins_now, earlier)
-        candidates = self._with_baselines(context, plugins, made, states)
-        objects = self._objects(part.owner, plugins, states)
+        # What reaches only clusters that join makes no other change.
+        installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
+        objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
         contents = self._hashes.contents(objects)
-        base = admitted.objects if admitted is not None else {}
-        change = self._change(part, context, staging, candidates, contents, rollouts, request, base)
+        base = self.admitted_of(ref)
+        joiners = self._with_joiners(part, context, staging, plugins_now, made, contents)
+        change = self._change(part, context, staging, joiners.candidates, contents, rollouts, request, base)
         if asks:
-            made_by = authors_of(self._hashes.differing(objects, base), self._authors, context.persons)
+            made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
         elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
-        return _Made(change, contents, made_of, plugins_now, made, elsewhere)
+        return _Made(change, contents, made_of, plugins_now, made, elsewhere, joiners.decided)
 
     def _candidates(
-        self, part: _Part, context: _Context, staging: Staging, now: _Plugins, earlier: _Made | None
+        self, part: Part, context: Context, staging: Staging, now: _Plugins, earlier: _Made | None
     ) -> list[Candidate]:
         """A candidate for each plugin; of the pass before those of which nothing is another."""
         opening = context.openings.of(part.owner, now.plugins[0].target.definition)
@@ -225,7 +221,7 @@ class OwnerChanges:
         found = []
         for plugin, state, cluster in zip(now.plugins, now.states, now.facts, strict=True):
             same = known.get(plugin)
-            if same is not None and same[0] is state and same[1] is cluster:
+            if same is not None and same[0] is state and same[1] == cluster:
                 found.append(same[2])
             else:
                 found.append(context.candidates.candidate(plugin, state, cluster, staging, opening))
@@ -237,8 +233,8 @@ class OwnerChanges:
 
     def _change(
         self,
-        part: _Part,
-        context: _Context,
+        part: Part,
+        context: Context,
         staging: Staging,
         candidates: list[Candidate],
         contents: Mapping[str, str],
@@ -250,7 +246,7 @@ class OwnerChanges:
         last = rollouts[-1] if rollouts else None
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
-        name = change_id(self._hashes, base, contents, rollouts, candidates, self.states)
+        name = change_id(self._hashes, base, contents, rollouts, lambda: self._differing(candidates))
         used = frozenset(each.name for each in earlier)
         upgrades = spec.upgrades
         return Change(
@@ -270,8 +266,15 @@ class OwnerChanges:
             digest(contents),
         )
 
+    def _differing(self, candidates: list[Candidate]) -> Iterator[tuple[PluginKey, str]]:
+        """Plugins that are installed and are not what is wanted, with the hash of that."""
+        for each in candidates:
+            admitted = self.states.get(each.key, UNKNOWN).admitted
+            if admitted is not None and admitted.input_hash != each.wanted.input_hash:
+                yield each.key, each.wanted.input_hash or ""
+
     def _approvals(
-        self, context: _Context, owner: Ref, change: str, policy: Policy, last: Rollout | None, used: frozenset[str]
+        self, context: Context, owner: Ref, change: str, policy: Policy, last: Rollout | None, used: frozenset[str]
     ) -> tuple[Approval, ...]:
         """Of the rollout that runs, by the policy that it started with; and of the one that comes next."""
         found: list[Approval] = []
@@ -282,91 +285,34 @@ class OwnerChanges:
         found += context.consents.of(rollout_name(owner.name, change, used), policy.digest)
         return tuple(found)
 
-    def _objects(
-        self, owner: Object[OwnerSpec], plugins: list[PluginDecision], states: list[PluginState]
-    ) -> set[AnyObject]:
-        """The objects that reach an owner's plugins. What reaches only clusters that join makes no other change."""
-        found: set[AnyObject] = {owner}
-        installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
-        wanted = [each.upgrade or each for each in installed or plugins]
-        for shared in {each.shared for each in wanted}:
-            found.update(shared.overrides)
-            found.update(each.config for each in shared.configs.effective if each.config is not None)
-        found.update(each.object for each in {each.target.revision for each in wanted} if each is not None)
-        found.update(each.instance for each in wanted if each.instance is not None)
-        compiled = self.decisions.index.owners.get(owner)
-        if compiled is not None and compiled.program is not None and any(True for _ in compiled.program.references):
-            for plugin in wanted:
-                sources = [each.source for each in self.inputs.bound(plugin)]
-                found.update(each for each in sources if each is not None and each.ref.kind != "Cluster")
-        return found
-
-    def _with_baselines(
+    def _with_joiners(
         self,
-        context: _Context,
-        plugins: list[PluginDecision],
+        part: Part,
+        context: Context,
+        staging: Staging,
+        now: _Plugins,
         candidates: list[Candidate],
-        states: list[PluginState],
-    ) -> list[Candidate]:
-        """New clusters with what their stage has admitted: the version that most of its clusters run (B21)."""
-        new = [index for index, state in enumerate(states) if state.admitted is None]
-        if not new or len(new) == len(states) or self._at_version is None:
-            return candidates
-        by_stage: dict[str | None, Counter[Deployed]] = {}
-        everywhere: Counter[Deployed] = Counter()
-        for candidate, state in zip(candidates, states, strict=True):
-            if state.admitted is not None:
-                runs = Deployed(state.admitted.version, state.admitted.definition)
-                by_stage.setdefault(candidate.stage, Counter())[runs] += 1
-                everywhere[runs] += 1
-        found = list(candidates)
-        for index in new:
-            candidate = candidates[index]
-            runs = _most_common(by_stage.get(candidate.stage, everywhere))
-            other = runs.definition is not None and runs.definition != candidate.wanted.definition
-            if runs.version in (None, candidate.wanted.version) or other:
-                continue
-            older = self._at_version(plugins[index], runs.version or "")
-            if older is not None and not older.gates:
-                found[index] = structs.replace(candidate, baseline=context.candidates.deployed(older))
-        return found
+        contents: Contents,
+    ) -> Joiners:
+        """Candidates, those of new clusters with what their stage has admitted (B21)."""
+        admitted, rollouts = self.stored.admitted.get(part.ref), self.stored.rollouts.get(part.ref, ())
+        new = sum(each.admitted is None for each in now.states)
+        if admitted is None or self._redecide is None or new in (0, len(now.states)) or staging.policy.external:
+            return Joiners(candidates)
+        joining = Joining(self.decisions, self.inputs, self._hashes, self._kept, self._redecide)
+        last = rollouts[-1] if rollouts else None
+        return joining.with_sides(candidates, now.plugins, now.states, context.lifecycle, contents, admitted, last)
 
     # ---- All owners
-
-    def _by_part(self) -> dict[Ref, tuple[_Part, list[PluginDecision]]]:
-        """Plugins by their owner, or by the group of it that moves by itself, in order of clusters."""
-        groups = MovingGroups(self.decisions)
-        by_owner: dict[Object[Any], list[PluginDecision]] = {}
-        for here in self.decisions.clusters.values():
-            for plugin in here.plugins.values():
-                owner = plugin.target.owner
-                known = by_owner.get(owner)
-                if known is None:
-                    by_owner[owner] = [plugin]
-                else:
-                    known.append(plugin)
-            for claim in here.claims:
-                # What another owner keeps is told of those that lose it, unless the name alone is what they want.
-                if claim.candidate.name not in here.plugins:
-                    by_owner.setdefault(claim.candidate.target.owner, []).append(claim.plugin)
-        found: dict[Ref, tuple[_Part, list[PluginDecision]]] = {}
-        for owner, plugins in by_owner.items():
-            if not groups.has_any(owner):
-                found[owner.ref] = _Part(owner, None), plugins
-                continue
-            for plugin in plugins:
-                part = _Part(owner, groups.of(plugin))
-                found.setdefault(part.ref, (part, []))[1].append(plugin)
-        return dict(sorted(found.items(), key=lambda pair: (pair[0].organization, pair[0].name, pair[0].kind)))
 
     def _organizations(self) -> list[str]:
         return sorted({ref.organization for ref in (*self._plugins, *self.snapshot.states)})
 
-    def _context(self, organization: str) -> _Context:
+    def _context(self, organization: str) -> Context:
         found = self._contexts.get(organization)
         if found is None:
             before = self._earlier.contexts.get(organization)
-            found = _Context(self.decisions, self.inputs, self.stored, organization, self._authors)
+            found = Context(self.decisions, self.inputs, self.stored, organization, self.authors)
             if before is not None and before.key == found.key:
                 found.take_over(before)
             self._contexts[organization] = found
@@ -380,6 +326,18 @@ class OwnerChanges:
     def contents_of(self, object_: AnyObject) -> str:
         return self._hashes.of(object_)
 
+    def admitted_of(self, owner: Ref) -> Contents:
+        """The objects that an owner's plugins were last made of; none if nobody knows."""
+        admitted = self.stored.admitted.get(owner)
+        return admitted.objects if admitted is not None else {}
+
+    def is_as_admitted(self, owner: Object[Any]) -> bool:
+        """Whether an owner says what it said when its plugins were admitted."""
+        return not self._hashes.differing([owner], self.admitted_of(owner.ref))
+
+    def persons_of(self, organization: str) -> Persons:
+        return self._context(organization).persons
+
     def facts_of(self, cluster: Object[Any]) -> ClusterFacts:
         return self._facts.of(cluster)
 
@@ -390,8 +348,8 @@ class OwnerChanges:
         return self._context(organization).consents
 
 
-def _most_common(found: Counter[Deployed]) -> Deployed:
-    return min(found, key=lambda each: (-found[each], str(each.version)))
+def _is_of(part: Ref, owner: Ref) -> bool:
+    return part == owner or (part[:2] == owner[:2] and part.name.startswith(f"{owner.name}/"))
 
 
 def _asks_for_others(policy: Policy, rollouts: tuple[Rollout, ...], spec: OwnerSpec, request: OwnerRequest) -> bool:
@@ -406,29 +364,6 @@ def _has_dependencies(plugin: PluginDecision) -> bool:
     return bool(plugin.target.owner.spec.wait_for or (revision is not None and revision.object.spec.depends_on))
 
 
-def _flat_states(
-    snapshot: Snapshot, before: OwnerChanges | None
-) -> tuple[Mapping[PluginKey, PluginState], set[PluginKey]]:
-    """What is stored of each plugin, by its key, and which of it is another than in the pass before."""
-    earlier = before.snapshot.states if before is not None else {}
-    found: dict[PluginKey, PluginState] = dict(before.states) if before is not None else {}
-    changed: set[PluginKey] = set()
-    gone = [ref for ref in earlier if ref not in snapshot.states]
-    for ref, on_cluster in (*snapshot.states.items(), *((each, {}) for each in gone)):
-        known = earlier.get(ref, {})
-        if known is on_cluster:
-            continue
-        for name in (*on_cluster, *(each for each in known if each not in on_cluster)):
-            key, state = (ref.organization, ref.name, name), on_cluster.get(name)
-            if state is not known.get(name):
-                changed.add(key)
-                if state is not None:
-                    found[key] = state
-                else:
-                    del found[key]
-    return found, changed
-
-
 def _same_world(one: World, other: World) -> bool:
     """Whether two worlds are made of the very same parts."""
     return (
@@ -439,96 +374,3 @@ def _same_world(one: World, other: World) -> bool:
         and one.limits == other.limits
         and one.removals == other.removals
     )
-
-
-class MovingGroups:
-    """Groups of presets that have a policy or a strategy of their own, and the clusters in them."""
-
-    def __init__(self, decisions: Decisions) -> None:
-        self._index = decisions.index
-        self._groups: dict[Object[Any], dict[str, PresetGroup]] = {}
-
-    def has_any(self, owner: Object[Any]) -> bool:
-        groups: list[PresetGroup] = getattr(owner.spec, "groups", None) or []
-        return any(each.rollout is not None or each.rollout_strategy is not None for each in groups)
-
-    def of(self, plugin: PluginDecision) -> PresetGroup | None:
-        """The group that a plugin moves with: of several the last, as for all that groups say (S1, R1-17)."""
-        owner = plugin.target.owner
-        if owner not in self._groups:
-            self._groups[owner] = self._clusters(owner)
-        return self._groups[owner].get(plugin.cluster.ref.name)
-
-    def _clusters(self, owner: Object[Any]) -> dict[str, PresetGroup]:
-        compiled = self._index.owners[owner]
-        selection = self._index.selection(owner.ref.organization)
-        written = {each.name: each for each in owner.spec.groups or ()}
-        found: dict[str, PresetGroup] = {}
-        for group in compiled.groups:
-            moves = written[group.name]
-            by_itself = moves.rollout is not None or moves.rollout_strategy is not None
-            for cluster in selection.clusters_in(compiled, group):
-                if by_itself:
-                    found[cluster.ref.name] = moves
-                elif compiled.placed_by_groups:
-                    found.pop(cluster.ref.name, None)
-        return found
-
-
-class _Context:
-    """What all owners of an organization have in common: its people, policies and windows, each compiled once.
-
-    key is what it was made of: while that is the same, what it has compiled may be taken over.
-    """
-
-    def __init__(
-        self, decisions: Decisions, inputs: Inputs, stored: Stored, organization: str, authors: Authors
-    ) -> None:
-        snapshot = decisions.index.snapshot
-        homes = (PLATFORM_NAMESPACE, organization)
-        policies = [
-            each for ref, each in snapshot.others.items() if ref.kind in _KINDS_OF_CONTEXT and ref.organization in homes
-        ]
-        self.key = (
-            snapshot.organizations.get(Ref("Organization", organization, organization)),
-            policies,
-            decisions.index.placements if decisions.index.placements.objects else None,
-            snapshot.announced,
-            _Same(inputs.transforms),
-            tuple(each for each in stored.approvals if each.organization == organization),
-            _Same(authors if any(each.ref.kind == "Approval" for each in policies) else None),
-        )
-        lifecycles = [snapshot.others.get(Ref("LifecyclePolicy", home, "default")) for home in homes]
-        platform, own = (
-            each.spec if each is not None and isinstance(each.spec, LifecyclePolicySpec) else None
-            for each in lifecycles
-        )
-        self.lifecycle: Lifecycle = lifecycle_of(platform, own)
-        self.limits: Limits = limits_of(platform, own)
-        self.persons = Persons(organization_of(snapshot, organization))
-        self.candidates = Candidates(decisions, inputs, self.lifecycle)
-        self.consents = Consents(snapshot, organization, stored.approvals, self.persons, authors)
-        self._stagings = Stagings(snapshot, decisions.index.placements, organization, self.lifecycle)
-        self.openings = Openings(snapshot, organization)
-
-    def take_over(self, before: _Context) -> None:
-        """What depends on nothing but the key. Candidates are of one pass: they read its decisions."""
-        self.key, self.limits = before.key, before.limits
-        self._stagings, self.openings, self.consents = before._stagings, before.openings, before.consents
-
-    def staging(self, part: _Part) -> Staging:
-        own = self._stagings.of_group(part.owner, part.group) if part.group is not None else None
-        return own if own is not None else self._stagings.of(part.owner)
-
-
-class _Same:
-    """Compares by identity: what is in it is looked at by nobody before it is needed."""
-
-    def __init__(self, thing: object) -> None:
-        self._thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._thing is self._thing
-
-    def __hash__(self) -> int:
-        return id(self._thing)

@@ -6,24 +6,20 @@ organization joins them; everybody counts once, and nobody approves what they ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.plan.records import Approval, Emergency
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.model.authors import Authors
 from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.kinds.preset import EmergencyChange
 from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.snapshot import Snapshot
 from fleetform.syntax.times import parse_time
-
-# Files, with the addresses of those who made them what they are: empty where git does not know; a file that is in no
-# repository is not in it.
-Authors = Mapping[str, str]
-NO_AUTHORS: Authors = {}
 
 
 class Persons:
@@ -35,8 +31,10 @@ class Persons:
             for alias in (person.name, *(person.emails or ()), *(person.subjects or ())):
                 self._names.setdefault(alias, person.name)
 
-    def name(self, alias: str) -> str:
-        return self._names.get(alias, alias)
+    def name(self, alias: str, *more: str) -> str:
+        """The person with that name; more are other names that are proved to be the same one's."""
+        known = (self._names[each] for each in (alias, *more) if each in self._names)
+        return next(known, alias)
 
     def names(self, aliases: Iterable[str]) -> frozenset[str]:
         return frozenset(map(self.name, aliases))
@@ -71,7 +69,7 @@ class Consents:
         self._stored: dict[str, list[Approval]] = {}
         for each in stored:
             if each.organization == organization:
-                known = structs.replace(each, user=persons.name(each.user))
+                known = structs.replace(each, user=persons.name(each.user, *each.also))
                 self._stored.setdefault(each.rollout, []).append(known)
         self._written: dict[str, list[Object[ApprovalSpec]]] = {}
         for ref, object_ in sorted(snapshot.others.items()):

@@ -6,18 +6,17 @@ object, such as a fact of a cluster, is told apart by the hashes of the plugins 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from fleetform.engine.bindings.fields import api_version_of
-from fleetform.engine.plan.records import Candidate
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.stored import Contents
 from fleetform.model.kinds.definition import PluginDefinitionSpec
-from fleetform.model.objects import AnyObject, Object
+from fleetform.model.objects import AnyObject, Object, Ref
+from fleetform.model.results.decisions import PluginKey
 from fleetform.model.snapshot import Snapshot
-from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.syntax.hashing import CHANGE_ID, content_hash
 from fleetform.syntax.names import api_group
 
@@ -53,7 +52,7 @@ class ContentHashes:
     """Hashes of objects, each made once. Objects are compared by identity: one that was edited is another."""
 
     def __init__(self, snapshot: Snapshot, before: ContentHashes | None = None) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._known: dict[AnyObject, str] = {}
         self._before: Mapping[AnyObject, str] = before._known if before is not None else {}
         self._by_identity: dict[str, AnyObject] | None = None
@@ -68,22 +67,31 @@ class ContentHashes:
     def contents(self, objects: Iterable[AnyObject]) -> dict[str, str]:
         """Objects by identity, sorted."""
         counted = [each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE]
-        return dict(sorted((_key(each), self.of(each)) for each in counted))
+        return dict(sorted((identity_text(each), self.of(each)) for each in counted))
 
     def differing(self, objects: Iterable[AnyObject], admitted: Contents) -> list[AnyObject]:
         """Those that are not as they were admitted."""
         counted = (each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE)
-        return [each for each in counted if admitted.get(_key(each)) != self.of(each)]
+        return [each for each in counted if admitted.get(identity_text(each)) != self.of(each)]
+
+    def object(self, identity: str) -> AnyObject | None:
+        """Whatever bears an identity now, whether or not it reaches anybody."""
+        if self._by_identity is None:
+            self._by_identity = {identity_text(each): each for each in self.snapshot.objects}
+        return self._by_identity.get(identity)
+
+    def retired(self, identity: str) -> AnyObject | None:
+        """A definition that is no longer offered and may still run."""
+        return next((each for each in self.snapshot.retired.values() if identity_text(each) == identity), None)
 
     def now(self, identity: str) -> str | None:
-        """The hash of whatever bears an identity now, whether or not it reaches anybody."""
-        if self._by_identity is None:
-            self._by_identity = {_key(each): each for each in self._snapshot.objects}
-        found = self._by_identity.get(identity)
+        """The hash of whatever bears an identity now."""
+        found = self.object(identity)
         return self.of(found) if found is not None else None
 
 
-def _key(object_: AnyObject) -> str:
+def identity_text(object_: AnyObject) -> str:
+    """An identity as it is stored and hashed."""
     ref, group, version = identity_of(object_)
     return ref + (f"#{group}" if group else "") + (f"@{version}" if version else "")
 
@@ -92,38 +100,41 @@ def digest(contents: Contents) -> str:
     return content_hash(dict(contents))
 
 
+def name_of(differing: Iterable[tuple[str, str | None]]) -> str:
+    """The name of a change: of the objects that differ, sorted, with what each says by now; None: it is gone (B3b)."""
+    return CHANGE_ID + content_hash([[identity, now or _ABSENT] for identity, now in differing])
+
+
+def name_of_removal(owner: Ref, now: str | None, admitted: Contents) -> str:
+    """The name of the change by which an owner has no plugins any more."""
+    text = str(owner)
+    known = (each for each in admitted if each.startswith(text) and each[len(text) : len(text) + 1] in ("", "#", "@"))
+    return name_of([(next(known, text), now)])
+
+
 def change_id(
     hashes: ContentHashes,
     admitted: Contents,
     now: Contents,
     rollouts: Sequence[Rollout],
-    candidates: Iterable[Candidate],
-    states: Mapping[tuple[str, str, str], PluginState],
+    differing_plugins: Callable[[], Iterable[tuple[PluginKey, str]]],
 ) -> str:
     """The name of what differs between what was last admitted and now.
 
     An object that is as it was does not count, even if it reaches the owner no longer: a cluster left. If the objects
     are those of a rollout that runs, or that was rejected, it is that change, whatever clusters come to by themselves.
+    differing_plugins are those that differ, with what they become by hash: asked for where no object does.
     """
     whole = digest(now)
     for rollout in reversed(rollouts):
         if (rollout.is_open or rollout.rejected) and rollout.contents == whole:
             return rollout.change_id
     last = rollouts[-1] if rollouts else None
-    pairs: list[list[str]] = []
-    for identity in sorted({*admitted, *now}):
-        then, current = admitted.get(identity), now.get(identity) or hashes.now(identity) or _ABSENT
-        if then != current:
-            pairs.append([identity, current])
-    if not pairs and last is not None and last.is_open:
+    current = {each: now.get(each) or hashes.now(each) for each in sorted({*admitted, *now})}
+    differing = [(each, then) for each, then in current.items() if admitted.get(each) != then]
+    if differing:
+        return name_of(differing)
+    if last is not None and last.is_open:
         # What a rollout brings is taken back while it runs.
-        pairs = [["Rollout", last.name]]
-    if not pairs:
-        # Plugins that differ though no object does.
-        stored = ((each, states.get(each.key, UNKNOWN).admitted) for each in candidates)
-        pairs = sorted(
-            [*each.key, each.wanted.input_hash or ""]
-            for each, admitted in stored
-            if admitted is not None and admitted.input_hash != each.wanted.input_hash
-        )
-    return CHANGE_ID + content_hash(pairs)
+        return name_of([("Rollout", last.name)])
+    return CHANGE_ID + content_hash(sorted([*key, hash_] for key, hash_ in differing_plugins()))

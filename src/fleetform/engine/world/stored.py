@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from msgspec import Struct, structs
 
-from fleetform.engine.plan.records import Approval, Emergency
+from fleetform.engine.plan.records import Approval, Change, Emergency
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
 
 # Identities of objects, with hashes of their content.
 Contents = Mapping[str, str]
@@ -59,15 +61,23 @@ NOTHING_STORED = Stored()
 
 
 def objects_after(
-    known: AdmittedObjects | None, before: Rollout | None, after: Rollout | None, now: Contents
+    known: AdmittedObjects | None,
+    before: Rollout | None,
+    after: Rollout | None,
+    now: Contents,
+    is_settled: Callable[[], bool] = lambda: False,
 ) -> AdmittedObjects | None:
     """What is remembered of an owner's objects once its rollout is another: fixed when it starts, kept if it succeeds.
 
     What was aborted, rolled back or superseded was not admitted: the next change is named by what came before it.
-    Without a rollout nothing is on its way, so what is there now is what was admitted.
+    Without a rollout nothing is on its way, so what is there now is what was admitted; and so it is after one that
+    succeeded, once every plugin is what is wanted: an edit without effect is part of no later change.
     """
     if after is None:
         return AdmittedObjects(now) if known is None or known.objects != now else known
+    if known is not None and not after.is_open and (before is None or before == after):
+        succeeded = after.phase == "Succeeded" and not after.rejected
+        return AdmittedObjects(now) if succeeded and known.objects != now and is_settled() else known
     begins = after.started is not None and (before is None or before.name != after.name or before.started is None)
     upcoming = now if begins else known.upcoming if known is not None else None
     if after.phase == "Succeeded" and (begins or before is None or before.is_open):
@@ -77,3 +87,9 @@ def objects_after(
     objects = known.objects if known is not None else {}
     found = AdmittedObjects(objects, upcoming)
     return known if found == known else found
+
+
+def is_settled(change: Change, states: Mapping[PluginKey, PluginState]) -> bool:
+    """Whether every plugin of an owner that is installed is what is wanted."""
+    installed = ((each.wanted, states.get(each.key, UNKNOWN).admitted) for each in change.candidates)
+    return all(has is None or has.input_hash == wanted.input_hash for wanted, has in installed)

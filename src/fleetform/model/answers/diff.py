@@ -145,12 +145,22 @@ class NotedOverrides(AnswerRecord, frozen=True, kw_only=True):
     ties: list[NotedOverride]
 
 
+class ChangedOwner(AnswerRecord, frozen=True, kw_only=True):
+    """A change of one preset, or of a Plugin made by hand, as plans, rollouts and approvals call it."""
+
+    organization: str
+    preset: str
+    name: str
+    change_id: str
+
+
 class Diff(AnswerRecord, frozen=True, kw_only=True, tag_field="kind", tag="Diff"):
     """What a change does to every cluster, plugin and option."""
 
     from_: str = field(name="from")
     to: str
     change_id: str
+    rollouts: list[ChangedOwner]
     summary: DiffSummary
     changes: list[ChangedPlugin]
     unknown: list[UnknownChange]

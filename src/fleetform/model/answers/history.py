@@ -9,7 +9,10 @@ from fleetform.model.answers.findings import Finding
 
 
 class HistoryEvent(AnswerRecord, frozen=True, kw_only=True):
-    """Something that happened to a plugin: what it ran from then on, by which rollout and change, and why."""
+    """Something that happened to a plugin: what it ran from then on, by which rollout and change, and why.
+
+    revision is the commit of the source that it is from.
+    """
 
     at: str
     cluster: str
@@ -20,6 +23,7 @@ class HistoryEvent(AnswerRecord, frozen=True, kw_only=True):
     rollout: str = ""
     change_id: str = ""
     reason: str = ""
+    revision: str = ""
 
 
 class RunningThen(AnswerRecord, frozen=True, kw_only=True):
@@ -32,6 +36,7 @@ class RunningThen(AnswerRecord, frozen=True, kw_only=True):
     health: str
     rollout: str = ""
     change_id: str = ""
+    revision: str = ""
 
 
 class History(AnswerRecord, frozen=True, kw_only=True):

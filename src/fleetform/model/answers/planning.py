@@ -30,8 +30,8 @@ class HoldingGate(AnswerRecord, frozen=True, kw_only=True):
 class ConsentNeeded(AnswerRecord, frozen=True, kw_only=True):
     """People who must agree to a stage: how many, and how many have.
 
-    decideBy is the latest time at which agreeing does not move the end, and costs what a later time does, as seconds;
-    both are null where that was not worked out.
+    decideBy is the latest time at which agreeing does not move the end of the rollout, and costs how many seconds the
+    next minute does; null costs: the rollout would not end then. Both are null where it does not end as things are.
     """
 
     rollout: str
@@ -155,8 +155,25 @@ class RolloutStage(AnswerRecord, frozen=True, kw_only=True):
     done: str | None
 
 
+class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
+    """What clusters of a rollout have in common that are not done, or that failed on the way: how many, and some names.
+
+    until is when time alone changes it.
+    """
+
+    state: PluginPhase
+    gate: str | None
+    message: str
+    until: str | None
+    clusters: int
+    names: list[str]
+
+
 class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
-    """A rollout as it stands. message says what a request comes to, in the answer to one."""
+    """A rollout as it stands. message says what a request comes to, in the answer to one.
+
+    causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33).
+    """
 
     kind: Literal["Rollout"] = "Rollout"
     organization: str
@@ -175,6 +192,7 @@ class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     created: str
     started: str | None
     ended: str | None
+    causes: list[RolloutCause]
     message: str | UnsetType = UNSET
     diagnostics: list[Finding]
 

@@ -55,8 +55,8 @@ class FreezeSpan(AnswerRecord, frozen=True, kw_only=True):
 class SimulatedApprovals(AnswerRecord, frozen=True, kw_only=True):
     """How many people must approve a stage, and when they are taken to have done so; None: nobody does.
 
-    decide_by is the latest time at which that does not move the end, and later_costs by how much the next minute does;
-    None: nobody looked, or the end does not depend on it.
+    decide_by is the latest time at which that does not move the end of the rollout, and later_costs by how much the
+    next minute does; None: the rollout would not end then. Both are None where it does not end at all.
     """
 
     required: int

@@ -46,17 +46,33 @@ class WebhookTarget(Record, frozen=True):
     """An HTTP endpoint that receives events."""
 
     url: Annotated[str, doc("Its address.", pattern="^https?://")]
-    secret_ref: Annotated[SecretRef | None, doc("The key that signs what is sent.")] = None
+    secret_ref: Annotated[
+        SecretRef | None,
+        doc("A Secret with the key that signs what is sent under `secret`, and one before it under `previous`."),
+    ] = None
 
 
 class SlackTarget(Record, frozen=True):
     """A Slack channel that receives events."""
 
-    channel: Annotated[str, doc("The channel.")]
-    secret_ref: Annotated[SecretRef | None, doc("The token.")] = None
+    channel: Annotated[str | None, doc("The channel; a hook has its own.")] = None
+    secret_ref: Annotated[
+        SecretRef | None, doc("A Secret with `url`, the address of an incoming webhook, or `token`, a bot's token.")
+    ] = None
 
 
-Event = Literal["UpdatePending", "Blocked", "ApprovalNeeded", "Failed", "Forced", "Started", "Halted", "Finished"]
+Event = Literal[
+    "UpdatePending",
+    "Blocked",
+    "ApprovalNeeded",
+    "Countdown",
+    "Forced",
+    "Started",
+    "Failed",
+    "Halted",
+    "RolledBack",
+    "Finished",
+]
 
 
 class Notification(Record, frozen=True):

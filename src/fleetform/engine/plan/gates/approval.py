@@ -18,7 +18,8 @@ def approval(view: View, here: StageView) -> Reason | None:
         return None
     stage, name = here.rule.name, view.rollout.name
     missing = f"{have} of {rule.required} people have approved stage {stage}"
-    return Reason("approval", missing + _left_out(view, rule), f"fleetform rollout approve {name} --stage {stage}")
+    missing += left_out(view.change.authors, view.change.approvals, rule)
+    return Reason("approval", missing, f"fleetform rollout approve {name} --stage {stage}")
 
 
 def approvers(view: View, stage: str, rule: ApprovalRule) -> frozenset[str]:
@@ -39,17 +40,18 @@ def people(
 
 
 def _may(approval: Approval, rule: ApprovalRule, authors: frozenset[str]) -> bool:
-    if rule.not_author and approval.user in authors:
+    names = {approval.user, *approval.also}
+    if rule.not_author and names & authors:
         return False
     anyone = not rule.users and not rule.groups
-    return anyone or approval.user in rule.users or bool(approval.groups & rule.groups)
+    return anyone or bool(names & rule.users) or bool(approval.groups & rule.groups)
 
 
-def _left_out(view: View, rule: ApprovalRule) -> str:
+def left_out(authors: frozenset[str], approvals: tuple[Approval, ...], rule: ApprovalRule) -> str:
     """Of the authors those who might think that they count: people whom the rule names, and who approved in vain."""
-    authors = view.change.authors if rule.not_author else frozenset()
+    authors = authors if rule.not_author else frozenset()
     anyone = not rule.users and not rule.groups
-    named = sorted(authors if anyone else authors & (rule.users | {each.user for each in view.change.approvals}))
+    named = sorted(authors if anyone else authors & (rule.users | {each.user for each in approvals}))
     if not named:
         return ""
     who = ", ".join(named) if len(named) <= _MOST_NAMED else f"{len(named)} people"

@@ -69,14 +69,31 @@ def calendar_reasons(view: View, candidate: Candidate, first_install: bool) -> t
     if known is not None:
         return known
     today = view.almanac.today(calendar, view.now)
-    passes_windows = not calendar.allow or first_install or view.emergency
-    if not passes_windows and today.is_open and view.now < today.spread_until:
-        # Starts are spread now: those that start at one time share their reasons.
-        starts = view.almanac.starts_at(today, f"{candidate.key[1]}/{view.change.change_id}", view.now)
+    if spreads(view, today, calendar, first_install):
+        # Those that start at one time share their reasons.
+        starts = spread_start(view, today, candidate.key[1])
         return view.verdicts.spread(id(calendar), starts, lambda: _of_calendar(view, today, calendar, starts))
-    reasons = _of_calendar(view, today, calendar, None if passes_windows else view.now)
+    reasons = shared_reasons(view, today, calendar, first_install)
     view.verdicts.by_calendar[key] = reasons
     return reasons
+
+
+def shared_reasons(view: View, today: Today, calendar: Calendar, first_install: bool) -> tuple[Reason, ...]:
+    """What a calendar says to all who have it; where a window spreads starts, each may have to wait longer."""
+    return _of_calendar(view, today, calendar, None if _passes_windows(view, calendar, first_install) else view.now)
+
+
+def spreads(view: View, today: Today, calendar: Calendar, first_install: bool) -> bool:
+    """Whether a window that is open spreads starts now."""
+    return not _passes_windows(view, calendar, first_install) and today.is_open and view.now < today.spread_until
+
+
+def spread_start(view: View, today: Today, cluster: str) -> datetime:
+    return view.almanac.starts_at(today, f"{cluster}/{view.change.change_id}", view.now)
+
+
+def _passes_windows(view: View, calendar: Calendar, first_install: bool) -> bool:
+    return not calendar.allow or first_install or view.emergency
 
 
 def _of_calendar(view: View, today: Today, calendar: Calendar, starts: datetime | None) -> tuple[Reason, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fleetform.engine.plan.records import Limits, Reason
-from fleetform.engine.plan.stages import share
+from fleetform.engine.plan.gates.approval import left_out, people
+from fleetform.engine.plan.records import Limits, Reason, Removal
+from fleetform.engine.plan.stages import ApprovalRule, share
 from fleetform.model.objects import Ref
 
 AT_LEAST = 3
@@ -15,11 +16,16 @@ def most_deletes(limits: Limits, installed: int) -> int:
     return max(share(limits.max_deletes, installed, up=False), AT_LEAST)
 
 
-def deletes(owner: Ref, rollout: str, count: int, most: int, approved: bool) -> Reason | None:
-    if count <= most or approved:
+def deletes(removal: Removal, rule: ApprovalRule, count: int, most: int) -> Reason | None:
+    """Few go by themselves; many wait until people agree who did not make the change."""
+    if count <= most:
         return None
-    message = f"{count} plugins of {owner.organization} would be deleted, {most} may be without approval"
-    return Reason("deletes", message, f"fleetform rollout approve {rollout} --stage {STAGE}", ref=owner)
+    bound = (removal.rollout, STAGE, removal.change_id, removal.policy)
+    if len(people(removal.approvals, bound, rule, removal.authors)) >= rule.required:
+        return None
+    message = f"{count} plugins of {removal.owner.organization} would be deleted, {most} may be without approval"
+    message += left_out(removal.authors, removal.approvals, rule)
+    return Reason("deletes", message, f"fleetform rollout approve {removal.rollout} --stage {STAGE}", ref=removal.owner)
 
 
 def incomplete(owner: Ref) -> Reason:

@@ -1,0 +1,66 @@
+"""Causes: what clusters of a rollout failed with, or wait for, those with the same told of once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from fleetform.app.answering.waits import shown_state
+from fleetform.engine.plan.records import OwnerPlan, Step
+from fleetform.engine.plan.rollouts import Rollout
+from fleetform.model.answers.planning import PluginPhase, RolloutCause
+from fleetform.syntax.times import time_text
+
+_MOST_CAUSES, _MOST_NAMES = 20, 20
+# What a person must look at comes first.
+_ORDER: tuple[PluginPhase, ...] = ("Failed", "Blocked", "Unreachable", "InFlight", "Paused", "Waiting", "UpToDate")
+
+
+class _Cause(NamedTuple):
+    state: PluginPhase
+    gate: str | None
+    message: str
+    until: datetime | None
+
+
+def rollout_causes(owner: OwnerPlan, rollout: Rollout) -> list[RolloutCause]:
+    """Of the clusters that a rollout has not brought to its end, and of those that it went back from."""
+    found: dict[_Cause, list[str]] = {}
+    for step in owner.steps:
+        if _belongs(step, rollout):
+            cause = _cause(step)
+            if cause is not None:
+                found.setdefault(cause, []).append(step.key[1])
+    ordered = sorted(found.items(), key=lambda each: (_ORDER.index(each[0].state), -len(each[1]), each[0].message))
+    return [
+        RolloutCause(
+            state=cause.state,
+            gate=cause.gate,
+            message=cause.message,
+            until=time_text(cause.until) if cause.until is not None else None,
+            clusters=len(clusters),
+            names=sorted(clusters)[:_MOST_NAMES],
+        )
+        for cause, clusters in ordered[:_MOST_CAUSES]
+    ]
+
+
+def _belongs(step: Step, rollout: Rollout) -> bool:
+    place = step.progress.enrolment
+    if place is not None and place.rollout == rollout.name:
+        return True
+    # Before its first start a rollout has no members yet.
+    return rollout.is_open and rollout.started is None and step.state != "UpToDate"
+
+
+def _cause(step: Step) -> _Cause | None:
+    reason = step.reasons[0] if step.reasons else None
+    until = reason.until if reason is not None else None
+    if step.progress.failure:
+        return _Cause("Failed", None, step.progress.failure, until)
+    state = shown_state(step)
+    if state == "UpToDate":
+        return None
+    if reason is None:
+        return _Cause(state, None, "is being changed" if state == "InFlight" else "starts now", None)
+    return _Cause(state, reason.gate, reason.message.replace(step.key[1], "<cluster>"), until)

@@ -1,0 +1,67 @@
+"""Whose an object on a cluster is. Pure.
+
+Each object bears the plugin that it was applied for: as a label, by which all of one plugin are found, and in words,
+for people who look at it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from fleetform.model.results.decisions import PluginKey
+
+Manifest = dict[str, Any]
+
+PLUGIN = "fleetform.dev/plugin"
+OWNER = "fleetform.dev/owner"
+MANAGER = "fleetform"
+_KEEP = "helm.sh/resource-policy"
+# Removing these would take with them what others made: data behind kinds, everything in a namespace (B22).
+_NEVER_REMOVED = ("CustomResourceDefinition", "Namespace")
+
+
+def label_of(key: PluginKey) -> str:
+    """A plugin as a label's value: names may be longer than labels."""
+    return hashlib.sha256("/".join(key).encode()).hexdigest()[:32]
+
+
+def marked(manifest: Mapping[str, Any], key: PluginKey) -> Manifest:
+    """The object with whose it is."""
+    metadata = dict(manifest["metadata"])
+    metadata["labels"] = {**(metadata.get("labels") or {}), PLUGIN: label_of(key)}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), OWNER: "/".join(key)}
+    return {**manifest, "metadata": metadata}
+
+
+def is_ours(live: Mapping[str, Any], key: PluginKey) -> bool:
+    labels = live["metadata"].get("labels") or {}
+    return bool(labels.get(PLUGIN) == label_of(key))
+
+
+def owner_of(live: Mapping[str, Any]) -> str:
+    """Who has an object, in words; "" if nobody says so."""
+    metadata = live["metadata"]
+    annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
+    if labels.get(PLUGIN):
+        return f"plugin {annotations.get(OWNER) or labels[PLUGIN]}"
+    if annotations.get("meta.helm.sh/release-name"):
+        namespace = annotations.get("meta.helm.sh/release-namespace", "")
+        return f"the Helm release {namespace}/{annotations['meta.helm.sh/release-name']}"
+    flux = labels.get("kustomize.toolkit.fluxcd.io/name") or labels.get("helm.toolkit.fluxcd.io/name")
+    if flux:
+        return f"Flux ({flux})"
+    if annotations.get("argocd.argoproj.io/tracking-id"):
+        return f"Argo CD ({annotations['argocd.argoproj.io/tracking-id'].partition(':')[0]})"
+    return ""
+
+
+def is_another_plugins(live: Mapping[str, Any], key: PluginKey) -> bool:
+    return PLUGIN in (live["metadata"].get("labels") or {}) and not is_ours(live, key)
+
+
+def is_kept(live: Mapping[str, Any]) -> bool:
+    """Whether an object stays when its plugin no longer names it."""
+    annotations = live["metadata"].get("annotations") or {}
+    return live["kind"] in _NEVER_REMOVED or annotations.get(_KEEP) == "keep"

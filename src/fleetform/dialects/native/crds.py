@@ -1,0 +1,255 @@
+"""CustomResourceDefinitions of the kinds, made from their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fleetform.dialects.native.schemas import JsonSchema, components
+from fleetform.dialects.native.structural import ANYTHING, structural
+from fleetform.model.kinds import API_VERSION, KINDS, Kind
+
+_GROUP, _, _VERSION = API_VERSION.partition("/")
+
+
+class Column(NamedTuple):
+    """A column of `kubectl get`. wide: only with -o wide."""
+
+    name: str
+    path: str
+    type: str = "string"
+    wide: bool = False
+
+
+class Rule(NamedTuple):
+    """A rule that the API server holds by itself, also while no webhook answers; of a spec, or of a whole object."""
+
+    rule: str
+    message: str
+    at: str = "spec"
+
+
+class Served(NamedTuple):
+    """How an API server serves a kind. fields can be selected by (`--field-selector`)."""
+
+    kind: str
+    short: str
+    columns: Sequence[Column] = ()
+    rules: Sequence[Rule] = ()
+    fields: Sequence[str] = ()
+
+
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_NEVER_CHANGES = Rule("self == oldSelf", "it never changes: make another one")
+
+SERVED = (
+    Served(
+        "Approval",
+        "ffa",
+        (
+            Column("Rollout", ".spec.rollout"),
+            Column("Stage", ".spec.stage"),
+            Column("User", ".spec.user"),
+            Column("Change", ".spec.changeId"),
+            Column("Comment", ".spec.comment", wide=True),
+        ),
+        (_NEVER_CHANGES,),
+        (".spec.rollout",),
+    ),
+    Served(
+        "Catalog",
+        "ffcat",
+        (Column("Definitions", ".status.definitions", "integer"), _READY),
+    ),
+    Served(
+        "Cluster",
+        "ffc",
+        (
+            Column("Plugins", ".status.plugins", "integer"),
+            Column("Blocked", ".status.blocked", "integer"),
+            Column("Reachable", '.status.conditions[?(@.type=="Reachable")].status'),
+            Column("Hold", ".spec.hold"),
+            Column("Zone", ".spec.timeZone", wide=True),
+        ),
+    ),
+    Served(
+        "LifecyclePolicy",
+        "fflp",
+        (Column("Notice", ".spec.notice"), Column("Grace", ".spec.grace")),
+        (Rule("self.metadata.name == 'default'", "a LifecyclePolicy is named default", "object"),),
+    ),
+    Served("Organization", "fforg", (Column("Policy", ".spec.defaultRolloutPolicy"),)),
+    Served("Placement", "ffpl", (Column("Selected", ".status.numberOfSelectedClusters", "integer"),)),
+    Served(
+        "Plugin",
+        "ffp",
+        (
+            Column("Cluster", ".spec.clusterName"),
+            Column("Version", ".status.running"),
+            Column("Wanted", ".status.wanted"),
+            Column("State", ".status.state"),
+            _READY,
+            Column("Waits for", ".status.waitsFor"),
+            Column("Until", ".status.until"),
+            Column("Rollout", ".status.rollout", wide=True),
+            Column("Stage", ".status.stage", wide=True),
+        ),
+        fields=(".spec.clusterName",),
+    ),
+    Served(
+        "PluginDefinition",
+        "ffd",
+        (
+            Column("Version", ".spec.version"),
+            Column("Plugins", ".status.plugins", "integer"),
+            Column("Breaking", ".spec.changes.breaking", "boolean"),
+            Column("Description", ".spec.description", wide=True),
+        ),
+    ),
+    Served(
+        "PluginDefinitionRevision",
+        "ffrev",
+        (
+            Column("Version", ".spec.version"),
+            Column("Number", ".spec.number", "integer"),
+            Column("Plugins", ".status.plugins", "integer"),
+            Column("Ends", ".status.endsAt"),
+        ),
+        (_NEVER_CHANGES,),
+    ),
+    Served(
+        "PluginOverride",
+        "ffo",
+        (
+            Column("Rank", ".status.rank", "integer"),
+            Column("Plugins", ".status.plugins", "integer"),
+            Column("Findings", ".status.findings"),
+            Column("Owner", ".spec.owner"),
+            Column("Expires", ".spec.expires"),
+            Column("Reason", ".spec.reason", wide=True),
+        ),
+    ),
+    Served(
+        "PluginPreset",
+        "ffpp",
+        (
+            Column("Total", ".status.plugins.total", "integer"),
+            Column("Updated", ".status.plugins.updated", "integer"),
+            Column("Ready", ".status.plugins.ready", "integer"),
+            Column("Waiting", ".status.plugins.waiting", "integer"),
+            Column("Blocked", ".status.plugins.blocked", "integer"),
+            Column("Failed", ".status.plugins.failed", "integer"),
+        ),
+    ),
+    Served("PluginState", "ffst", (Column("Version", ".spec.version"),), (_NEVER_CHANGES,)),
+    Served(
+        "Rollout",
+        "ffr",
+        (
+            Column("Preset", ".spec.preset"),
+            Column("Phase", ".status.phase"),
+            Column("From", ".status.from"),
+            Column("To", ".status.to"),
+            Column("Change", ".spec.changeId", wide=True),
+        ),
+    ),
+    Served("RolloutPolicy", "ffrp", (Column("On failure", ".spec.onFailure"),)),
+    Served(
+        "UpdateWindow",
+        "ffw",
+        (Column("Type", ".spec.type"), Column("Schedule", ".spec.schedule"), Column("Duration", ".spec.duration")),
+    ),
+)
+
+# Conditions are a map by type: whoever applies one leaves the others alone.
+_CONDITIONS: JsonSchema = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+    "items": {
+        "type": "object",
+        "required": ["type", "status"],
+        "properties": {
+            "type": {"type": "string"},
+            "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+            "reason": {"type": "string"},
+            "message": {"type": "string"},
+            "lastTransitionTime": {"type": "string", "format": "date-time"},
+            "observedGeneration": {"type": "integer", "format": "int64"},
+        },
+    },
+}
+_STATUS: JsonSchema = {
+    "type": "object",
+    "description": "What Fleetform found; written by Fleetform.",
+    "properties": {"conditions": _CONDITIONS, "observedGeneration": {"type": "integer", "format": "int64"}},
+    **ANYTHING,
+}
+
+
+def crds() -> Iterator[JsonSchema]:
+    """The definitions of all kinds, by name."""
+    for served in SERVED:
+        yield _crd(KINDS[served.kind], served)
+
+
+def plural_of(kind: str) -> str:
+    """The resource that a kind's objects are under."""
+    lower = kind.lower()
+    return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
+
+
+def _crd(kind: Kind, served: Served) -> JsonSchema:
+    plural = plural_of(kind.name)
+    names = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": plural,
+        "singular": kind.name.lower(),
+        "shortNames": [served.short],
+        "categories": ["fleetform"],
+    }
+    version = {
+        "name": _VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [_column(each) for each in (*served.columns, _AGE)],
+        "schema": {"openAPIV3Schema": _schema(kind, served)},
+    }
+    if served.fields:
+        version["selectableFields"] = [{"jsonPath": each} for each in served.fields]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{_GROUP}"},
+        "spec": {"group": _GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def _schema(kind: Kind, served: Served) -> JsonSchema:
+    (spec,), definitions = components(kind.spec)
+    root: JsonSchema = {
+        "type": "object",
+        "description": (kind.spec.__doc__ or "").strip(),
+        "required": ["spec"] if kind.spec_required else [],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": structural(spec, definitions),
+            "status": _STATUS,
+        },
+    }
+    for at, holder in (("object", root), ("spec", root["properties"]["spec"])):
+        rules = [{"rule": each.rule, "message": each.message} for each in served.rules if each.at == at]
+        if rules:
+            holder["x-kubernetes-validations"] = rules
+    return root
+
+
+def _column(column: Column) -> JsonSchema:
+    found: JsonSchema = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    # kubectl shows columns of a priority above 0 only with -o wide.
+    return {**found, "priority": 1} if column.wide else found

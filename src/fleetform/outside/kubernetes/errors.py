@@ -1,0 +1,127 @@
+"""What API servers refuse, told apart by what one does about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from fleetform.outside.errors import OutsideError
+
+
+class Cause(NamedTuple):
+    """A part of a refusal: the field that it is about, and why (for a conflict of applies: who owns the field)."""
+
+    field: str
+    message: str
+
+
+class ApiError(OutsideError):
+    """A refusal. status is HTTP's; reason is Kubernetes' word for it."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "", causes: tuple[Cause, ...] = ()) -> None:
+        super().__init__(message, _HINTS.get(status, ""))
+        self.status, self.reason, self.causes = status, reason, causes
+
+
+class MissingError(ApiError):
+    """There is no such object."""
+
+
+class NoKindError(MissingError):
+    """The cluster does not serve the kind; what brings it may not be there yet."""
+
+
+class ConflictError(ApiError):
+    """Somebody else wrote: another resourceVersion or uid, a name that is taken, fields of another manager."""
+
+
+class ExpiredError(ApiError):
+    """A resourceVersion or a page that the server no longer has, or not yet: list anew."""
+
+
+class DeniedError(ApiError):
+    """We may not do that (401, 403)."""
+
+
+class InvalidError(ApiError):
+    """The object will not be accepted as it is: trying again does not help."""
+
+
+class BusyError(ApiError):
+    """Not now: the server is overloaded or starting, or did not answer. after: seconds until it may be asked again."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "", after: float | None = None) -> None:
+        super().__init__(message, status, reason)
+        self.after = after
+
+
+class NotLeaderError(OutsideError):
+    """This process may no longer write: another may be doing so."""
+
+    def __init__(self) -> None:
+        super().__init__("this replica no longer leads, so it writes nothing", "the replica that leads goes on")
+
+
+_HINTS = {
+    0: "check the address, the network and whether the API server runs",
+    401: "the token or the client certificate is not valid there; renew it",
+    403: "grant it by RBAC, or use another account",
+}
+
+
+class _Cause(Struct):
+    field: str = ""
+    message: str = ""
+
+
+class _Details(Struct, rename="camel"):
+    causes: list[_Cause] = []
+    retry_after_seconds: float | None = None
+
+
+class Status(Struct):
+    """Kubernetes' Status, as far as it tells what happened."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+_status = msgspec.json.Decoder(Status)
+_EXPIRED = ("Expired", "ResourceVersionTooLarge")
+
+
+def error_of(code: int, body: bytes, retry_after: str | None = None) -> ApiError:
+    """The refusal that an answer is."""
+    try:
+        status = _status.decode(body)
+    except msgspec.MsgspecError:
+        # Proxies and servers that are not ready answer in words.
+        status = Status(body[:300].decode("utf-8", "replace").strip())
+    return error_of_status(status, code, retry_after)
+
+
+def error_of_status(status: Status, code: int, retry_after: str | None = None) -> ApiError:
+    message = status.message or f"HTTP {code}"
+    details = status.details or _Details()
+    causes = tuple(Cause(each.field, each.message) for each in details.causes)
+    if code == 410 or status.reason in _EXPIRED or any(each.message == "Too large resource version" for each in causes):
+        return ExpiredError(message, code, status.reason, causes)
+    if code == 404:
+        return MissingError(message, code, status.reason, causes)
+    if code == 409:
+        return ConflictError(message, code, status.reason, causes)
+    if code in (401, 403):
+        return DeniedError(message, code, status.reason, causes)
+    if code == 500 and ("not declared in schema" in message or "request is too large" in message):
+        # The server says 500 for what will never succeed.
+        return InvalidError(message, code, status.reason, causes)
+    if code in (429, 500, 502, 503, 504):
+        after = details.retry_after_seconds
+        if retry_after is not None and retry_after.isdigit():
+            after = float(retry_after)
+        return BusyError(message, code, status.reason, after)
+    return InvalidError(message, code, status.reason, causes)

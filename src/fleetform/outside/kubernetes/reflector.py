@@ -1,0 +1,164 @@
+"""A list of one kind that follows its changes: listed, watched, and listed again where the watch cannot go on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from threading import Event, Lock
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import BusyError, ExpiredError
+from fleetform.outside.kubernetes.resources import Resource
+
+T = TypeVar("T")
+
+_AT_ONCE, _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 0.8, 30.0
+
+
+class ObjectKey(NamedTuple):
+    """What tells objects of one kind apart."""
+
+    namespace: str
+    name: str
+
+
+def is_newer(version: str, other: str) -> bool:
+    """Whether a resourceVersion is later than another of the same kind: they are numbers without leading zeros."""
+    return (len(version), version) > (len(other), other)
+
+
+class Reflector(Generic[T]):
+    """Objects of one kind as far as they are known. Run it in a thread of its own.
+
+    key_of and version_of read an object's metadata. changed is told the keys that are others than before; failed why
+    following stops for a while, once each time.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        key_of: Callable[[T], ObjectKey],
+        version_of: Callable[[T], str],
+        *,
+        type_: Any = Any,
+        namespace: str = "",
+        labels: str = "",
+        changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
+        failed: Callable[[OutsideError], None] = lambda _: None,
+        page: int = 500,
+        silence: float = 70.0,
+    ) -> None:
+        self._client, self._resource = client, resource
+        self._key_of, self._version_of = key_of, version_of
+        self._type, self._namespace, self._labels = type_, namespace, labels
+        self._changed, self._failed = changed, failed
+        self._page, self._silence = page, silence
+        self._lock = Lock()
+        self._objects: dict[ObjectKey, T] = {}
+        self._written: dict[ObjectKey, str] = {}
+        self._version = ""
+        self.listed = Event()
+
+    def objects(self) -> Mapping[ObjectKey, T]:
+        """All that is known now; a copy, which later changes leave alone."""
+        with self._lock:
+            return dict(self._objects)
+
+    def wrote(self, key: ObjectKey, version: str) -> None:
+        """We wrote this object: what is known of it is old until the watch has brought that version."""
+        with self._lock:
+            known = self._objects.get(key)
+            if known is None or is_newer(version, self._version_of(known)):
+                self._written[key] = version
+
+    def is_behind(self, key: ObjectKey) -> bool:
+        """Whether something that we wrote ourselves has not come back yet: nothing should be decided on the object."""
+        with self._lock:
+            return key in self._written
+
+    def run(self, stop: Event) -> None:
+        """Follows until it is told to stop."""
+        pause = _SHORTEST_PAUSE
+        while not stop.is_set():
+            try:
+                self._list()
+                pause = _SHORTEST_PAUSE
+                self._follow(stop)
+            except OutsideError as error:
+                if isinstance(error, ExpiredError):
+                    # The version is gone, or (after a restored backup) not there yet: the newest list will do.
+                    self._version = ""
+                    stop.wait(_AT_ONCE)
+                    continue
+                self._failed(error)
+                after = error.after if isinstance(error, BusyError) and error.after is not None else 0.0
+                stop.wait(max(pause, after) * random.uniform(1.0, 1.5))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _list(self) -> None:
+        """The first list may be as old as the server's cache is; later ones are not older than what is known."""
+        version = self._version or ("" if self.listed.is_set() else "0")
+        found: dict[ObjectKey, T] = {}
+        token = ""
+        while True:
+            page = self._client.page(
+                self._resource,
+                self._namespace,
+                labels=self._labels,
+                limit=self._page,
+                token=token,
+                version=version,
+                type_=self._type,
+            )
+            found.update((self._key_of(each), each) for each in page.items)
+            token = page.token
+            if not token:
+                break
+        with self._lock:
+            before, self._objects, self._version = self._objects, found, page.version
+            self._written = {key: written for key, written in self._written.items() if is_newer(written, page.version)}
+        changed = {key for key, each in found.items() if not self._is_same(before.get(key), each)}
+        changed |= before.keys() - found.keys()
+        self.listed.set()
+        if changed:
+            self._changed(frozenset(changed))
+
+    def _is_same(self, before: T | None, after: T) -> bool:
+        return before is not None and self._version_of(before) == self._version_of(after)
+
+    def _follow(self, stop: Event) -> None:
+        """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""
+        while not stop.is_set():
+            # Not all at once: watches that began together should not end together.
+            seconds = random.randint(300, 600)
+            events = self._client.watch(
+                self._resource,
+                self._version,
+                self._namespace,
+                labels=self._labels,
+                seconds=seconds,
+                type_=self._type,
+                silence=self._silence,
+            )
+            for event in events:
+                if event.type != "BOOKMARK":
+                    self._take(event.type, event.object)
+                self._version = event.version
+                if stop.is_set():
+                    events.close()
+                    return
+
+    def _take(self, type_: str, object_: T) -> None:
+        key, version = self._key_of(object_), self._version_of(object_)
+        with self._lock:
+            if type_ == "DELETED":
+                self._objects.pop(key, None)
+            else:
+                self._objects[key] = object_
+            written = self._written.get(key)
+            if written is not None and not is_newer(written, version):
+                del self._written[key]
+        self._changed(frozenset({key}))

@@ -1,0 +1,106 @@
+"""What is new in the store since a version, in words that clients know: plugins, rollouts, clusters, files."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from fleetform.loop.records import DELIVERY, FILE
+from fleetform.model.answers.access import ChangedObject, ChangeNotice
+from fleetform.model.objects import Ref
+from fleetform.ports.store import ExpiredError, StoreReader
+from fleetform.store.known_state import PLUGIN_STATE
+
+# So many steps are kept for those who have just missed them; who missed more asks the store.
+_KEPT = 256
+_MOST_NAMED = 500
+_ON_CLUSTERS = frozenset({PLUGIN_STATE, DELIVERY})
+
+
+class _OfRollout(Struct, frozen=True):
+    rollout: str = ""
+
+
+class Step(NamedTuple):
+    """What changed between two versions: objects by kind, organization, cluster and name, and whether files did."""
+
+    since: int
+    version: int
+    objects: Sequence[tuple[str, str, str, str]]
+    files: bool
+
+    def notice(self, visible: frozenset[str] | None) -> ChangeNotice | None:
+        """For somebody who may know of these organizations; None if there is nothing to tell."""
+        mine = [each for each in self.objects if visible is None or each[1] in visible]
+        if not mine and not self.files:
+            return None
+        named = [
+            ChangedObject(kind=kind, organization=organization, cluster=cluster, name=name)
+            for kind, organization, cluster, name in mine[:_MOST_NAMED]
+        ]
+        more = len(mine) - len(named)
+        return ChangeNotice(version=self.version, files=self.files, objects=named, more=more)
+
+
+class Notices:
+    """Follows a store. Each version is read once, however many listen."""
+
+    def __init__(self, store: StoreReader) -> None:
+        self._store, self._lock = store, Lock()
+        self.version = store.version()
+        self._steps: deque[Step] = deque(maxlen=_KEPT)
+
+    def look(self) -> bool:
+        """Whether there is something new since the last look."""
+        with self._lock:
+            if self._store.version() == self.version:
+                return False
+            try:
+                step = self._read(self.version)
+            except ExpiredError:
+                # Too much has happened at once: all who listen begin anew.
+                self._steps.clear()
+                self.version = self._store.version()
+                return True
+            self._steps.append(step)
+            self.version = step.version
+            return True
+
+    def since(self, version: int) -> Sequence[Step] | None:
+        """What changed after a version, oldest first; None: it is no longer known, or never was."""
+        with self._lock:
+            if version == self.version:
+                return ()
+            kept = [each for each in self._steps if each.since >= version]
+            if kept and kept[0].since == version:
+                return kept
+            if version > self.version:
+                return None
+            try:
+                return [self._read(version)]
+            except ExpiredError:
+                return None
+
+    def _read(self, since: int) -> Step:
+        found = self._store.changes(since)
+        named = [*((each.ref, each.body) for each in found.records), *((ref, b"") for ref, _ in found.removed)]
+        objects = {key for ref, body in named for key in _named(ref, body)}
+        return Step(since, found.version, sorted(objects), any(ref.kind == FILE for ref, _ in named))
+
+
+def _named(ref: Ref, body: bytes) -> Iterable[tuple[str, str, str, str]]:
+    """What a record is about, as people call it; nothing for records of the inside."""
+    if ref.kind in _ON_CLUSTERS:
+        cluster, _, name = ref.name.partition("/")
+        yield "Plugin", ref.organization, cluster, name
+    elif ref.kind == "Rollout":
+        yield "Rollout", ref.organization, "", ref.name
+    elif ref.kind == "Approval" and body:
+        yield "Rollout", ref.organization, "", msgspec.json.decode(body, type=_OfRollout).rollout
+    elif ref.kind == "Silence":
+        yield "Cluster", ref.organization, "", ref.name

@@ -1,0 +1,255 @@
+"""Server-side apply to a real API server: order, ownership, inventory, removal."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply, Problem
+from fleetform.deliver.kubernetes.inventory import Inventory, ObjectRef
+from fleetform.deliver.kubernetes.ownership import OWNER, PLUGIN
+from fleetform.model.results.decisions import PluginKey
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.access import access_from_kubeconfig
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import BusyError
+from support.api_servers import ApiServer
+from support.kit import tools
+
+KEY: PluginKey = ("acme", "eu-1", "web-eu-1")
+OTHER: PluginKey = ("acme", "eu-1", "db-eu-1")
+
+
+class Target:
+    """A namespace of a cluster that plugins are applied to."""
+
+    def __init__(self, server: ApiServer, folder: Path) -> None:
+        self.client = Client(access_from_kubeconfig(server.kubeconfig()))
+        self.namespace = f"web-{uuid4().hex[:8]}"
+        self._config = folder / "kubeconfig"
+        self._config.write_text(server.kubeconfig(), encoding="utf-8")
+
+    def apply(self, *objects: dict[str, Any], key: PluginKey = KEY, **options: Any) -> list[Problem]:
+        return list(ClusterApply(self.client).apply(key, self.namespace, objects, ApplyOptions(**options)))
+
+    def remove(self, key: PluginKey = KEY) -> list[Problem]:
+        return list(ClusterApply(self.client).remove(key, self.namespace))
+
+    def get(self, kind: str, name: str, api_version: str = "v1", namespace: str | None = None) -> dict[str, Any] | None:
+        resource = self.client.resource(api_version, kind)
+        return self.client.get(resource, self.namespace if namespace is None else namespace, name)
+
+    def known(self, key: PluginKey = KEY) -> set[ObjectRef]:
+        return set(Inventory(self.client, key, self.namespace).read())
+
+    def kubectl(self, *arguments: str, given: str = "") -> None:
+        command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), "-n", self.namespace, *arguments]
+        subprocess.run(command, input=given, text=True, check=True, capture_output=True)
+
+
+@pytest.fixture
+def target(hub: ApiServer, tmp_path: Path) -> Iterator[Target]:
+    found = Target(hub, tmp_path)
+    yield found
+    found.client.close()
+
+
+def config(name: str = "web", **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def ref(name: str, target: Target) -> ObjectRef:
+    return ObjectRef("", "ConfigMap", target.namespace, name)
+
+
+def custom(group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A kind and an object of it."""
+    kind = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                }
+            ],
+        },
+    }
+    return kind, {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"size": 1}}
+
+
+def test_objects_are_applied_into_the_releases_namespace_and_say_whose_they_are(target: Target) -> None:
+    assert target.apply(config(x="1")) == []
+    live = target.get("ConfigMap", "web")
+    assert live is not None
+    assert live["data"] == {"x": "1"}
+    assert live["metadata"]["annotations"][OWNER] == "acme/eu-1/web-eu-1"
+    assert len(live["metadata"]["labels"][PLUGIN]) == 32
+    assert target.known() == {ref("web", target)}
+
+
+def test_what_a_plugin_no_longer_has_leaves_fields_and_objects_alike(target: Target) -> None:
+    target.apply(config(x="1", y="1"), config("old"))
+    assert target.apply(config(x="1")) == []
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "1"}
+    assert target.get("ConfigMap", "old") is None
+    assert target.known() == {ref("web", target)}
+
+
+def test_a_kind_is_there_before_its_objects(target: Target) -> None:
+    kind, thing = custom(f"{uuid4().hex[:8]}.example.com")
+    assert target.apply(thing, kind, config()) == []
+    live = target.get("Thing", "one", thing["apiVersion"])
+    assert live is not None
+    assert live["metadata"]["namespace"] == target.namespace
+
+
+@pytest.mark.rule("B22")
+def test_kinds_namespaces_and_what_asks_to_be_kept_stay(target: Target) -> None:
+    kind, thing = custom(f"{uuid4().hex[:8]}.example.com")
+    extra: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{target.namespace}-extra"}}
+    kept = config("kept")
+    kept["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
+    assert target.apply(kind, thing, extra, kept, config()) == []
+    assert target.remove() == []
+    assert target.get("ConfigMap", "web") is None
+    assert target.get("Thing", "one", thing["apiVersion"]) is None
+    assert target.get("ConfigMap", "kept") is not None
+    assert target.get("Namespace", extra["metadata"]["name"], namespace="") is not None
+    assert target.get("CustomResourceDefinition", kind["metadata"]["name"], "apiextensions.k8s.io/v1", "") is not None
+    assert target.known() == set()
+
+
+def test_what_somebody_else_made_is_not_touched_unless_asked(target: Target) -> None:
+    target.apply(config("first"))
+    target.client.create({**config(x="theirs"), "metadata": {"name": "web", "namespace": target.namespace}})
+    (problem,) = target.apply(config(x="ours"))
+    assert problem.refused
+    assert "not from Fleetform" in problem.message
+    assert "adopt" in problem.hint
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "theirs"}
+    assert target.apply(config(x="ours"), adopt=True) == []
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "ours"}
+
+
+def test_adopting_takes_fields_of_kubectl_over_so_that_removed_ones_leave(target: Target) -> None:
+    target.apply(config("first"))
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {x: '1', legacy: '1'}\n"
+    target.kubectl("apply", "-f", "-", given=manifest)
+    assert target.apply(config(x="2"), adopt=True) == []
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "2"}
+
+
+def test_an_object_of_another_plugin_is_never_taken(target: Target) -> None:
+    target.apply(config(x="1"), key=OTHER)
+    (problem,) = target.apply(config(x="2"), adopt=True)
+    assert problem.refused
+    assert "acme/eu-1/db-eu-1" in problem.message
+    assert target.remove() == []
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "1"}
+
+
+def test_what_was_handed_to_another_plugin_is_not_removed_by_the_first(target: Target) -> None:
+    target.apply(config(x="1"))
+    maps = target.client.resource("v1", "ConfigMap")
+    target.client.merge(maps, target.namespace, "web", {"metadata": {"labels": {PLUGIN: "another"}}})
+    assert target.remove() == []
+    assert target.get("ConfigMap", "web") is not None
+
+
+def test_fields_that_others_changed_are_corrected_or_reported(target: Target) -> None:
+    target.apply(config(x="1"))
+    maps = target.client.resource("v1", "ConfigMap")
+    somebody = Client(target.client.access, "somebody")
+    somebody.merge(maps, target.namespace, "web", {"data": {"x": "changed"}})
+    (problem,) = target.apply(config(x="1"), drift="Report")
+    assert ".data.x" in problem.message
+    assert '"somebody"' in problem.message
+    assert target.apply(config(x="1")) == []
+    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "1"}
+
+
+def test_a_secrets_text_that_is_left_out_later_leaves(target: Target) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "1", "b": "2"}}
+    target.apply(secret)
+    assert target.apply({**secret, "stringData": {"a": "1"}}) == []
+    assert (target.get("Secret", "s") or {})["data"] == {"a": "MQ=="}
+
+
+def test_an_object_that_is_refused_names_itself_and_removes_nothing(target: Target) -> None:
+    target.apply(config("old"), config())
+    bad = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": []}}
+    (problem,) = target.apply(config(), bad)
+    assert problem.refused
+    assert "Service" in str(problem)
+    assert target.get("ConfigMap", "old") is not None
+    assert ref("old", target) in target.known()
+    assert target.apply(config()) == []
+    assert target.get("ConfigMap", "old") is None
+
+
+def test_a_kind_that_the_cluster_does_not_have_may_come_later(target: Target) -> None:
+    _, thing = custom("nowhere.example.com")
+    (problem,) = target.apply(thing)
+    assert not problem.refused
+    assert "Thing" in problem.message
+
+
+class Stopping(Client):
+    """A client whose process ends at its n-th write."""
+
+    def __init__(self, client: Client, writes: int) -> None:
+        super().__init__(client.access)
+        self._left = writes
+
+    def raw(self, method: str, path: str, *rest: Any, **more: Any) -> bytes:
+        if method != "GET":
+            if self._left == 0:
+                raise BusyError("stopped")
+            self._left -= 1
+        return super().raw(method, path, *rest, **more)
+
+
+def test_stopped_at_any_write_and_applied_again_it_ends_the_same_and_forgets_nothing(target: Target) -> None:
+    """Whatever is on the cluster is in the inventory at every moment."""
+    for writes in range(12):
+        target.remove()
+        target.apply(config("a", x="1"), config("b", x="1"))
+        stopping = ClusterApply(Stopping(target.client, writes))
+        objects = [config("b", x="2"), config("c", x="2")]
+        try:
+            stopping.apply(KEY, target.namespace, objects)
+            ended = True
+        except OutsideError:
+            ended = False
+        there = {name for name in "abc" if target.get("ConfigMap", name) is not None}
+        assert {ref(name, target) for name in there} <= target.known()
+        assert target.apply(*objects) == []
+        found = {name: (target.get("ConfigMap", name) or {}).get("data") for name in "abc"}
+        assert found == {"a": None, "b": {"x": "2"}, "c": {"x": "2"}}
+        assert target.known() == {ref("b", target), ref("c", target)}
+        if ended:
+            return
+    raise AssertionError("it never came to its end")
+
+
+def test_an_inventory_of_many_objects_has_parts(target: Target) -> None:
+    target.apply(config())
+    many = {ObjectRef("", "ConfigMap", target.namespace, f"n{index}"): "v1" for index in range(2001)}
+    inventory = Inventory(target.client, KEY, target.namespace)
+    inventory.write(many)
+    assert inventory.read() == many
+    inventory.write({ref("web", target): "v1"})
+    assert target.known() == {ref("web", target)}

@@ -1,0 +1,164 @@
+"""The kinds on a real API server."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetform.dialects.native.crds import SERVED, crds, plural_of
+from fleetform.load.reader import load_input
+from fleetform.model.kinds import API_VERSION, KINDS
+from fleetform.outside.kubernetes.access import access_from_kubeconfig
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import InvalidError
+from fleetform.syntax.yaml_out import write_yaml
+from support.api_servers import ApiServer, ApiServers
+from support.kit import tools
+
+EXAMPLES = ("fleet", "seed-0", "seed-1/native", "seed-2", "seed-3/native")
+
+
+class Cluster:
+    """A management cluster with our kinds, asked by kubectl as people do."""
+
+    def __init__(self, server: ApiServer, folder: Path) -> None:
+        self.client = Client(access_from_kubeconfig(server.kubeconfig()))
+        self._config = folder / "kubeconfig"
+        self._config.write_text(server.kubeconfig(), encoding="utf-8")
+
+    def kubectl(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), *arguments]
+        return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    (server,) = api_servers.start("kinds")
+    found = Cluster(server, tmp_path_factory.mktemp("kinds"))
+    applied = found.kubectl(
+        "apply", "--server-side", "-f", "-", given="---\n".join(write_yaml(each) for each in crds())
+    )
+    assert applied.returncode == 0, applied.stderr
+    waited = found.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    assert waited.returncode == 0, waited.stderr
+    for namespace in ("acme", "fleetform-system"):
+        found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    yield found
+    server.process.kill()
+
+
+def native(example: str, root: Path) -> list[dict[str, Any]]:
+    """The native objects of an example, each with a namespace."""
+    found = []
+    for document in load_input([str(root / "examples" / example)]).documents:
+        tree = document.tree
+        if isinstance(tree, dict) and tree.get("apiVersion") == API_VERSION:
+            metadata = {"namespace": "acme", **tree["metadata"]}
+            found.append({**tree, "metadata": metadata})
+    return found
+
+
+def test_every_kind_is_served() -> None:
+    assert [each.kind for each in SERVED] == list(KINDS)
+    shorts = [each.short for each in SERVED]
+    assert len(set(shorts)) == len(shorts)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_is_accepted_whole(cluster: Cluster, root: Path, example: str) -> None:
+    """Strictly: a field that the schema does not know would be dropped silently."""
+    objects = native(example, root)
+    assert objects
+    for each in objects:
+        namespace = each["metadata"]["namespace"]
+        cluster.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    given = "---\n".join(write_yaml(each) for each in objects)
+    applied = cluster.kubectl("apply", "--validate=strict", "--dry-run=server", "-f", "-", given=given)
+    assert applied.returncode == 0, applied.stderr
+    assert len(applied.stdout.splitlines()) == len(objects)
+
+
+def test_what_is_written_is_not_changed_by_the_server(cluster: Cluster, root: Path) -> None:
+    """No default is written into what people wrote (R2-16)."""
+    for each in native("fleet", root):
+        made = cluster.client.create(each, dry_run=True)
+        assert made.get("spec") == each.get("spec"), each["metadata"]
+
+
+def preset(name: str, **spec: Any) -> dict[str, Any]:
+    wanted = {"clusterSelector": {}, "plugin": {"pluginDefinition": {"name": "web"}}, **spec}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PluginPreset",
+        "metadata": {"name": name, "namespace": "acme"},
+        "spec": wanted,
+    }
+
+
+@pytest.mark.rule("R2-35")
+def test_what_never_changes_is_held_by_the_server_itself(cluster: Cluster) -> None:
+    revision = {
+        "apiVersion": API_VERSION,
+        "kind": "PluginDefinitionRevision",
+        "metadata": {"name": "web-1.0.0", "namespace": "acme"},
+        "spec": {"number": 1, "version": "1.0.0", "contentHash": "sha256:" + "0" * 64, "options": []},
+    }
+    cluster.client.apply(revision)
+    with pytest.raises(InvalidError) as caught:
+        cluster.client.apply({**revision, "spec": {**revision["spec"], "number": 2}})  # type: ignore[dict-item]
+    assert "it never changes" in caught.value.message
+
+
+def test_a_typo_and_a_wrong_type_are_refused_by_kubectl(cluster: Cluster) -> None:
+    typo = cluster.kubectl("apply", "-f", "-", given=write_yaml(preset("typo", clusterSelectors={})))
+    assert typo.returncode != 0
+    assert 'unknown field "spec.clusterSelectors"' in typo.stderr
+    wrong = cluster.kubectl("apply", "-f", "-", given=write_yaml(preset("wrong", suspend="yes")))
+    assert wrong.returncode != 0
+    assert "spec.suspend" in wrong.stderr
+
+
+def test_a_lifecycle_policy_has_one_name(cluster: Cluster) -> None:
+    policy = {"apiVersion": API_VERSION, "kind": "LifecyclePolicy", "metadata": {"name": "mine", "namespace": "acme"}}
+    with pytest.raises(InvalidError) as caught:
+        cluster.client.apply(policy)
+    assert "a LifecyclePolicy is named default" in caught.value.message
+
+
+def test_kubectl_finds_kinds_by_short_name_and_shows_columns_people_want(cluster: Cluster) -> None:
+    plugin = {
+        "apiVersion": API_VERSION,
+        "kind": "Plugin",
+        "metadata": {"name": "web-eu-1", "namespace": "acme"},
+        "spec": {"clusterName": "eu-1", "pluginDefinition": {"name": "web"}},
+    }
+    cluster.client.apply(plugin)
+    status = {"running": "1.0.0", "wanted": "1.1.0", "state": "Waiting", "waitsFor": "window", "until": "22:00 UTC"}
+    cluster.client.apply({**plugin, "status": status}, subresource="status")
+    shown = cluster.kubectl("get", "ffp", "-A").stdout.splitlines()
+    heads, row = shown[0].split(), shown[1]
+    assert heads[:2] == ["NAMESPACE", "NAME"]
+    assert heads[2:6] == ["CLUSTER", "VERSION", "WANTED", "STATE"]
+    assert all(each in row for each in ("web-eu-1", "eu-1", "1.0.0", "1.1.0", "Waiting", "window", "22:00 UTC"))
+    chosen = cluster.kubectl("get", "ffp", "-n", "acme", "--field-selector", "spec.clusterName=eu-2")
+    assert "No resources found" in chosen.stderr
+    every = cluster.kubectl("get", "fleetform", "-n", "acme", "-o", "name").stdout
+    assert "plugin.fleetform.dev/web-eu-1" in every
+
+
+def test_a_status_is_written_beside_the_spec_and_raises_no_generation(cluster: Cluster) -> None:
+    made = cluster.client.apply(preset("counted"))
+    counted = {"plugins": {"total": 3}, "conditions": [{"type": "Ready", "status": "True"}]}
+    known = {**preset("counted"), "status": counted}
+    status = cluster.client.apply({key: known[key] for key in known if key != "spec"}, subresource="status")
+    assert status["status"]["plugins"] == {"total": 3}
+    assert status["metadata"]["generation"] == made["metadata"]["generation"]
+    assert cluster.client.get(cluster.client.resource(API_VERSION, "PluginPreset"), "acme", "counted") == status
+
+
+def test_plurals_are_those_of_kubernetes() -> None:
+    assert [plural_of(each) for each in ("Plugin", "LifecyclePolicy")] == ["plugins", "lifecyclepolicies"]
