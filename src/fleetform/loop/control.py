@@ -40,6 +40,8 @@ from fleetform.ports.store import Event, Store, UnavailableError
 _CATALOG_PAUSE = timedelta(minutes=1)
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
+# Of a large fleet it takes seconds.
+_BETWEEN_DECISIONS = timedelta(hours=24)
 _BETWEEN_FETCHES = timedelta(minutes=10)
 _FIRST_KEY: PluginKey = ("", "", "")
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
@@ -101,6 +103,7 @@ class Control:
         self._reading: SourceFiles | None = None
         self._catalogs_due: datetime | None = None
         self._rendered_to = ""
+        self._anew_at: datetime | None = None
         self._drift_to = _FIRST_KEY
         self._fetched_at: datetime | None = None
         self._events: list[Event] = []
@@ -204,10 +207,13 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             return Care(now)
-        fresh, differing = decided_anew(fleet)
-        if differing:
-            # What was decided anew is right: the next pass goes on from there.
-            self._decisions, self._fleet = fresh, None
+        differing: list[PluginKey] = []
+        if self._anew_at is None or not timedelta(0) <= now - self._anew_at < _BETWEEN_DECISIONS:
+            self._anew_at = now
+            fresh, differing = decided_anew(fleet)
+            if differing:
+                # What was decided anew is right: the next pass goes on from there.
+                self._decisions, self._fleet = fresh, None
         extras = Extras()
         image, changed, self._rendered_to = render_again(
             fleet, self.image, self._around.renders, self._rendered_to, now, extras
