@@ -368,6 +368,12 @@ def test_the_plan_groups_what_waits_and_counts_stages(ask: Callable[..., Result]
     assert (gold["budget"], [each["cluster"] for each in gold["waiting"]]) == ({"max": 0, "used": 0}, ["eu-1", "eu-2"])
 
 
+@pytest.mark.rule("R2-32")
+def test_the_plan_tells_by_when_each_approval_is_due(ask: Callable[..., Result]) -> None:
+    told = ask(without_approval(), "plan")
+    assert "  approval of all: decide now; later moves the end as much\n" in told.out
+
+
 @pytest.mark.rule("B22")
 def test_plugins_that_nobody_wants_are_planned_to_go(ask: Callable[..., Result]) -> None:
     folder = installed()
@@ -396,3 +402,37 @@ def test_windows_say_when_they_open_on_each_clock(ask: Callable[..., Result]) ->
 def test_policies_say_how_many_clusters_each_stage_has(ask: Callable[..., Result]) -> None:
     (found,) = ask(installed(), "get", "policies", "-o", "json").json["items"]
     assert found["status"]["stages"] == [{"name": "qa", "clusters": 1}, {"name": "gold", "clusters": 2}]
+
+
+def test_policies_say_which_presets_they_are_for(ask: Callable[..., Result]) -> None:
+    more = [
+        preset("rolloutPolicy: careful", name="named"),
+        preset("rollout: External", name="outside"),
+        preset("rolloutPolicy: standard", name="same"),
+        manifest("RolloutPolicy", "careful", "{stages: [{name: all, remainder: true}]}"),
+        manifest("RolloutPolicy", "idle", "{stages: [{name: all, remainder: true}]}"),
+    ]
+    found = ask(Folder(more="---\n".join(more)), "get", "policies", "-o", "json").json["items"]
+    assert {each["metadata"]["name"]: each["status"]["presets"] for each in found} == {
+        "careful": ["named"],
+        "idle": [],
+        "standard": ["certs", "same"],
+    }
+
+
+@pytest.mark.rule("S24")
+@pytest.mark.parametrize(
+    ("make", "gate", "object_"),
+    [
+        (held, "veto", "Cluster/eu-1"),
+        (unreachable, "unreachable", "Cluster/eu-1"),
+        (behind_a_stage, "stage", "PluginPreset/certs"),
+        (paused, "suspended", "PluginPreset/certs"),
+    ],
+)
+def test_a_reason_names_the_object_to_look_at(
+    ask: Callable[..., Result], make: Callable[[], Folder], gate: str, object_: str
+) -> None:
+    (item,) = ask(make(), "why", "eu-1", "-o", "json").json["items"]
+    named = {each["gate"]: f"{each['object']['kind']}/{each['object']['name']}" for each in item["reasons"]}
+    assert named[gate] == object_

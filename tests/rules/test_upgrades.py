@@ -527,3 +527,14 @@ def test_a_conflict_of_owners_hides_neither_other_gates_nor_what_is_wanted() -> 
     view = explain(fleet, find_plugin(fleet, Scope("acme", "eu-1"), "young", None))
     assert [each["gate"] for each in view["blocked"]] == ["conflict", "breaking"]
     assert (view["target"]["version"], view["wanted"]["version"]) == ("1.0.0", "2.0.0")
+
+
+@pytest.mark.rule("R2-5")
+def test_each_object_whose_value_an_upgrade_meets_is_told_once() -> None:
+    values = {
+        name: override(name, "[{path: args, value: [x]}]", f"clusterSelector: {{clusterNames: [{clusters}]}}")
+        for name, clusters in (("one", "eu-1"), ("two", "'eu-2', us-1"))
+    }
+    (upgrade,) = diff(fleet_with(**values), fleet_with(**values, newer=SPAN), ACME)["upgrades"]
+    met = [(each["object"]["name"], each["effect"]) for each in upgrade["affected"] if each["path"] == "args"]
+    assert met == [("one", "removed"), ("two", "removed")]

@@ -157,6 +157,14 @@ def test_aliases_that_multiply_beyond_reason_are_refused_at_once(line: str) -> N
     assert time.perf_counter() - start < 1
 
 
+def test_aliases_count_by_the_nodes_they_stand_for() -> None:
+    def thousands_of(one: str) -> str:
+        return f"a: &a {one}\nb: &b [{'*a, ' * 999}]\nc: [{'*b, ' * 450}]\n"
+
+    assert len(read_one(thousands_of("x"))["c"]) == 450
+    assert error_of(thousands_of("[x]")).message == "aliases expand to more than 1,000,000 nodes"
+
+
 def test_a_key_written_out_beats_a_merged_one_before_and_after_it() -> None:
     text = "base: &b {x: 1, y1: 2}\nbefore: {x: 3, <<: *b}\nafter: {<<: *b, x: 3}\n"
     read = read_one(text)
@@ -316,7 +324,11 @@ def test_a_whole_number_that_only_fits_64_bits_without_a_sign_is_no_key() -> Non
 def test_a_separator_at_the_end_begins_no_document() -> None:
     assert read_one("a: 1\n---\n") == {"a": 1}
     assert read_one("---\na: 1\n---\n# the end\n") == {"a": 1}
-    assert error_of("a: 1\n---\nb: 2\n").message == "more than one document where one is expected"
+    error = error_of("a: 1\n---\nb: 2\n")
+    assert (error.message, error.hint) == (
+        "more than one document where one is expected",
+        "keep one document in the file",
+    )
 
 
 def test_a_key_twice_in_a_file_of_others_is_a_remark() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
@@ -17,7 +17,7 @@ from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
-from fleetform.engine.decide import at_version, decide, decide_some
+from fleetform.engine.decide import at_version, decide, decide_some, side_of
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.index.clusters import Cluster
@@ -90,12 +90,24 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        # Imported where it is asked for, as the planner below: most questions are not about rollouts.
-        from fleetform.engine.world.changes import OwnerChanges
+        return self.owner_changes_after(None)
 
-        decided = partial(at_version, self.decisions)
-        stored, authors = self.state.rollouts, self.input.authors
-        return OwnerChanges(self.decisions, self.inputs, stored, at_version=decided, authors=authors)
+    def owner_changes_after(self, before: OwnerChanges | None) -> OwnerChanges:
+        """The same; before is what was found in an earlier pass, and saves work."""
+        # Imported where it is asked for, as the planner below: most questions are not about rollouts.
+        from fleetform.app.reading.kept_objects import KeptReader
+        from fleetform.engine.world.changes import OwnerChanges
+        from fleetform.engine.world.joining import Redecide
+
+        return OwnerChanges(
+            self.decisions,
+            self.inputs,
+            self.state.rollouts,
+            before,
+            Redecide(side_of, at_version),
+            self.input.authors,
+            KeptReader(self.state.kept),
+        )
 
     @cached_property
     def world(self) -> World:

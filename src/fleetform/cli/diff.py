@@ -52,7 +52,9 @@ Examples:
 @click.option("--max-clusters", type=click.IntRange(min=0), metavar="N", help="Exit 1 if more clusters change.")
 @click.option("--fail-on", metavar="WHAT,…", callback=_fail_on, help=f"Exit 1 on any of {', '.join(_FAILURES)}.")
 @click.option(
-    "--accept-unknown", is_flag=True, help="What cannot be compared (a secret's content, a catalog) is no difference."
+    "--accept-unknown",
+    is_flag=True,
+    help="What cannot be compared (a secret's content, a catalog) does not count as a difference.",
 )
 @shared_flags
 def command(
@@ -70,6 +72,8 @@ def command(
     Clusters with the same change are shown once. FROM is taken as what runs.
     """
     output = flags.only("table", "wide", "json", "yaml", "markdown")
+    if to_side is not None and flags.filename:
+        raise click.UsageError("FROM and TO are both named, so there is nothing left to read with -f.")
     if SERVER in (from_side, to_side):
         before, after = _with_server(flags, from_side, to_side, with_objects)
     elif flags.server is not None:

@@ -41,7 +41,7 @@ Examples:
   fleetform explain cert-manager-eu-prod-1 -o json
   fleetform explain -c eu-prod-1 --definition cert-manager replicas
   fleetform explain cert-manager -c eu-prod-1 --configs    its configs, from three places
-  fleetform explain cert-manager -c eu-prod-1 --bindings   what its names stand for
+  fleetform explain cert-manager -c eu-prod-1 --bindings   its variables and their values
   fleetform explain cert-manager -c eu-prod-1 --manifest Deployment/web:/spec/replicas
   fleetform explain --placement canaries -c eu-prod-1      is it chosen, and why not
 """

@@ -81,7 +81,7 @@ def _print(answer: PlanAnswer, paint: Painter, wide: bool) -> None:
         _print_rollout(rollout, now, paint, wide)
     if answer.removals.start or answer.removals.waiting:
         click.echo()
-        click.echo(paint("plugins that nobody wants any more", bold=True))
+        click.echo(paint("plugins that are no longer wanted", bold=True))
         if answer.removals.start:
             click.echo(f"  deleted now: {few([f'{each.plugin} on {each.cluster}' for each in answer.removals.start])}")
         _print_gates(answer.removals.waiting, now)

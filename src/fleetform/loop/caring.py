@@ -46,7 +46,7 @@ def decided_anew(fleet: Fleet) -> tuple[Decisions, list[PluginKey]]:
     """The same fleet decided with nothing at hand, and the plugins of which that says something else."""
     fresh = decide(fleet.snapshot)
     before, after = fleet.decisions, fresh
-    mine, theirs = Inputs(before, fleet.transforms), Inputs(after, fleet.transforms)
+    mine, theirs = fleet.inputs, Inputs(after, fleet.transforms)
     keys = sorted(before.plugins.keys() | after.plugins.keys())
 
     def said(decisions: Decisions, inputs: Inputs, key: PluginKey) -> object:
@@ -67,8 +67,11 @@ def render_again(
 
     What is delivered stays what was admitted. Also where to start the next time.
     """
-    held = _held(fleet, image)
-    ordered = sorted(hash_ for hash_ in held if hash_ > start)[:_MOST_RENDERED]
+    running = _running(fleet, image)
+    asked = sorted(hash_ for hash_ in running if hash_ > start)[:_MOST_RENDERED]
+    # Only what the files still say can be rendered again.
+    held = {hash_: [each for each in running[hash_] if fleet.inputs.hash(each) == hash_] for hash_ in asked}
+    ordered = [hash_ for hash_ in asked if held[hash_]]
     rendered = render_plugins(fleet, [held[hash_][0] for hash_ in ordered], renders, to_folder=True, despite_gates=True)
     states, found = dict(image.states), list[PluginKey]()
     for hash_, result in zip(ordered, rendered, strict=True):
@@ -85,18 +88,17 @@ def render_again(
             keys = [each.key for each in held[hash_]]
             found += keys
             extras.events += [_render_changed(key, state.version, hash_, now) for key in keys]
-    following = ordered[-1] if len(ordered) == _MOST_RENDERED else ""
+    following = asked[-1] if len(asked) == _MOST_RENDERED else ""
     return (replace(image, states=states) if states != image.states else image), found, following
 
 
-def _held(fleet: Fleet, image: Image) -> dict[str, list[PluginDecision]]:
-    """Plugins that run what the files say now, by the hash of it."""
+def _running(fleet: Fleet, image: Image) -> dict[str, list[PluginDecision]]:
+    """Plugins by the hash of what is admitted there, if that is stored."""
     found: dict[str, list[PluginDecision]] = {}
     for plugin in fleet.decisions.plugins.values():
         admitted = image.plugin(plugin.key).admitted
-        hash_ = admitted.input_hash if admitted is not None else None
-        if hash_ is not None and hash_ in image.states and fleet.inputs.hash(plugin) == hash_:
-            found.setdefault(hash_, []).append(plugin)
+        if admitted is not None and admitted.input_hash is not None and admitted.input_hash in image.states:
+            found.setdefault(admitted.input_hash, []).append(plugin)
     return found
 
 

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from operator import is_
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decide import at_version
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
-from fleetform.loop.admitting import admit, places_in_open_rollouts, render_targets
+from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided, with_placements
-from fleetform.loop.delivering import Deliveries, let_go, next_delivery
+from fleetform.loop.delivering import Deliveries, gone, let_go
 from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.records import Destination
 from fleetform.loop.telling import Telling, in_order
+from fleetform.loop.unsettled import Unsettled
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
@@ -41,6 +44,8 @@ from fleetform.ports.store import Event, Store, UnavailableError
 _CATALOG_PAUSE = timedelta(minutes=1)
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
+# Of a large fleet it takes seconds.
+_BETWEEN_DECISIONS = timedelta(hours=24)
 _BETWEEN_FETCHES = timedelta(minutes=10)
 _FIRST_KEY: PluginKey = ("", "", "")
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
@@ -94,6 +99,8 @@ class Control:
         self._telling = Telling(around.store, around.sends)
         self._almanac = Almanac()
         self._image: Image | None = None
+        self._unsettled = Unsettled()
+        self._destined_by: tuple[object, ...] = ()
         self._fleet: Fleet | None = None
         self._decisions: Decisions | None = None
         self._changes: OwnerChanges | None = None
@@ -102,6 +109,7 @@ class Control:
         self._reading: SourceFiles | None = None
         self._catalogs_due: datetime | None = None
         self._rendered_to = ""
+        self._anew_at: datetime | None = None
         self._drift_to = _FIRST_KEY
         self._fetched_at: datetime | None = None
         self._events: list[Event] = []
@@ -120,6 +128,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = self._reading = None
+        self._unsettled, self._destined_by = Unsettled(), ()
         self._events = []
         self._telling.forget()
 
@@ -205,10 +214,13 @@ class Control:
         fleet = self._decide(now)
         if fleet is None:
             return Care(now)
-        fresh, differing = decided_anew(fleet)
-        if differing:
-            # What was decided anew is right: the next pass goes on from there.
-            self._decisions, self._fleet = fresh, None
+        differing: list[PluginKey] = []
+        if self._anew_at is None or not timedelta(0) <= now - self._anew_at < _BETWEEN_DECISIONS:
+            self._anew_at = now
+            fresh, differing = decided_anew(fleet)
+            if differing:
+                # What was decided anew is right: the next pass goes on from there.
+                self._decisions, self._fleet = fresh, None
         extras = Extras()
         image, changed, self._rendered_to = render_again(
             fleet, self.image, self._around.renders, self._rendered_to, now, extras
@@ -239,7 +251,7 @@ class Control:
             again,
             seen.look_at,
             found.next_look,
-            next_delivery(self.image),
+            self._unsettled.look(self.image).next_delivery,
             fleet.decisions.next_due,
             self._catalogs_due,
             self._telling.look_at,
@@ -271,6 +283,7 @@ class Control:
         other = found.image.files != self.image.files
         extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
         self._decisions = found.fleet.decisions
@@ -288,16 +301,30 @@ class Control:
 
         A rollout finishes on what it started with (B8).
         """
+        members = self._unsettled.look(self.image).enrolled(self.image.open_rollouts)
+        places = ((key, self.image.plugin(key).enrolment) for key in sorted(members))
         targets = [
             (key, place.target)
-            for key, place in places_in_open_rollouts(self.image)
-            if place.target.input_hash not in self.image.states
+            for key, place in places
+            if place is not None and place.target.input_hash not in self.image.states
         ]
         before = self._decide(now) if targets else None
         if before is None:
             return image
         rendering = render_targets(before, targets, self.image, self._around.renders, extras)
         return replace(image, states={**image.states, **rendering.states})
+
+    def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
+        """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
+        wanted = needed(image.known.rollouts, fleet.snapshot)
+        kept = {key: each for key, each in image.known.kept.items() if key in wanted}
+        missing = wanted - kept.keys()
+        before = self._decide(now) if missing else None
+        if before is not None:
+            kept |= kept_from(before.snapshot, before.input.documents, missing)
+        if kept == image.known.kept:
+            return image
+        return replace(image, known=replace(image.known, kept=kept))
 
     def _decide(self, now: datetime) -> Fleet | None:
         """The accepted fleet with everything that is known now; decided again only where something is another."""
@@ -316,17 +343,16 @@ class Control:
 
     def _observe(self, fleet: Fleet, now: datetime) -> Seen:
         extras = Extras()
-        clusters = fleet.snapshot.clusters
-        bases = {ref: self._around.folder_of(cluster.origin.file) or "." for ref, cluster in clusters.items()}
-        seen = observe(self.image, clusters, self._around.observer, bases, now, extras)
+        keys = self._unsettled.look(self.image).judged(self.image.open_rollouts)
+        seen = observe(self.image, keys, fleet.snapshot.clusters, self._around.observer, self._base_of, now, extras)
         self._commit(seen.image, extras, now)
         return seen
 
+    def _base_of(self, cluster: Object[ClusterSpec]) -> str:
+        return self._around.folder_of(cluster.origin.file) or "."
+
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
-        inputs = Inputs(fleet.decisions, fleet.transforms)
-        older = partial(at_version, fleet.decisions)
-        stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
+        self._changes = fleet.owner_changes_after(self._changes)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
@@ -338,9 +364,10 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
+        targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
         reachable = [(key, target) for key, target in targets if key in destinations]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
@@ -353,13 +380,24 @@ class Control:
     def _deliver(self, fleet: Fleet, found: Plan, now: datetime) -> None:
         extras = Extras()
         destinations = Destinations(fleet, self._around.destination_of)
-        removals = [step.key for step in found.removals if step.action == "delete"]
-        kept = [step.key for step in found.removals if step.action == "nothing"]
-        image = let_go(self.image, kept, now, extras)
+        unwanted = found.world.removals
+        removals = gone(self.image, unwanted, found.removals)
+        image = let_go(self.image, unwanted, now, extras)
         before = image.deliveries
-        image = self._deliveries.deliver(image, destinations, removals, now, extras)
+        keys = self._misplaced(fleet, image)
+        image = self._deliveries.deliver(image, keys, destinations, removals, now, extras)
         image = corrected(image, before, now, extras)
         self._commit(image, extras, now)
+
+    def _misplaced(self, fleet: Fleet, image: Image) -> Iterable[PluginKey]:
+        """Plugins that may not be where they should be: any of them, if somebody may have said so anew."""
+        snapshot = fleet.snapshot
+        destined_by = (snapshot.presets, snapshot.plugins, snapshot.organizations)
+        before, self._destined_by = self._destined_by, destined_by
+        if len(before) == len(destined_by) and all(map(is_, before, destined_by)):
+            return self._unsettled.look(image).undelivered
+        states = image.known.plugins.items()
+        return [(cluster.organization, cluster.name, name) for cluster, here in states for name in here]
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
         told = self._telling.of_rollouts(self.image, image, self._fleet, now)

@@ -59,6 +59,8 @@ def find_drift(
 
 def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: datetime, extras: Extras) -> Image:
     """After a delivery: what was brought there again has no drift any more."""
+    if image.deliveries is before:
+        return image
     states: dict[PluginKey, PluginState | None] = {}
     for key, record in image.deliveries.items():
         if before.get(key) is record or not record.input_hash or record.failure:

@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
 
 class Installer(Struct, frozen=True, gc=False):
-    """Who installed a plugin, as which release, and whether it stays when nobody wants it any more.
+    """Who installed a plugin, as which release, and whether it stays when it is no longer wanted.
 
     It is stored with what was admitted: an owner that is gone can no longer be asked.
     """

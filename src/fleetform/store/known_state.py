@@ -29,7 +29,7 @@ from fleetform.model.state_document import (
     StateDocument,
     VersionDocument,
 )
-from fleetform.ports.state import KnownState
+from fleetform.ports.state import KeptDocument, KnownState
 from fleetform.ports.store import Delete, Put, StoreReader
 
 PLUGIN_STATE = "PluginState"
@@ -80,7 +80,10 @@ _SECTIONS = (
         lambda each: (each.owner.organization, f"{each.owner.kind}/{each.owner.name}"),
     ),
 )
-KINDS = frozenset(section.kind for section in _SECTIONS)
+# Documents as people wrote them: a database has them beside the files, an export has not, for secrets may be in them.
+KEPT = "KeptObject"
+KINDS = frozenset({KEPT, *(section.kind for section in _SECTIONS)})
+_kept = msgspec.json.Decoder(KeptDocument)
 
 
 def read_known_state(store: StoreReader, name: str) -> KnownState:
@@ -89,7 +92,9 @@ def read_known_state(store: StoreReader, name: str) -> KnownState:
     for section in _SECTIONS:
         decoder = msgspec.json.Decoder(section.type)
         sections[section.field] = [decoder.decode(record.body) for record in store.list(section.kind).records]
-    return known_state(StateDocument(**sections), name)
+    kept = [_kept.decode(record.body) for record in store.list(KEPT).records]
+    known = known_state(StateDocument(**sections), name)
+    return replace(known, kept={(each.identity, each.hash): each for each in kept})
 
 
 def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
@@ -97,7 +102,15 @@ def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
     then, now = _documents_beside_plugins(before, after)
     found: list[Put | Delete] = [Put(ref, body) for ref, body in now.items() if then.get(ref) != body]
     found += [Delete(ref) for ref in then if ref not in now]
+    found += [
+        Put(_kept_ref(key), msgspec.json.encode(each)) for key, each in after.kept.items() if key not in before.kept
+    ]
+    found += [Delete(_kept_ref(key)) for key in before.kept if key not in after.kept]
     return [*found, *_plugin_writes(before.plugins, after.plugins)]
+
+
+def _kept_ref(key: tuple[str, str]) -> Ref:
+    return Ref(KEPT, "", f"{key[0]}={key[1]}")
 
 
 def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:

@@ -19,6 +19,7 @@ from fleetform.app.errors import AmbiguousError, DeniedError, NoAnswerError
 from fleetform.app.explain import explain
 from fleetform.app.get import find, findings
 from fleetform.app.history import history, nothing_known, organizations_with
+from fleetform.app.notifications import notifications
 from fleetform.app.permitted import visible_to
 from fleetform.app.plan import plan_answer
 from fleetform.app.questions import find_plugin
@@ -45,6 +46,7 @@ from fleetform.web.queries import (
     HistoryQuery,
     ListQuery,
     NoQuery,
+    NotificationsQuery,
     RolloutBody,
     RolloutQuery,
     ScopeQuery,
@@ -166,6 +168,12 @@ class Service:
             log, last = audit(self._store, query.after, query.limit, told)
             more = bool(self._store.audit(last, 1))
         return Answered(log, after=str(last) if more else None)
+
+    def notifications(self, asker: SignedIn, query: NotificationsQuery) -> Answered:
+        visible, events = self.visible(asker), _words(query.event)
+        with self._reading:
+            found, more = notifications(self._store, query.organization, events, query.after, query.limit, visible)
+        return Answered(found, after=found.items[-1].id if more else None)
 
     def who_am_i(self, asker: SignedIn, _: NoQuery) -> Answered:
         view = self._views.current()

@@ -121,9 +121,9 @@ class Waits:
         attempt = step.progress.attempt
         if removal is not None:
             if removal.retain:
-                return "nobody wants it any more, and it stays: it is retained or handed over"
+                return "it is no longer wanted, and it stays: it is retained or handed over"
             what = "is deleted" if step.action == "delete" else "waits to be deleted"
-            return f"nobody wants it any more: it {what}{self._when(step, earliest)}"
+            return f"it is no longer wanted: it {what}{self._when(step, earliest)}"
         if step.action == "start":
             return "starts now: nothing holds it"
         if step.action == "rollback":
