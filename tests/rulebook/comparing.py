@@ -74,9 +74,8 @@ def _reports(read: Read, model: Fleet) -> list[Disagreement]:
     for item in get(read, Scope("acme"), "overrides")["items"]:
         name, status = item["metadata"]["name"], item["status"]
         override = next(each for each in model.of("PluginOverride") if each["metadata"]["name"] == name)
-        # Who ties, and who only says what is there already, is told elsewhere: the model knows neither.
-        told = [each["finding"] for each in status["findings"]]
-        findings = tuple(each for each in told if each not in ("tie", "redundant"))
+        # Who ties is told elsewhere: the model does not know it.
+        findings = tuple(each["finding"] for each in status["findings"] if each["finding"] != "tie")
         actual = Report(status["rank"], tuple(sorted(each["name"] for each in status["plugins"])), findings)
         expected = model.report(override)
         if any(each.name == name and each.idle for plugin in model.plugins for each in model.answer(plugin).applied):

@@ -295,6 +295,8 @@ class Fleet:
             findings.append("dead")
         elif not any(each.won for each in said.values()):
             findings.append("shadowed")
+        elif not any(each.changes for each in said.values()):
+            findings.append("redundant")
         return Report(rank_of(override), tuple(sorted(said)), tuple(findings))
 
     def upgrade_gates(
