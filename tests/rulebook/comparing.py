@@ -15,6 +15,7 @@ from fleetform.app.fleet import Fleet as Read
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.load.state import load_state
+from fleetform.ports.state import KnownState
 from rulebook.inventing import NOW, Invented
 from rulebook.model import Fleet, Plugin
 from rulebook.telling import Answer, Gate, Report
@@ -40,12 +41,14 @@ class Disagreement(NamedTuple):
 
 def opened(fleet: Invented) -> Read:
     """The fleet as Fleetform reads it."""
-    text = "\n---\n".join(json.dumps(each) for each in fleet.documents)
+    return fleet_of("\n---\n".join(json.dumps(each) for each in fleet.documents), state=state_of(fleet))
+
+
+def state_of(fleet: Invented) -> KnownState:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "state.json"
         file.write_text(json.dumps(fleet.state), encoding="utf-8")
-        state = load_state(str(file))
-    return fleet_of(text, state=state)
+        return load_state(str(file))
 
 
 def disagreements(fleet: Invented) -> list[Disagreement]:

@@ -114,7 +114,7 @@ def told(
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
     undeclared = {each.steps for each in used if option_for(target.revision, each.steps) is None}
-    for steps in sorted({*options_of(target.revision), *undeclared}, key=len):
+    for steps in sorted({*options_of(target.revision), *undeclared}, key=lambda each: (len(each), text_of(each))):
         value = found_at(target.tree, steps)
         if value is not ABSENT and not has_hole(value):
             tree = with_value(tree, steps, value, "")
