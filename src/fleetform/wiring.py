@@ -318,6 +318,11 @@ def _opener(
     return opened
 
 
+def open_stored_fleet(sources: Sequence[str], organization: str | None, plugin_folder: str | None) -> OpenFleet:
+    """What reads stored files as a fleet, and nothing of the network."""
+    return _opener(sources, organization, _Clock(None), "none", plugin_folder)
+
+
 def database_path(state: str | None) -> str:
     """The file of a database that --state names, or the usual one."""
     if state is not None and not state.startswith("sqlite:"):
