@@ -6,7 +6,7 @@ from bench.calibrate import best_of, calibrate
 from bench.fleets import Size, make_fleet
 from bench.table import Row, plainly
 from fleetform.engine.check import lint_objects
-from fleetform.engine.check.decided import lint_effects
+from fleetform.engine.check.decided import lint_decisions, lint_effects
 from fleetform.engine.decide import decide
 from fleetform.engine.report.effects import Effects
 
@@ -20,7 +20,7 @@ def rows() -> list[Row]:
     decisions = decide(snapshot)
     deciding = best_of(3, lambda: decide(snapshot))
     objects = best_of(2, lambda: list(lint_objects(decisions.index)))
-    effects = best_of(2, lambda: list(lint_effects(decisions, Effects(decisions))))
+    effects = best_of(2, lambda: [*lint_decisions(decisions), *lint_effects(decisions, Effects(decisions))])
     return [
         plainly("deciding", deciding, "s", loop),
         plainly("checking the objects", objects, "s", loop),

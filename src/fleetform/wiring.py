@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.app.errors import StateError
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.confined import sources_outside
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
@@ -32,6 +33,7 @@ from fleetform.syntax.times import parse_time
 if TYPE_CHECKING:
     from fleetform.access.door import Door
     from fleetform.loop.accepting import OpenFleet
+    from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
     from fleetform.loop.polling import Poller
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from fleetform.outside.watching import FileWatcher
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.notify import Endpoint
     from fleetform.ports.store import StoreError, StoreReader
     from fleetform.store.sqlite import SqliteReader
     from fleetform.transformers.opened import OpenedPlugins
@@ -76,20 +79,48 @@ def open_fleet(
     confined: bool = False,
     parses: Parses | None = None,
     report: Callable[[int, int], None] | None = None,
+    known: KnownState | None = None,
 ) -> Fleet:
     """The fleet that the sources hold, as it is at a time (now, unless one is given).
 
     catalogs are the names of those that are fetched; None means all. plugin_folder holds transform plugins. confined
     reads nothing outside of the repository. parses has what need not be parsed again. report is told how many files are
-    read, and of how many.
+    read, and of how many. known is what is known, where state does not name it.
     """
     moment = parse_time(at) if at is not None else _now()
     boundary = Boundary.of_repository() if confined else EVERYWHERE
     reader = Catalogs(CatalogCache(cache_folder()), _now, fetching, catalogs, boundary)
     input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
-    fleet = read_fleet(input_, moment, organization, _known(state), strict, reader)
+    fleet = read_fleet(input_, moment, organization, known or _known(state), strict, reader)
     refused = tuple(sources_outside(fleet, boundary)) if confined else ()
     return replace(fleet, transforms=_TransformIdentities(plugin_folder), reading=(*fleet.reading, *refused))
+
+
+def open_accepted(
+    server: str | None, state: str | None, organization: str | None, at: str | None
+) -> tuple[Fleet, KnownState]:
+    """The fleet that a control plane has accepted, asked of it or read from its database, and what it knows."""
+    from fleetform.app.accepted import accepted_source, known_of
+    from fleetform.load.inputs import InputFile
+    from fleetform.load.reader import load_files
+    from fleetform.model.answers.source import AcceptedSource
+
+    if server is not None:
+        source = open_control_plane(server).answer("source", AcceptedSource, {})
+    else:
+        from fleetform.loop.image import read_image
+
+        reader = open_store_reader(state)
+        try:
+            image = read_image(reader, database_path(state))
+        finally:
+            reader.close()
+        source = accepted_source(image.files, image.source.revision, image.known)
+    known = known_of(source, server or database_path(state))
+    files = [InputFile(name, text.encode()) for name, text in sorted(source.files.items())]
+    moment = parse_time(at) if at is not None else _now()
+    catalogs = Catalogs(CatalogCache(cache_folder()), _now, "none", None)
+    return read_fleet(load_files(files, "server"), moment, organization, known, False, catalogs), known
 
 
 def _known(state: str | None) -> KnownState:
@@ -173,7 +204,7 @@ class Plane(NamedTuple):
     """A control plane that is ready to run; close lets go of the database.
 
     fetch brings what a source elsewhere has now; look has the source looked at soon, and attend does so again and again
-    until what it answers is called.
+    until what it answers is called. drain sends what people are told, for so many seconds at most.
     """
 
     control: Control
@@ -183,6 +214,7 @@ class Plane(NamedTuple):
     fetch: Callable[[], None]
     look: Callable[[], None]
     attend: Callable[[], Callable[[], None]]
+    drain: Callable[[float], None]
 
 
 def open_plane(
@@ -191,6 +223,7 @@ def open_plane(
     told: Callable[[PassReport], None],
     failed: Callable[[StoreError], None],
     unwatched: Callable[[str], None],
+    cared: Callable[[Care], None],
     organization: str | None = None,
     at: str | None = None,
     interval: timedelta = timedelta(seconds=30),
@@ -198,10 +231,15 @@ def open_plane(
     health_folder: str | None = None,
     plugin_folder: str | None = None,
     repository: str | None = None,
+    said: Callable[[str], None] = lambda line: None,
+    private_endpoints: bool = False,
+    trial: bool = False,
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
-    unwatched is told why there are no file events, if there are none.
+    unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
+    gets what became of notifications. private_endpoints: they may go to addresses of this network. In a trial, or at
+    another time, nothing is sent.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -211,9 +249,13 @@ def open_plane(
     from fleetform.loop.control import Control, Surroundings
     from fleetform.loop.destinations import destination_of
     from fleetform.loop.driver import Driver
+    from fleetform.loop.endpoints import endpoint
     from fleetform.loop.polling import Poller
+    from fleetform.loop.sending import Sending
+    from fleetform.notify.notifier import HttpNotifier
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address
+    from fleetform.outside.posts import Posts
     from fleetform.outside.watching import FileWatcher
     from fleetform.store.sqlite import SqliteStore
 
@@ -245,17 +287,26 @@ def open_plane(
             lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of),
             database,
             folder_of,
+            sends=at is None and not trial,
         )
     )
-    driver = Driver(control, clock, interval, told, failed)
+
+    def endpoint_of(organization: str, id_: str) -> Endpoint | str | None:
+        fleet = control.fleet
+        return endpoint(fleet, organization, id_) if fleet is not None else "no files were accepted yet"
+
+    notifier = HttpNotifier(Posts(private_endpoints))
+    sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
+    driver = Driver(control, clock, interval, told, failed, cared, sending.attend)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
-        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, partial(_attended, poller))
+        follow = partial(_attended, poller)
+        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
     folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
     watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
     attend = partial(_attended, watcher) if folders else lambda: _nothing
-    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend)
+    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend, sending.drain)
 
 
 def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:
@@ -306,14 +357,15 @@ def _opener(
     from fleetform.load.reader import DocumentCache, load_files, with_authors
     from fleetform.outside.authorship import AuthorMemory
 
-    cache, authors = DocumentCache(), AuthorMemory()
+    cache, authors, readings = DocumentCache(), AuthorMemory(), KeptReadings()
+    transforms = _TransformIdentities(plugin_folder)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
         input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
-        fleet = read_fleet(input_, moment, organization, known, catalogs=reader)
-        return replace(fleet, transforms=_TransformIdentities(plugin_folder))
+        fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
+        return replace(fleet, transforms=transforms)
 
     return opened
 
@@ -321,6 +373,13 @@ def _opener(
 def open_stored_fleet(sources: Sequence[str], organization: str | None, plugin_folder: str | None) -> OpenFleet:
     """What reads stored files as a fleet, and nothing of the network."""
     return _opener(sources, organization, _Clock(None), "none", plugin_folder)
+
+
+def sqlite_version() -> str:
+    """The version of SQLite that databases are read and written with."""
+    import apsw
+
+    return str(apsw.sqlite_lib_version())
 
 
 def database_path(state: str | None) -> str:

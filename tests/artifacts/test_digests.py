@@ -25,9 +25,9 @@ class _Clients:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[httpx2.Client] = []
-        monkeypatch.setattr("fleetform.outside.http._new_client", self._new)
+        monkeypatch.setattr("fleetform.outside.http.new_client", self._new)
 
-    def _new(self, timeout: float) -> httpx2.Client:
+    def _new(self, timeout: float, trust_env: bool = True) -> httpx2.Client:
         self.made.append(httpx2.Client(timeout=timeout))
         return self.made[-1]
 

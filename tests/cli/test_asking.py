@@ -174,10 +174,28 @@ def test_a_table_fits_the_terminal() -> None:
         lines = table(header, rows, width=width)
         assert max(map(len, lines)) <= width
         assert lines[1].startswith("a-rath")
+    assert max(map(len, table(header, rows, width=22))) == 22
     assert max(map(len, table(header, rows))) > 120
     painted = table(("NAME", "BLOCKED"), [("a", "2"), ("b", "-")], paint=Painter(True))
     assert "\x1b[31m" in painted[1]
     assert "\x1b" not in painted[2]
+    places = table(("OPTION", "WHERE"), [("global.image.registry", "presets/acme-cert-manager.yaml:21")], width=30)
+    assert places[1] == "…mage.registry  …nager.yaml:21"
+
+
+def test_an_explanation_fits_the_terminal(fleet: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetform.cli.options.width_of", lambda _: 40)
+    assert fleet("explain", "web", "replicas", "-n", "acme", "-c", "c1").out.splitlines() == [
+        "replicas = 4  web 1.0.0 (1.0.0) on c1 · acme",
+        "  ● 4  override gold     cluster",
+        "      all.yaml:41",
+        "  ○ 2  default of 1.0.0",
+        "      all.yaml:21",
+    ]
+    everywhere = fleet("explain", "web", "replicas", "-n", "acme").out.splitlines()
+    assert everywhere[1:3] == ["  2 on 2 clusters (c2, c3)   default of 1.0.0", "      all.yaml:21"]
+    whole = fleet("explain", "web", "-n", "acme", "-c", "c1", "-q").out.splitlines()
+    assert max(map(len, whole[2:])) <= 40
 
 
 @pytest.mark.parametrize(

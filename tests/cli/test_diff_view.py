@@ -113,3 +113,8 @@ def test_bare_it_compares_the_last_commit_with_the_folder(run: Runner, monkeypat
     assert run("diff").out == "no change\n"
     run.write(all=_FLEET + _OVERRIDE)
     assert run("diff").out.startswith("3 clusters · 9 plugins changed")
+
+
+def test_a_side_more_than_there_are_is_refused(run: Runner) -> None:
+    result = run("diff", "before", "after", "-f", "third")
+    assert (result.code, "nothing left to read with -f" in result.err) == (2, True)

@@ -4,6 +4,7 @@ a comment."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 
@@ -387,3 +388,49 @@ def test_a_patch_is_exact_unless_a_terminal_shows_it(monkeypatch: pytest.MonkeyP
     assert guarded(exact("a\r\n\x1b")) == "a\r\n\x1b"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert guarded(exact("a\r\n\x1b")) == "a\\x0d\n\\x1b"
+
+
+def test_a_file_whose_name_is_no_text_is_named_in_every_format(run: Runner) -> None:
+    text = "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c1}\nspec: {typo: 1}\n"
+    (run.folder / os.fsdecode(b"a\xff.yaml")).write_text(text, encoding="utf-8")
+    for output in ("table", "wide", "json", "yaml", "markdown"):
+        result = run("validate", "-o", output)
+        assert (result.code, "udcff.yaml" in result.out) == (1, True), (output, result.err)
+
+
+def test_what_is_written_in_place_of_a_map_is_not_quoted(run: Runner) -> None:
+    run.write(
+        odd="""
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginOverride
+        metadata: {name: a, namespace: acme}
+        spec:
+          overrides: hunter2
+        ---
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginPreset
+        metadata: {name: b, namespace: acme}
+        spec:
+          clusterSelector: {}
+          controlPlaneBindings: [{name: A, objectFieldRef: hunter2}]
+          plugin: {pluginDefinition: web, optionValues: [{name: pin, valueFrom: 4711}]}
+        """
+    )
+    result = run("validate")
+    assert (result.code, "hunter2" in result.out, "4711" in result.out) == (1, False, False)
+    assert "overrides must be a list, not text" in result.out
+
+
+def test_a_definition_whose_version_is_none_is_an_error_of_its_own(run: Runner) -> None:
+    run.write(
+        odd="""
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginDefinition
+        metadata: {name: lone, namespace: acme}
+        spec: {version: ">=1, <2"}
+        """
+    )
+    listed = run("get", "definitions")
+    assert (listed.code, "lone" in listed.out) == (2, False)
+    assert "error[bad-version]" in listed.err
+    assert "lone" in run("get", "definitions", "--partial").out

@@ -199,3 +199,67 @@ def test_a_repository_elsewhere_is_served_and_history_tells_the_commit(
     assert "git cannot fetch" in failed.err
     assert "replicas: 7" in placed.read_text()
     assert run("serve", "--once", "--repository", repository.url).code == 2
+
+
+@pytest.mark.rule("R2-35")
+def test_other_bytes_under_a_version_that_runs_are_refused_by_name(fleet: Runner) -> None:
+    fleet("serve", "-q", "--at", "2026-11-01T12:00:00Z", "--fast-forward", "1d")
+    (fleet.folder / "manifests" / "web.yaml").write_text(CONFIG_MAP + "immutable: true\n")
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("value: 2", "value: 7"))
+    fleet("serve", "-q", "--at", "2026-11-03T12:00:00Z", "--once")
+    state = ("--state", "sqlite:.fleetform/fleet.db")
+    found = fleet("why", "eu-1", *state, "-o", "json")
+    assert "artifact-mutated" in [each["gate"] for each in found.json["items"][0]["reasons"]]
+    assert found.code == 3
+    assert "immutable" not in delivered(fleet.folder)["eu-1"]
+
+
+def drifted(fleet: Runner, mode: str) -> Path:
+    """Delivered everywhere; then a file of eu-1 is edited and one of eu-2 deleted. The folder of what was delivered."""
+    (fleet.folder / "delivery.yaml").write_text(
+        "apiVersion: fleetform.dev/v1alpha1\nkind: Organization\nmetadata: {name: acme, namespace: acme}\n"
+        f"spec: {{defaultDelivery: {{directory: {{path: ./out/acme, drift: {mode}}}}}}}\n"
+    )
+    fleet("serve", "-q", "--at", "2026-11-01T12:00:00Z", "--fast-forward", "1d")
+    out = fleet.folder / "out" / "acme"
+    edited = out / "eu-1" / "web-eu-1" / "configmap-web.yaml"
+    edited.write_text(edited.read_text().replace("2", "99"))
+    (out / "eu-2" / "web-eu-2" / "configmap-web.yaml").unlink()
+    return out
+
+
+def test_what_somebody_changed_in_a_folder_is_found_told_and_brought_back(fleet: Runner) -> None:
+    out = drifted(fleet, "Correct")
+    result = fleet("serve", "--at", "2026-11-02T12:30:00Z", "--once")
+    assert result.code == 0
+    assert "Drifted    web 1.0.0 on eu-1  configmap-web.yaml was changed" in result.err
+    for cluster in ("eu-1", "eu-2"):
+        assert "replicas: 2" in (out / cluster / f"web-{cluster}" / "configmap-web.yaml").read_text()
+    events = fleet("history", "eu-1", "-o", "json").json["items"]
+    assert [each["event"] for each in events[:2]] == ["DriftEnded", "Drifted"]
+    assert events[1]["reason"] == "configmap-web.yaml was changed"
+    assert fleet("history", "eu-2", "-o", "json").json["items"][1]["reason"] == "configmap-web.yaml is missing"
+    again = fleet("serve", "--at", "2026-11-02T12:40:00Z", "--once")
+    assert "rift" not in again.err
+
+
+def test_what_is_only_to_be_reported_stays_and_is_shown(fleet: Runner) -> None:
+    out = drifted(fleet, "Report")
+    for minute in (30, 40):
+        fleet("serve", "-q", "--at", f"2026-11-02T12:{minute}:00Z", "--once")
+    assert "replicas: 99" in (out / "eu-1" / "web-eu-1" / "configmap-web.yaml").read_text()
+    assert not (out / "eu-2" / "web-eu-2" / "configmap-web.yaml").exists()
+    events = fleet("history", "eu-1", "-o", "json").json["items"]
+    assert [each["event"] for each in events].count("Drifted") == 1
+    state = ("--state", "sqlite:.fleetform/fleet.db")
+    (item,) = fleet("why", "eu-1", *state, "-o", "json").json["items"]
+    assert item["summary"].endswith("; drifted: configmap-web.yaml not as delivered")
+    listed = fleet("get", "plugins", *state, "-o", "json").json["items"]
+    conditions = {each["spec"]["clusterName"]: [c["type"] for c in each["status"]["conditions"]] for each in listed}
+    assert conditions == {"eu-1": ["Resolved", "Drifted"], "eu-2": ["Resolved", "Drifted"], "us-1": ["Resolved"]}
+    (out / "eu-1" / "web-eu-1" / "configmap-web.yaml").write_text(
+        (out / "us-1" / "web-us-1" / "configmap-web.yaml").read_text()
+    )
+    fleet("serve", "-q", "--at", "2026-11-02T12:50:00Z", "--once")
+    assert fleet("history", "eu-1", "-o", "json").json["items"][0]["event"] == "DriftEnded"

@@ -14,7 +14,7 @@ from fleetform.load.state import StateFile
 from fleetform.model.objects import Ref
 from fleetform.syntax.times import time_text
 from support.command import Result, Runner
-from support.worlds import Folder, cluster, definition, installed, manifest, policy
+from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
 NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
 EU_1 = cluster("qa-1", tier="qa") + "---\n" + cluster("eu-2", tier="gold") + "---\n"
@@ -127,7 +127,73 @@ def paused() -> Folder:
     return folder
 
 
+def frozen() -> Folder:
+    audit = "{type: HardFreeze, from: '2026-11-01T00:00:00Z', to: '2026-11-03T00:00:00Z'}"
+    folder = installed(policy=policy("{name: all, remainder: true}"))
+    folder.edit(certs=NEW, window=manifest("UpdateWindow", "audit", audit))
+    return folder
+
+
+def halted() -> Folder:
+    folder = upgrading()
+    for wait in (0, 1, 2, 4):
+        folder.now += wait * timedelta(minutes=1)
+        folder.go()
+        folder.fail("qa-1")
+    folder.go()
+    return folder
+
+
+def behind_a_dependency() -> Folder:
+    all_at_once = policy("{name: all, remainder: true, maxFailures: 3}")
+    folder = installed(policy=all_at_once, crds=definition("1.0.0", "crds") + "---\n" + preset(name="crds", of="crds"))
+    folder.edit(crds=folder.files["crds.yaml"] + "---\n" + definition("1.1.0", "crds"))
+    folder.go()
+    folder.observe("Failed", "eu-1", plugin="crds-eu-1")
+    needs = definition("1.1.0", more="dependsOn: [{name: crds}]")
+    folder.edit(certs=definition("1.0.0") + "---\n" + needs)
+    folder.go()
+    return folder
+
+
+def queued() -> Folder:
+    gold_first = "{name: gold, clusterSelector: {matchLabels: {tier: gold}}}, {name: rest, remainder: true}"
+    folder = upgrading(policy=policy(gold_first))
+    folder.healthy("eu-1")
+    folder.edit(certs=NEW + "---\n" + definition("1.2.0"))
+    folder.go()
+    return folder
+
+
 ANSWERS = [
+    (
+        frozen,
+        1,
+        "Waiting",
+        ["waiting, earliest Tue 00:00 UTC (in 1 d 12 h)", "▸ freeze  the hard freeze audit holds, until Tue 00:00"],
+    ),
+    (
+        halted,
+        3,
+        "Blocked",
+        [
+            "the failures are dealt with",
+            "too many failures in stage qa: 1 failed, 0 may",
+            "fleetform rollout retry certs",
+        ],
+    ),
+    (
+        behind_a_dependency,
+        1,
+        "Waiting",
+        ["what it depends on is healthy", "dependency", "crds"],
+    ),
+    (
+        queued,
+        1,
+        "Waiting",
+        ["certs 1.1.0 → 1.2.0   waiting, starts once the rollout that runs is over", "▸ queue  rollout certs-"],
+    ),
     (up_to_date, 0, "UpToDate", ["certs 1.0.0   up to date"]),
     (
         behind_a_stage,
@@ -163,6 +229,7 @@ ANSWERS = [
         "Waiting",
         [
             "starts once it is approved",
+            "decide now; later moves the end as much",
             "▸ approval  0 of 2 people have approved stage all",
             "fleetform rollout approve certs-",
         ],
@@ -207,11 +274,11 @@ def test_every_state_has_an_answer_to_act_on(
     ask: Callable[..., Result], make: Callable[[], Folder], code: int, state: str, texts: list[str]
 ) -> None:
     folder = make()
-    told = ask(folder, "why", "eu-1")
+    told = ask(folder, "why", "eu-1", "certs")
     assert told.code == code, told.out + told.err
     for text in texts:
         assert text in told.out
-    (item,) = ask(folder, "why", "eu-1", "-o", "json").json["items"]
+    (item,) = ask(folder, "why", "eu-1", "certs", "-o", "json").json["items"]
     assert item["state"] == state
     for reason in item["reasons"]:
         assert reason["message"]
@@ -299,6 +366,12 @@ def test_the_plan_groups_what_waits_and_counts_stages(ask: Callable[..., Result]
     qa, gold = rollout["stages"]
     assert (qa["name"], qa["start"], [each["state"] for each in qa["waiting"]]) == ("qa", [], ["InFlight"])
     assert (gold["budget"], [each["cluster"] for each in gold["waiting"]]) == ({"max": 0, "used": 0}, ["eu-1", "eu-2"])
+
+
+@pytest.mark.rule("R2-32")
+def test_the_plan_tells_by_when_each_approval_is_due(ask: Callable[..., Result]) -> None:
+    told = ask(without_approval(), "plan")
+    assert "  approval of all: decide now; later moves the end as much\n" in told.out
 
 
 @pytest.mark.rule("B22")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.model.objects import Ref
 from fleetform.ports.store import StoreError
@@ -15,7 +16,6 @@ from fleetform.wiring import open_plane
 from support.fleets import BASE
 from support.repositories import Repository
 
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
 CATALOG = """
 apiVersion: fleetform.dev/v1alpha1
 kind: Catalog
@@ -35,17 +35,20 @@ def test_a_catalog_is_read_again_when_it_is_due_though_no_file_changed(
     catalog.commit({"web/plugindefinition.yaml": definition})
     fleet = tmp_path / "fleet"
     fleet.mkdir()
-    for name in ("clusters.yaml", "preset.yaml"):
-        (fleet / name).write_text(BASE[name])
+    # Without clusters: nothing is rendered, and so no registry asked.
+    (fleet / "preset.yaml").write_text(BASE["preset.yaml"])
     (fleet / "catalog.yaml").write_text(CATALOG % catalog.url)
     start = "2026-11-01T12:00:00Z"
     reports: list[PassReport] = []
     reasons: list[str] = []
+    cares: list[Care] = []
 
     def failed(error: StoreError) -> None:
         raise error
 
-    plane = open_plane([str(fleet)], str(tmp_path / "fleet.db"), reports.append, failed, reasons.append, at=start)
+    plane = open_plane(
+        [str(fleet)], str(tmp_path / "fleet.db"), reports.append, failed, reasons.append, cares.append, at=start
+    )
     try:
         first = plane.driver.run_once()
         assert first.next_look is not None

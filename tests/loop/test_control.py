@@ -152,7 +152,7 @@ def test_a_secret_that_would_stand_in_a_folder_is_refused_by_name() -> None:
     found.files.files["preset.yaml"] = preset.replace("optionValues:\n", f"optionValues:\n    {value}\n", 1)
     found.wait(hours=3)
     reasons = {each.reason for each in found.store.events("acme", "eu-2") if each.event == "RenderFailed"}
-    assert reasons == {"token would stand there in plain text"}
+    assert reasons == {"token would be written there in plain text"}
     assert set(found.versions.values()) == {"1.0.0"}
 
 
@@ -217,6 +217,94 @@ def test_a_rollout_finishes_on_what_it_started_with() -> None:
     assert set(found.versions.values()) == {"1.2.0"}
 
 
+def joined(found: Plane, **tiers: str) -> None:
+    """Clusters that come while a rollout runs."""
+    manifest = (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s, namespace: acme, labels: {tier: %s}}\n"
+    )
+    for name, tier in tiers.items():
+        found.files.files[f"{name}.yaml"] = manifest % (name, tier)
+    found.settle()
+
+
+def is_as_decided_afresh(found: Plane) -> bool:
+    """Whether what the loop planned with, kept from pass to pass, is what a new process would make of the store."""
+    report = found.settle()
+    assert report.plan is not None
+    assert found.control.fleet is not None
+    kept, fresh = report.plan.world, replace(found.control.fleet, partial=None).world
+    return (kept.changes, dict(kept.states), kept.removals) == (fresh.changes, dict(fresh.states), fresh.removals)
+
+
+def texts(found: Plane) -> dict[str, bytes]:
+    """What is on each cluster, without its name."""
+    return {
+        key[1]: next(iter(parcel.files.values())).replace(key[1].encode(), b"")
+        for key, parcel in found.targets.there.items()
+    }
+
+
+@pytest.mark.rule("B21", "S51")
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_cluster_that_joins_while_values_roll_out_gets_those_of_its_stage_at_once(restarts: bool) -> None:
+    found = installed()
+    preset = found.files.files["preset.yaml"]
+    values = "optionValues:\n    - {name: host, value: seven}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", values, 1)
+    found.settle()
+    if restarts:
+        found.restart()
+    assert is_as_decided_afresh(found)
+    joined(found, new="gold", late="dev")
+    assert is_as_decided_afresh(found)
+    there = texts(found)
+    assert there["new"] == there["eu-1"]
+    assert there["late"] == there["eu-2"]
+    assert there["new"] != there["late"]
+    assert found.control.image.known.kept
+    found.wait(hours=3)
+    assert len(set(texts(found).values())) == 1
+    assert not found.control.image.known.kept, "nothing is kept that nobody needs any more"
+
+
+@pytest.mark.rule("B21", "B8")
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_cluster_that_joins_while_a_newer_change_waits_goes_with_the_rollout_that_runs(restarts: bool) -> None:
+    """Its name is among its values: what it gets was rendered nowhere else, and its version is gone from the files."""
+    found = installed()
+    found.health.says["eu-2", "1.1.0"] = "Unknown"
+    preset = found.files.files["preset.yaml"]
+    own = "optionValues:\n    - {name: host, expression: cluster.name}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", own, 1)
+    found.wait(hours=3)
+    upgraded(found)
+    found.settle()
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    upgraded(found, "1.2.0")
+    del found.files.files["definition-1.1.0.yaml"], found.files.files["definition.yaml"]
+    found.settle()
+    if restarts:
+        found.restart()
+    assert is_as_decided_afresh(found)
+    joined(found, new="gold", late="dev")
+    assert is_as_decided_afresh(found)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.1.0", "late": "1.1.0", "new": "1.0.0", "us-1": "1.0.0"}
+    # Files that say yet something else come before the stage of the new cluster does.
+    found.files.files["preset.yaml"] = preset
+    found.settle()
+    if restarts:
+        found.restart()
+    found.health.says["eu-2", "1.1.0"] = "Healthy"
+    found.health.says["eu-2", "1.2.0"] = "Unknown"
+    found.wait(hours=2)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.2.0", "late": "1.2.0", "new": "1.1.0", "us-1": "1.1.0"}
+    assert b"new" in next(iter(found.targets.there["acme", "new", "web-new"].files.values()))
+    assert is_as_decided_afresh(found)
+    found.health.says.clear()
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.2.0"}
+
+
 @pytest.mark.rule("B22")
 def test_a_plugin_that_nobody_wants_any_more_goes_from_its_cluster() -> None:
     found = installed()
@@ -265,6 +353,28 @@ def test_a_cluster_that_leaves_keeps_what_is_retained_and_the_loop_lets_go_of_it
     upgraded(found)
     found.wait(hours=3)
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+
+
+@pytest.mark.rule("B23")
+def test_what_is_handed_over_goes_from_its_folder_once_its_successor_is_there() -> None:
+    """Else the same objects would stand in two folders of one cluster."""
+    found = installed()
+    files = found.files.files
+    files["preset.yaml"] = files["preset.yaml"].replace("{name: web, namespace", "{name: site, namespace", 1)
+    seen: list[set[str]] = []
+    for _ in range(40):
+        report = found.control.run_pass()
+        seen.append({key[2] for key in found.targets.there if key[1] == "eu-2"})
+        if not report.wrote:
+            break
+    assert seen[-1] == {"site-eu-2"}
+    assert all(each for each in seen), "it is never gone from the cluster"
+    found.wait(hours=3)
+    assert sorted(key[2] for key in found.targets.there) == ["site-eu-1", "site-eu-2", "site-us-1"]
+    assert {key[2] for key in found.control.image.deliveries} == {"site-eu-1", "site-eu-2", "site-us-1"}
+    events = [(each.event, each.plugin) for each in found.store.events("acme", "eu-1")]
+    assert ("HandedOver", "web-eu-1") in events
+    assert "Deleted" not in {event for event, _ in events}
 
 
 @pytest.mark.rule("B22")

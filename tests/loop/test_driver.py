@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.driver import Driver
 from fleetform.loop.polling import Poller
@@ -22,7 +23,10 @@ class Run:
         self.plane, self.steps = plane, steps
         self.reports: list[PassReport] = []
         self.rests: list[float | None] = []
-        self.driver = Driver(plane.control, plane.clock, timedelta(seconds=30), self.reports.append, self._failed)
+        self.cares: list[Care] = []
+        self.driver = Driver(
+            plane.control, plane.clock, timedelta(seconds=30), self.reports.append, self._failed, self.cares.append
+        )
         self.driver._wake.wait = self._wait  # type: ignore[method-assign]
 
     def _failed(self, error: StoreError) -> None:
@@ -56,6 +60,15 @@ def test_nothing_new_and_nothing_due_is_no_pass_and_no_write() -> None:
     assert len(run.reports) == 1, "the first one, as it starts"
     assert plane.store.version() == version
     assert run.rests == [30.0] * 21
+    assert run.cares == []
+
+
+def test_once_in_an_hour_without_anything_else_to_do_it_looks_after_itself() -> None:
+    plane = installed()
+    version = plane.store.version()
+    run = Run(plane, [later(plane, minutes=5)] * 40).run()
+    assert [(each.differing, each.render_changed) for each in run.cares] == [([], [])] * 3
+    assert plane.store.version() == version
 
 
 def test_a_changed_file_is_seen_at_the_next_look_and_at_once_with_a_hint() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.scenario import Scenario, Spell
 from fleetform.pictures.page import rollout_page
+from support.plans import stages
 from support.simulations import played
 
 _VOID = {"meta", "br", "img", "link"}
@@ -73,6 +75,22 @@ def test_it_follows_light_and_dark() -> None:
 
 
 def test_thousands_of_failures_are_counted_and_some_are_named() -> None:
-    text = rollout_page(played(Scenario(failure_rate=1.0), None, qa=2_000))
+    policy = Policy("standard", stages(qa={"max_failures": "100%"}))
+    text = rollout_page(played(Scenario(failure_rate=1.0), policy, qa=2_000))
+    assert "<b>2,000 clusters</b> fail " in text, "those of a stage are told together"
     assert text.count("qa-1") < 200
     assert len(text) < 100_000
+
+
+def test_on_a_narrow_screen_each_value_bears_the_name_of_its_column() -> None:
+    text = rollout_page(played())
+    cells = [value for name, value in read(text).attributes if name == "data-name"]
+    columns = ["stage", "clusters", "starts", "done", "before it", "soak", "outcome"]
+    assert cells == columns * (len(cells) // len(columns)), "row by row, in the order of the columns"
+    assert "td::before{content:attr(data-name)}" in text
+
+
+def test_what_failed_stands_out_in_a_stage_that_is_done() -> None:
+    policy = Policy("standard", stages(qa={"max_failures": 1}, prod={}))
+    text = rollout_page(played(Scenario(failing=(Spell("qa-0"),)), policy, qa=3, prod=2))
+    assert '<span class="done">2 of 3 updated</span>, <span class="bad">1 failed</span>' in text

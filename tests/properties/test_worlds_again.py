@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetform.engine.decide import at_version, decide
+from fleetform.engine.decide import at_version, decide, side_of
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.records import World
 from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.joining import Redecide
 from fleetform.model.snapshot import Snapshot
 from properties.edits import KINDS_OF_EDITS, Edit
 from properties.strategies import examples, fleets
@@ -20,7 +19,7 @@ from properties.strategies import examples, fleets
 
 def made(decisions: Decisions, before: OwnerChanges | None = None) -> OwnerChanges:
     inputs = Inputs(decisions, before.inputs.transforms if before is not None else {})
-    return OwnerChanges(decisions, inputs, before=before, at_version=partial(at_version, decisions))
+    return OwnerChanges(decisions, inputs, before=before, redecide=Redecide(side_of, at_version))
 
 
 def parts(world: World) -> tuple[object, ...]:

@@ -106,6 +106,11 @@ def test_an_assemblage_without_a_cluster_yields_its_objects(tmp_path: Path) -> N
     assert [tree["kind"] for each in rendered for tree in each.objects] == ["GitRepository", "Kustomization"]
 
 
+def test_a_module_does_not_select_a_cluster_that_nobody_described() -> None:
+    fleet = fleet_of(documents(ASSEMBLAGE, cluster("one", "a"), module("web", "a", more=HOST)))
+    assert (codes(fleet), plugins(fleet)) == ([], {"app-eu-1": "eu-1", "web-one": "one"})
+
+
 def test_a_cluster_that_is_written_stands_for_itself() -> None:
     fleet = fleet_of(documents(ASSEMBLAGE, cluster("eu-1", "a", labels="env: lab")))
     assert (codes(fleet), plugins(fleet)) == ([], {"app-eu-1": "eu-1"})

@@ -14,6 +14,7 @@ from fleetform.app.consents import consent_findings, written_consent_findings
 from fleetform.app.diff import diff
 from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.requests import abort
 from fleetform.load.reader import load_input
 from fleetform.model.objects import Ref
 from support.fleets import NOW, fleet_of
@@ -25,6 +26,8 @@ NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
 NEWER = NEW + "---\n" + definition("1.2.0")
 ONE = policy("{name: all, remainder: true}")
 CLUSTERS = {"qa-1": "qa", "eu-1": "gold", "eu-2": "gold"}
+FACTS = '[{name: host, expression: "cluster.facts.host"}]'
+KNOWN = {name.replace("-", "_"): "{facts: {host: a}}" for name in CLUSTERS}
 
 
 def clusters(more: str = "", **specs: str) -> str:
@@ -213,6 +216,126 @@ def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once() -> None:
     assert sorted(folder.go()) == ["eu-9", "qa-9"]
     assert (version(folder, "eu-9"), version(folder, "qa-9")) == ("1.0.0", "1.1.0")
     assert folder.change_id == before, "a cluster that joins makes no other change"
+
+
+def hash_of(folder: Folder, name: str) -> str | None:
+    admitted = folder.state(name).admitted
+    return admitted.input_hash if admitted is not None else None
+
+
+def join(folder: Folder, eu: str = "{}", qa: str = "{}") -> None:
+    """Two clusters come: one of a stage that a rollout has not reached yet, one of the stage that it is at."""
+    text = folder.files["clusters.yaml"]
+    new = cluster("eu-9", eu, tier="gold") + "---\n" + cluster("qa-9", qa, tier="qa")
+    folder.edit(clusters=text + "---\n" + new)
+
+
+MORE = preset(values="[{name: replicas, value: 3}]")
+OVERRIDE = manifest("PluginOverride", "more", "{overrides: [{path: replicas, value: 7}]}")
+NEVER = manifest("UpdateWindow", "never", "{type: Allow, schedule: '0 0 1 1 *', duration: 1h}")
+
+
+@pytest.mark.rule("B21", "S51")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param({"preset": MORE}, id="values alone"),
+        pytest.param({"more": OVERRIDE}, id="an override that comes"),
+        pytest.param({"old": None}, id="an override that goes"),
+        pytest.param({"certs": definition("1.1.0"), "preset": MORE, "old": None}, id="version and values"),
+    ],
+)
+def test_a_new_cluster_gets_the_version_and_the_values_that_its_stage_has_admitted(edit: dict[str, str | None]) -> None:
+    old = manifest("PluginOverride", "old", "{overrides: [{path: host, value: before}]}")
+    folder = installed(old=old)
+    folder.edit(**edit)
+    assert folder.go() == ["qa-1"]
+    folder.edit(never=NEVER, organization=organization("defaultUpdateWindows: [never]"))
+    change = folder.change_id
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"], "at once, windows or not"
+    assert (hash_of(folder, "eu-9"), hash_of(folder, "qa-9")) == (hash_of(folder, "eu-1"), hash_of(folder, "qa-1"))
+    assert hash_of(folder, "eu-9") != hash_of(folder, "qa-9")
+    assert folder.change_id == change
+    folder.edit(never=None, organization=organization(""))
+    folder.finish()
+    assert len({hash_of(folder, name) for name in ("eu-1", "eu-2", "eu-9", "qa-1", "qa-9")}) == 1
+
+
+@pytest.mark.rule("B21")
+def test_what_is_a_new_clusters_own_stays_its_own_on_the_side_that_its_stage_is_at() -> None:
+    own = manifest(
+        "PluginOverride", "own", "{clusterSelector: {clusterNames: [eu-9]}, overrides: [{path: x, value: 1}]}"
+    )
+    then = f"[{{name: replicas, value: 2}}, {FACTS[1:]}"
+    whole = installed(preset=preset(values=then), clusters=clusters(**KNOWN), own=own)
+    join(whole, "{facts: {host: nine}}", "{facts: {host: ten}}")
+    whole.finish()
+    folder = installed(preset=preset(values=then), clusters=clusters(**KNOWN), own=own)
+    folder.edit(preset=preset(values=then.replace("value: 2", "value: 3")))
+    assert folder.go() == ["qa-1"]
+    join(folder, "{facts: {host: nine}}", "{facts: {host: ten}}")
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert hash_of(folder, "eu-9") == hash_of(whole, "eu-9"), "as if it had been there before the change"
+    assert hash_of(folder, "qa-9") != hash_of(whole, "qa-9")
+    whole.edit(preset=folder.files["preset.yaml"])
+    whole.finish()
+    assert hash_of(folder, "qa-9") == hash_of(whole, "qa-9"), "as if it had been there all along"
+
+
+@pytest.mark.rule("B21", "B8")
+def test_a_new_cluster_goes_with_the_rollout_that_runs_while_a_newer_change_waits() -> None:
+    folder = installed()
+    folder.edit(certs=NEW, preset=MORE)
+    assert folder.go() == ["qa-1"]
+    folder.edit(certs=definition("1.2.0"), preset=preset())
+    folder.go()
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert (version(folder, "eu-9"), version(folder, "qa-9")) == ("1.0.0", "1.1.0")
+    assert (hash_of(folder, "eu-9"), hash_of(folder, "qa-9")) == (hash_of(folder, "eu-1"), hash_of(folder, "qa-1"))
+    folder.healthy("eu-9", "qa-9", "qa-1")
+    assert sorted(folder.go()) == ["eu-1", "eu-2", "eu-9"]
+    assert {version(folder, name) for name in ("eu-1", "eu-2", "eu-9")} == {"1.1.0"}
+    folder.finish()
+    assert {version(folder, name) for name in ("eu-1", "eu-9", "qa-1", "qa-9")} == {"1.2.0"}
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_new_cluster_gets_what_was_admitted_before_a_change_that_was_rejected() -> None:
+    folder = installed(policy=policy(more="onFailure: Rollback"))
+    folder.edit(preset=MORE)
+    folder.go()
+    for _ in range(4):
+        folder.fail("qa-1")
+        folder.wait(2 * HOUR)
+    folder.finish()
+    join(folder)
+    assert sorted(folder.go()) == ["eu-9", "qa-9"]
+    assert {hash_of(folder, name) for name in ("eu-9", "qa-9")} == {hash_of(folder, "eu-1")}
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_first_rollout_that_was_aborted_has_admitted_nothing_for_others() -> None:
+    folder = Folder()
+    assert folder.go() == ["qa-1"]
+    folder.healthy("qa-1")
+    folder.store(folder.known.rollouts.with_rollout(abort(folder.rollout, folder.now)))
+    assert folder.go() == []
+    assert folder.gates("eu-1") == ["rejected"]
+
+
+@pytest.mark.rule("B21")
+def test_where_nobody_knows_what_was_admitted_a_new_cluster_goes_with_its_stage() -> None:
+    """A state export has no objects: what was written before is not known, and is never mixed with what is now."""
+    folder = installed()
+    folder.edit(preset=MORE)
+    folder.go()
+    folder.known = replace(folder.known, kept={})
+    join(folder)
+    folder.known = replace(folder.known, kept={})
+    assert folder.go() == ["qa-9"]
+    assert folder.gates("eu-9") == ["stage"]
 
 
 @pytest.mark.rule("B25")
@@ -650,8 +773,6 @@ def test_a_group_with_a_strategy_of_its_own_is_a_rollout_of_its_own() -> None:
 
 
 SECOND = preset(name="second").replace("optionValues: []", "releaseName: second, optionValues: []")
-FACTS = '[{name: host, expression: "cluster.facts.host"}]'
-KNOWN = {name.replace("-", "_"): "{facts: {host: a}}" for name in CLUSTERS}
 
 
 @pytest.mark.rule("B3b", "B27")

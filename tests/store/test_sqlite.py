@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,8 @@ from fleetform.ports.store import (
     UnavailableError,
     UnusableError,
 )
-from fleetform.store.audit_chain import first_broken
+from fleetform.store import hold, sqlite
+from fleetform.store.audit_chain import chained, first_broken
 from fleetform.store.memory import MemoryStore
 from fleetform.store.schema import APPLICATION_ID, NEWEST, STEPS
 from fleetform.store.sqlite import SqliteReader, SqliteStore
@@ -232,6 +234,70 @@ def test_both_stores_answer_the_same(
                     found.append(str(error))
             assert found[0] == found[1]
         disk.close()
+
+
+@pytest.mark.parametrize("version", range(1, NEWEST + 1))
+def test_a_database_of_each_earlier_release_is_brought_up_to_date_with_all_that_it_holds(
+    path: str, version: int
+) -> None:
+    """What an earlier release wrote: the steps up to its version, and rows as they were then."""
+    connection = apsw.Connection(path)
+    for step in STEPS[:version]:
+        for _ in connection.execute(step):
+            pass
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute("UPDATE counter SET version = 7, oldest = 3")
+    connection.execute("INSERT INTO record VALUES ('Rollout', 'acme', 'web-1', 7, 4, x'7b7d')")
+    connection.execute("INSERT INTO past VALUES ('Rollout', 'acme', 'web-1', 4, 7, 4, x'5b5d')")
+    deed = Deed(NOW, "ann", "rollout pause", "web-1", "done")
+    (entry,) = chained([deed], 0, "")
+    body = msgspec.json.encode(entry.deed)
+    connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?)", (entry.number, body, entry.previous, entry.hash))
+    connection.execute("INSERT INTO blob VALUES ('sha256:1', x'00')")
+    connection.close()
+    store = SqliteStore(path)
+    try:
+        record = store.get(Ref("Rollout", "acme", "web-1"))
+        assert record is not None
+        assert (record.version, record.created, record.body) == (7, 4, b"{}")
+        assert [each.body for each in store.list("Rollout", version=5).records] == [b"[]"]
+        assert first_broken(store.audit()) is None
+        assert store.blob("sha256:1") == b"\0"
+        assert store.commit(Commit([Put(Ref("Rollout", "acme", "web-2"), b"{}")]), NOW) == 8
+    finally:
+        store.close()
+    assert apsw.Connection(path).execute("PRAGMA user_version").get == NEWEST
+
+
+def test_a_damaged_database_is_refused_when_it_is_opened(path: str) -> None:
+    store = SqliteStore(path)
+    for number in range(200):
+        store.commit(Commit([Put(Ref("Thing", "acme", f"n{number:04}"), b"x" * 500)]), NOW)
+    store.close()
+    content = bytearray(Path(path).read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 8192] = b"\xff" * 8192
+    Path(path).write_bytes(content)
+    with pytest.raises(UnusableError, match="is damaged"):
+        SqliteStore(path)
+
+
+def test_a_log_that_grew_too_long_is_cut(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_LONGEST_LOG", 100_000)
+    store = SqliteStore(path)
+    try:
+        for number in range(30):
+            store.commit(Commit([Put(Ref("Thing", "acme", f"n{number}"), b"x" * 20_000)]), NOW)
+        assert store.log_size() < 200_000
+    finally:
+        store.close()
+
+
+def test_a_network_file_system_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hold, "_file_system", lambda _: "nfs4")
+    with pytest.raises(UnusableError, match="network file system"):
+        SqliteStore(path)
 
 
 def test_a_database_of_every_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _same(one: Object[Any], other: Object[Any]) -> bool:
 
 
 def everything(decisions: Decisions) -> dict[PluginKey, Any]:
-    """All that a pass says of every plugin, what its names stand for included."""
+    """All that a pass says of every plugin, its variables and their values included."""
     inputs = Inputs(decisions)
     return {
         key: (

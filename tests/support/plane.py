@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from fleetform.app.fleet import Fleet, read_fleet
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
 from fleetform.load.reader import DocumentCache, load_files
 from fleetform.loop.control import Control, PassReport, Surroundings
@@ -15,6 +16,7 @@ from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel
 from fleetform.ports.observing import Delivered, Health, Verdict
+from fleetform.ports.rendering import RenderSource
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Store
@@ -43,6 +45,11 @@ class PlainRenders:
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         return [self._render(each) for each in inputs]
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        version = input_.definition.spec.version
+        content = f"the source of {version}".encode()
+        return RenderSource(f"sha256:{version}", lambda: {"source.txt": content})
 
     def _render(self, input_: RenderInput) -> Rendered | RenderFailure:
         self.count += 1
@@ -135,11 +142,11 @@ class Plane:
         self.restart()
 
     def restart(self) -> None:
-        cache = DocumentCache()
+        cache, readings = DocumentCache(), KeptReadings()
 
         def open_fleet(files: Mapping[str, bytes], at: datetime, known: KnownState) -> Fleet:
             read = [InputFile(name, content) for name, content in sorted(files.items())]
-            return read_fleet(load_files(read, "the files", cache), at, state=known)
+            return read_fleet(load_files(read, "the files", cache), at, state=known, kept_readings=readings)
 
         def destination_of(fleet: Fleet, plugin: PluginDecision) -> Destination:
             return FOLDER

@@ -39,11 +39,11 @@ def environment(tmp_path: Path, tools_folder: Path, monkeypatch: pytest.MonkeyPa
 def clients_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: list[httpx2.Client] = []
 
-    def new_client(timeout: float) -> httpx2.Client:
+    def new_client(timeout: float, trust_env: bool = True) -> httpx2.Client:
         made.append(httpx2.Client(timeout=timeout))
         return made[-1]
 
-    monkeypatch.setattr("fleetform.outside.http._new_client", new_client)
+    monkeypatch.setattr("fleetform.outside.http.new_client", new_client)
     yield
     assert all(each.is_closed for each in made)
 

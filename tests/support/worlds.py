@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.plan.carry_out import writes
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import Health, observed
@@ -88,11 +89,16 @@ class Folder:
 
     def edit(self, **files: str | None) -> None:
         """Other files, or none of that name."""
+        before = self.fleet
         for name, text in files.items():
             if text is None:
                 del self.files[f"{name}.yaml"]
             else:
                 self.files[f"{name}.yaml"] = text
+        wanted = needed(self.known.rollouts, self.fleet.snapshot)
+        kept = {key: each for key, each in self.known.kept.items() if key in wanted}
+        kept |= kept_from(before.snapshot, before.input.documents, wanted - kept.keys())
+        self.known = replace(self.known, kept=kept)
 
     def go(self) -> list[str]:
         """Plans and stores until nothing more happens at this time. The clusters that were started."""

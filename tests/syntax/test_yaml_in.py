@@ -316,7 +316,11 @@ def test_a_whole_number_that_only_fits_64_bits_without_a_sign_is_no_key() -> Non
 def test_a_separator_at_the_end_begins_no_document() -> None:
     assert read_one("a: 1\n---\n") == {"a": 1}
     assert read_one("---\na: 1\n---\n# the end\n") == {"a": 1}
-    assert error_of("a: 1\n---\nb: 2\n").message == "more than one document where one is expected"
+    error = error_of("a: 1\n---\nb: 2\n")
+    assert (error.message, error.hint) == (
+        "more than one document where one is expected",
+        "keep one document in the file",
+    )
 
 
 def test_a_key_twice_in_a_file_of_others_is_a_remark() -> None:

@@ -56,3 +56,7 @@ def test_text_of_several_lines_is_written_as_a_block() -> None:
 
 def test_letters_of_all_languages_stay_readable() -> None:
     assert write_yaml({"a": "größer 中"}) == "a: größer 中\n"
+
+
+def test_half_a_character_is_written_as_an_escape() -> None:
+    assert write_yaml({"file": "a\udcff.yaml"}) == 'file: "a\\\\udcff.yaml"\n'

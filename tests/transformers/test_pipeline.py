@@ -12,6 +12,7 @@ from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.ports.rendering import RenderSource
 from fleetform.transform.runner import Answer
 from fleetform.transformers.opened import OpenedPlugins
 from fleetform.transformers.pipeline import TransformingRenders
@@ -34,6 +35,9 @@ class Fixed:
 
     def __init__(self) -> None:
         self.asked = 0
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        return None
 
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         self.asked += len(inputs)

@@ -9,7 +9,7 @@ from functools import cached_property
 from fleetform.engine.check import lint_objects
 from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
-from fleetform.engine.check.decided import lint_effects
+from fleetform.engine.check.decided import lint_decisions, lint_effects
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -51,7 +51,7 @@ class Findings:
     @cached_property
     def of_objects(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the objects themselves: enough to know whether the input is valid."""
-        return self.in_order([*self._checks, *(each for each in self._effects if each.severity == "error")])
+        return self.in_order([*self._checks, *(each for each in self._shown if each.severity == "error")])
 
     @cached_property
     def all(self) -> tuple[Diagnostic, ...]:
@@ -75,7 +75,7 @@ class Findings:
         named = (*_WITHOUT_EFFECT, *_WITHOUT_VALUE)
         effects = [
             each
-            for each in self._effects
+            for each in (*self._shown, *lint_effects(self._decisions, self.effects))
             if _wrong_value_at(each) not in known and (each.code not in named or each.object is None or is_sure(each))
         ]
         return self.in_order([*self._checks, *effects])
@@ -111,9 +111,9 @@ class Findings:
         return [*self._reading, *self._for_us(checks, self._decisions.plugins.values())]
 
     @cached_property
-    def _effects(self) -> list[Diagnostic]:
-        """What decisions show."""
-        return list(lint_effects(self._decisions, self.effects))
+    def _shown(self) -> list[Diagnostic]:
+        """What decisions show that may make the input invalid."""
+        return list(lint_decisions(self._decisions))
 
     def _for_us(self, found: Iterable[Diagnostic], plugins: Iterable[PluginDecision]) -> Iterator[Diagnostic]:
         """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""

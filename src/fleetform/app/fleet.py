@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
 from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
-from fleetform.app.reading.documents import read_document
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
 from fleetform.engine.check.checked import CheckedObjects
-from fleetform.engine.decide import at_version, decide, decide_some
+from fleetform.engine.decide import at_version, decide, decide_some, side_of
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.index.clusters import Cluster
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from fleetform.engine.world.changes import OwnerChanges
 
 Spec = TypeVar("Spec")
+
+# One and the same: what follows from a fleet is made again if its transforms are others.
+_NO_TRANSFORMS: Mapping[str, str] = {}
 
 
 class Planned(NamedTuple):
@@ -68,7 +71,7 @@ class Fleet:
     catalog_definitions: CatalogDefinitions = field(default_factory=CatalogDefinitions)
     catalogs: CatalogReader | None = None
     partial: Decisions | None = None
-    transforms: Mapping[str, str] = field(default_factory=dict)
+    transforms: Mapping[str, str] = field(default_factory=lambda: _NO_TRANSFORMS)
     skipped: tuple[Origin, ...] = ()
     previous: Decisions | None = None
     origins: Mapping[Origin, Origin] = field(default_factory=dict)
@@ -98,13 +101,24 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        # Imported where it is asked for, as the planner below: most questions are not about rollouts.
-        from fleetform.engine.world.changes import OwnerChanges
+        return self.owner_changes_after(self.planned.changes if self.planned is not None else None)
 
-        decided = partial(at_version, self.decisions)
-        stored, authors = self.state.rollouts, self.input.authors
-        before = self.planned.changes if self.planned is not None else None
-        return OwnerChanges(self.decisions, self.inputs, stored, before, decided, authors)
+    def owner_changes_after(self, before: OwnerChanges | None) -> OwnerChanges:
+        """The same; before is what was found in an earlier pass, and saves work."""
+        # Imported where it is asked for, as the planner below: most questions are not about rollouts.
+        from fleetform.app.reading.kept_objects import KeptReader
+        from fleetform.engine.world.changes import OwnerChanges
+        from fleetform.engine.world.joining import Redecide
+
+        return OwnerChanges(
+            self.decisions,
+            self.inputs,
+            self.state.rollouts,
+            before,
+            Redecide(side_of, at_version),
+            self.input.authors,
+            KeptReader(self.state.kept),
+        )
 
     @cached_property
     def world(self) -> World:
@@ -184,10 +198,15 @@ def read_fleet(
     state: KnownState | None = None,
     strict: bool = False,
     catalogs: CatalogReader | None = None,
+    kept_readings: KeptReadings | None = None,
 ) -> Fleet:
-    """The fleet of an input. organization is where objects belong that name none (S7)."""
+    """The fleet of an input. organization is where objects belong that name none (S7).
+
+    kept_readings has what an earlier reading of the same input came to.
+    """
     state = state or KnownState()
-    readings = [(document, read_document(document, organization or "default")) for document in input_.documents]
+    before = kept_readings or KeptReadings()
+    readings = before.read(input_.documents, organization or "default")
     # What definitions render and catalogs read is no input of its own, except for files that name such folders.
     folders = source_folders((reading.object for _, reading in readings), input_.documents)
     naming = {document.origin.file for document, reading in readings if names_folder(reading.object)}
@@ -204,7 +223,9 @@ def read_fleet(
     objects, state = set_apart(objects, state, diagnostics)
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
-    snapshot = assemble([*objects, *found.definitions], at, state, diagnostics)
+    objects += found.definitions
+    snapshot = assemble(objects, at, state, diagnostics, before)
+    before.finish(objects)
     snapshot = replace(snapshot, unreadable=_unreadable(input_.diagnostics, kept))
     fleet = Fleet(input_, snapshot, state, tuple(diagnostics), strict, found, catalogs, skipped=skipped)
     if catalogs is not None and catalogs.looks:

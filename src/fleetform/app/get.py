@@ -37,7 +37,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
-from fleetform.syntax.versions import parse_version
+from fleetform.syntax.versions import VersionError, parse_version
 
 
 def get(
@@ -116,8 +116,8 @@ def _itself(item: Listed) -> Listed:
     return item
 
 
-def _order(item: Listed) -> tuple[str, str, str, tuple[Version, ...]]:
-    """By organization, kind and name; versions of a definition in their own order."""
+def _order(item: Listed) -> tuple[str, str, str, str, tuple[Version, ...]]:
+    """By organization, kind and name; versions of a definition in their own order, behind those that are none."""
     name, version = item.metadata.name, None
     if isinstance(item, ListedRevision):
         version = item.spec.version
@@ -125,7 +125,11 @@ def _order(item: Listed) -> tuple[str, str, str, tuple[Version, ...]]:
     elif isinstance(item, ListedDefinition):
         version = item.spec["version"]
         name = name.removesuffix(f"-{version}")
-    return item.metadata.namespace, item.kind, name, (parse_version(version),) if version else ()
+    try:
+        versions = (parse_version(version),) if version else ()
+    except VersionError:
+        return item.metadata.namespace, item.kind, name, version or "", ()
+    return item.metadata.namespace, item.kind, name, "", versions
 
 
 _WITHOUT_STATUS = ("organizations",)

@@ -13,7 +13,7 @@ from fleetform.syntax.times import time_text
 # From these on something else is on the cluster.
 _BRINGS = frozenset({"Started", "RolledBack"})
 # From these on nothing is there, or nobody looks after what is.
-_ENDS = frozenset({"Deleted", "Retained"})
+_ENDS = frozenset({"Deleted", "HandedOver", "Retained"})
 _JUDGES = frozenset({"Healthy", "Failed"})
 
 

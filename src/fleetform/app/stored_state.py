@@ -102,6 +102,7 @@ class _Reading:
             enrolment,
             written.render_failed,
             written.failure,
+            tuple(written.drift),
         )
 
     def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
@@ -323,6 +324,7 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         rollout=_place_document(place) if place is not None else None,
         render_failed=state.render_failed,
         failure=state.failure,
+        drift=list(state.drift),
     )
 
 

@@ -27,7 +27,7 @@ def print_bindings(flags: Flags, answer: Explanation) -> None:
         value = value_text(each.value, 48) if each.problem is UNSET else "-"
         source = f"{each.from_.kind} {each.from_.name}"
         rows.append((each.name, value, each.resolved, source, place_text(each.place)))
-    for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ") if rows else ():
+    for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ", flags.width) if rows else ():
         click.echo(line)
     # Variables that refer to one that cannot be resolved cannot be resolved for the same reason.
     pending = {each.problem: each.do for each in answer.bindings if each.resolved == "pending"}
@@ -88,5 +88,5 @@ def _print_cause(flags: Flags, fleet: Fleet, plugin: PluginDecision, cause: Fiel
         click.echo(f"  the variable {path} {how}: {owner.ref.kind} {owner.ref.name}, {place}")
         return
     click.echo(f"  {path} {how}:")
-    for line in option_lines(option, path, Painter(flags.color), limit_of(flags)):
+    for line in option_lines(option, path, Painter(flags.color), limit_of(flags), flags.width):
         click.echo(f"  {line}")

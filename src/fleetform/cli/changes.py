@@ -72,7 +72,7 @@ def headline(answer: Diff) -> str:
         if summary.blocked:
             parts.append(f"{summary.blocked:,} blocked")
     if summary.unknown:
-        parts.append(f"{summary.unknown:,} unknown: their secrets, or their catalogs, are not at hand")
+        parts.append(f"{summary.unknown:,} unknown: their secrets or catalogs are not available here")
     return " · ".join(parts)
 
 

@@ -26,7 +26,7 @@ from fleetform.wiring import LocalFiles, write_file
 Examples:
   fleetform convert greenhouse/ -n acme                        print native manifests
   fleetform convert greenhouse/ -n acme --output-dir fleet/    write them, a file each
-  fleetform convert fleet/ --check                             exit 1 where something is not native
+  fleetform convert fleet/ --check                             exit 1 if something is not native
   fleetform convert fleet/ --migrate --dry-run                 the edits that migrations ask for, as a patch
   fleetform convert fleet/ --migrate                           make them
 """
@@ -34,7 +34,7 @@ Examples:
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--output-dir", metavar="DIR", help="Write files below this folder instead of printing.")
 @click.option("--migrate", "migrating", is_flag=True, help="Write into the files themselves what migrations do.")
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where something would change.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
 @click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")

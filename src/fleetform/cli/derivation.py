@@ -38,8 +38,10 @@ def print_option(flags: Flags, answer: Explanation, asked: str) -> None:
     shown = get_in(option.value, inside) if inside else option.value
     limit = limit_of(flags)
     head = f"{asked} is not set" if shown is None or shown is ABSENT else f"{asked} = {value_text(shown, limit)}"
-    click.echo(f"{paint(head, bold=True)}{' ' * max(2, 58 - len(head))}{paint(title(answer), dim=True)}")
-    for line in option_lines(option, asked, paint, limit):
+    about, width = title(answer), flags.width
+    pad = max(2, 58 - len(head)) if width is None or 58 + len(about) <= width else 2
+    click.echo(f"{paint(head, bold=True)}{' ' * pad}{paint(about, dim=True)}")
+    for line in option_lines(option, asked, paint, limit, width):
         click.echo(line)
     for each in answer.skipped:
         if each.reason == "left-out" and normal_form(parse_path(each.path)) == normal_form(parse_path(asked)):
@@ -48,7 +50,9 @@ def print_option(flags: Flags, answer: Explanation, asked: str) -> None:
     print_blocked([each for each in answer.blocked if each.option in (None, option.path)], paint)
 
 
-def option_lines(option: ExplainedOption, asked: str, paint: Painter, limit: int) -> list[str]:
+def option_lines(
+    option: ExplainedOption, asked: str, paint: Painter, limit: int, width: int | None = None
+) -> list[str]:
     """The items that an option has, or a path inside it."""
     inside = parse_path(asked)[len(parse_path(option.path)) :]
     lines = [f"  {text_of(inside)} inside the option {option.path}"] if inside else []
@@ -57,12 +61,12 @@ def option_lines(option: ExplainedOption, asked: str, paint: Painter, limit: int
     parts = [part for part, one, other in forms if all(a == b for a, b in zip(one, other, strict=False))]
     covered = any(len(parse_inside(part.inside)) <= len(inside) for part in parts)
     if not covered:
-        lines += _derivation(option, paint, "  ", limit, inside)
+        lines += _derivation(option, paint, "  ", limit, width, inside)
     for part in parts:
         if not covered:
             value = value_text(part.value, limit) if part.value is not None else "removed"
             lines.append(f"  {paint(part.path, bold=True)} = {value}")
-        lines += _derivation(part, paint, "  " if covered else "    ", limit)
+        lines += _derivation(part, paint, "  " if covered else "    ", limit, width)
     if option.mentions:
         names = ", ".join(option.mentions)
         lines.append(f"  {paint(f'refers to {names}: see --bindings', dim=True)}")
@@ -75,9 +79,17 @@ def limit_of(flags: Flags) -> int:
 
 
 def _derivation(
-    option: ExplainedOption | ExplainedPart, paint: Painter, indent: str, limit: int, inside: Steps = ()
+    option: ExplainedOption | ExplainedPart,
+    paint: Painter,
+    indent: str,
+    limit: int,
+    width: int | None,
+    inside: Steps = (),
 ) -> list[str]:
-    """Every item, the winner first; of a path inside the option, what each has there."""
+    """Every item, the winner first; of a path inside the option, what each has there.
+
+    Where the lines are too wide, places stand below them.
+    """
     rows = []
     removed_by = option.removed_by if isinstance(option, ExplainedOption) else UNSET
     if removed_by is not UNSET:
@@ -89,6 +101,10 @@ def _derivation(
         removed = each.strategy == "Remove"
         rows.append(_row("○", "removed" if removed else _shown(each.value, limit, inside), each))
     lines = table((), rows, indent)
+    if width is not None and max(map(len, lines), default=0) > width:
+        places = [row[-1] for row in rows]
+        lines = table((), [row[:-1] for row in rows], indent)
+        lines = [f"{line}\n{indent}    {place}" if place else line for line, place in zip(lines, places, strict=True)]
     return [paint(line, bold=True) if "●" in line[:6] else paint(line, dim=True) for line in lines]
 
 

@@ -18,7 +18,7 @@ from fleetform.cli.columns import overrides_text
 from fleetform.cli.complete import complete_options, complete_owners
 from fleetform.cli.derivation import layer_text, limit_of, print_blocked, print_option, title
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.cli.text import Painter, count, cut, place_text, table, value_text
+from fleetform.cli.text import Painter, count, cut, place_text, table, value_text, with_place
 from fleetform.cli.upgrades import upgrade_lines
 from fleetform.model.answers.configs import HiddenNamedConfig
 from fleetform.model.answers.explanation import Explanation, OptionEverywhere
@@ -41,7 +41,7 @@ Examples:
   fleetform explain cert-manager-eu-prod-1 -o json
   fleetform explain -c eu-prod-1 --definition cert-manager replicas
   fleetform explain cert-manager -c eu-prod-1 --configs    its configs, from three places
-  fleetform explain cert-manager -c eu-prod-1 --bindings   what its names stand for
+  fleetform explain cert-manager -c eu-prod-1 --bindings   its variables and their values
   fleetform explain cert-manager -c eu-prod-1 --manifest Deployment/web:/spec/replicas
   fleetform explain --placement canaries -c eu-prod-1      is it chosen, and why not
 """
@@ -132,9 +132,12 @@ def _show_everywhere(flags: Flags, answer: OptionEverywhere) -> int:
         value = value_text(group.option.value, limit_of(flags)) if group.option.value is not None else "not set"
         clusters = ", ".join(group.clusters[:limit]) + (", …" if len(group.clusters) > limit else "")
         winner = group.option.winner
-        by = f"   {layer_text(winner)}   {place_text(winner.object.place)}" if winner is not None else ""
+        by = f"   {layer_text(winner)}   " if winner is not None else ""
+        place = place_text(winner.object.place) if winner is not None else ""
         head = f"{value} on {count(len(group.clusters), 'cluster')}"
-        click.echo(f"  {paint(head, bold=True)} ({clusters}){by.rstrip()}")
+        # Painted last: a colour has no width.
+        line = with_place(f"  {head} ({clusters}){by}", place, flags.width, "      ")
+        click.echo(line.replace(head, paint(head, bold=True), 1).rstrip())
     if answer.without:
         shown = ", ".join(answer.without[:limit]) + (", …" if len(answer.without) > limit else "")
         click.echo(f"  not declared on {count(len(answer.without), 'cluster')} ({shown})")
@@ -210,7 +213,7 @@ def _print_configs(flags: Flags, answer: Explanation) -> None:
         part = f" ({config.part})" if config.part is not UNSET else ""
         by, place = f"{config.from_.kind} {config.from_.name}{part}", f"{config.place}.{config.index}"
         rows.append((f"{mark} {type_}", name, hash_, place, by, place_text(config.from_.place)))
-    for line in table((" TYPE", "CONFIG", "HASH", "PLACE", "NAMED BY", "WHERE"), rows, "  "):
+    for line in table((" TYPE", "CONFIG", "HASH", "PLACE", "NAMED BY", "WHERE"), rows, "  ", flags.width):
         click.echo(paint(line, dim=True) if "○" in line[:4] else line)
     print_blocked([each for each in answer.blocked if each.gate == "config-missing"], paint)
     if not rows:
@@ -240,7 +243,7 @@ def _print_plugin(flags: Flags, answer: Explanation) -> None:
         name = option.path + (" *" if option.parts else "")
         by = (layer_text(giver), place_text(giver.object.place)) if giver else ("", "")
         rows.append((name, value, *by))
-    for number, line in enumerate(table(("OPTION", "VALUE", "FROM", "WHERE"), rows, "  ")):
+    for number, line in enumerate(table(("OPTION", "VALUE", "FROM", "WHERE"), rows, "  ", flags.width)):
         unset = number and rows[number - 1][1] == "-"
         click.echo(paint(line, dim=True) if unset or not number else line)
     for skipped in answer.skipped if wide else ():

@@ -29,6 +29,13 @@ _NAMING_FIELDS = frozenset(
         "optionValues", "options", "groups", "expires", "timeZone", "schedule", "stages", "plugin", "definition",
     )
 )  # fmt: skip
+# Of these, such as hold others: a value that stands beside one was meant for something else.
+_HOLDING_FIELDS = frozenset(
+    (
+        "metadata", "spec", "labels", "clusterSelector", "labelSelector", "matchLabels", "matchExpressions", "values",
+        "overrides", "optionValues", "options", "groups", "stages", "plugin",
+    )
+)  # fmt: skip
 _SECRET_KEY = re.compile(r"""(?i)(pass|secret|token|credential|private|api-?key)""")
 
 
@@ -137,8 +144,10 @@ class _Shower:
         unsure = secret or diagnostic.code in ("bad-yaml", "missing-separator") or _SECRET_KEY.search(text)
         shown = 0
         for match in _FIELD.finditer(text):
-            if unsure or match.group(1) not in _NAMING_FIELDS:
-                return f"{text[: match.end()]} …" if text[match.end() :].strip(" {[") else text
+            name, value = match.group(1), text[match.end() :].lstrip()
+            misplaced = name in _HOLDING_FIELDS and not value.startswith(("{", "[", "#"))
+            if unsure or name not in _NAMING_FIELDS or misplaced:
+                return f"{text[: match.end()]} …" if value.strip(" {[") else text
             shown = match.end()
         return text if shown or not text.strip() else f"{text[: len(text) - len(text.lstrip())]}…"
 

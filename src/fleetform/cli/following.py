@@ -96,7 +96,7 @@ class Follower:
 
 def missing_text(found: Standing) -> str:
     """What there was still to do: which stages lack how many clusters, and what those wait for."""
-    stages = [(each.name, each.clusters) for each in found.item.stages if each.done is None]
+    stages = [(each.name, each.clusters) for each in found.item.stages if each.done is None and each.clusters.total]
     lines = [f"  stage {name}: {has.total - has.healthy:,} of {has.total:,} clusters to go" for name, has in stages]
     lines += [f"  {each.state}: {cut(cause_text(each, found.now), 200)}" for each in found.item.causes]
     return "\n".join(lines)

@@ -19,7 +19,6 @@ from fleetform.cli.complete import complete_kinds, complete_names
 from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import Progress, progress
-from fleetform.cli.terminal import width_of
 from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import Listed, Listing
 from fleetform.model.results.diagnostics import Diagnostic
@@ -166,6 +165,4 @@ def _table(flags: Flags, items: Iterable[Listed]) -> list[str]:
         header.update(dict.fromkeys(row))
         rows.append(row)
     lines = [tuple(row.get(column, "-") for column in header) for row in rows]
-    # All of it was asked for: then it may be wider than the terminal.
-    width = None if wide else width_of(sys.stdout)
-    return table(list(header), lines, width=width, paint=Painter(flags.color))
+    return table(list(header), lines, width=flags.width, paint=Painter(flags.color))

@@ -74,7 +74,7 @@ def _print(flags: Flags, answer: History, everything: bool) -> None:
         commits = any(each.revision for each in answer.running)
         header = ("PLUGIN", "VERSION", "HEALTH", "SINCE", "ROLLOUT", "COMMIT")
         shown_columns = len(header) if commits else len(header) - 1
-        lines = table(header[:shown_columns], [row[:shown_columns] for row in rows], "  ")
+        lines = table(header[:shown_columns], [row[:shown_columns] for row in rows], "  ", flags.width)
         click.echo("\n".join(lines))
     else:
         click.echo("  nothing ran there")

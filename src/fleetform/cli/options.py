@@ -22,12 +22,13 @@ from fleetform.app.scope import Scope, scope_of
 from fleetform.cli.complete import complete_clusters, complete_organizations
 from fleetform.cli.data import print_json
 from fleetform.cli.progress import progress
-from fleetform.cli.terminal import wants_color
+from fleetform.cli.terminal import wants_color, width_of
 from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
+from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
 from fleetform.wiring import (
@@ -49,7 +50,9 @@ _SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
-_SERVED = frozenset({"audit", "explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
+_SERVED = frozenset(
+    {"audit", "explain", "get", "history", "list", "notifications", "plan", "status", "why", *_REQUESTS}
+)
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",
@@ -91,12 +94,12 @@ class Flags:
     partial: bool = False
     parses: Parses = field(default_factory=Parses)
 
-    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+    def fleet(self, sources: Sequence[str] = (), before: Fleet | None = None, known: KnownState | None = None) -> Fleet:
         """The fleet, decided; invalid input ends the command with exit 2 and says why.
 
-        before is another that it is compared with, and decided from.
+        before is another that it is compared with, and decided from; known is what is known, in place of --state.
         """
-        fleet = self.decided(sources, before)
+        fleet = self.decided(sources, before, known)
         self.refuse(fleet, fleet.findings.errors)
         self.say_more(fleet)
         return fleet
@@ -163,7 +166,7 @@ class Flags:
         if len(told) > _SHOWN:
             click.echo(f"  and {len(told) - _SHOWN:,} more: `fleetform validate` shows them", err=True)
 
-    def read(self, sources: Sequence[str] = ()) -> Fleet:
+    def read(self, sources: Sequence[str] = (), known: KnownState | None = None) -> Fleet:
         """The fleet as it is, errors and all; nothing is decided yet."""
         names = list(sources or self.filename or (".",))
         doing = "reading" if self.fetching == "none" else "fetching catalogs and reading"
@@ -180,11 +183,14 @@ class Flags:
                 self.confined,
                 self.parses,
                 said.report,
+                known,
             )
 
-    def decided(self, sources: Sequence[str] = (), before: Fleet | None = None) -> Fleet:
+    def decided(
+        self, sources: Sequence[str] = (), before: Fleet | None = None, known: KnownState | None = None
+    ) -> Fleet:
         """The fleet as it is, with its plugins decided."""
-        fleet = self.read(sources)
+        fleet = self.read(sources, known)
         if before is not None:
             fleet = beside(fleet, before)
         with progress(f"deciding {len(fleet.snapshot.clusters):,} clusters", quiet=self.quiet):
@@ -204,6 +210,11 @@ class Flags:
         if self.output not in outputs:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
+
+    @property
+    def width(self) -> int | None:
+        """How wide tables may be; None: as they need. Who asks for all of it gets it, wider than a terminal or not."""
+        return None if self.output == "wide" else width_of(sys.stdout)
 
     def print_data(self, answer: AnswerRecord) -> None:
         """An answer as one JSON or YAML document."""
@@ -292,6 +303,9 @@ def shared_flags(function: F) -> Any:
 def _check_server(flags: Flags) -> None:
     """What a server cannot be asked."""
     verb = click.get_current_context().info_name
+    if verb == "diff":
+        # Its other side are files; it says itself what it cannot do.
+        return
     if verb not in _SERVED:
         raise click.UsageError(f"{verb} works on files: drop --server, and name them with -f.")
     beside = {"-f": flags.filename, "--state": flags.state, "--partial": flags.partial}

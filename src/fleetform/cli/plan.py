@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 
 import click
@@ -10,8 +11,9 @@ from fleetform.app.plan import plan_answer
 from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
+from fleetform.cli.terminal import width_of
 from fleetform.cli.text import Painter, count, table
-from fleetform.cli.waiting import few, gate_lines
+from fleetform.cli.waiting import due_text, few, gate_lines
 from fleetform.model.answers.planning import PlanAnswer, PlannedRollout, PlannedStage, WhyItem
 from fleetform.syntax.times import clock_text, parse_time
 
@@ -79,7 +81,7 @@ def _print(answer: PlanAnswer, paint: Painter, wide: bool) -> None:
         _print_rollout(rollout, now, paint, wide)
     if answer.removals.start or answer.removals.waiting:
         click.echo()
-        click.echo(paint("plugins that nobody wants any more", bold=True))
+        click.echo(paint("plugins that are no longer wanted", bold=True))
         if answer.removals.start:
             click.echo(f"  deleted now: {few([f'{each.plugin} on {each.cluster}' for each in answer.removals.start])}")
         _print_gates(answer.removals.waiting, now)
@@ -99,13 +101,16 @@ def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide:
         click.echo(f"  change {rollout.change_id}")
     if rollout.stages:
         rows = [_row(stage) for stage in rollout.stages]
-        for line in table(_COLUMNS, rows, indent="  "):
+        for line in table(_COLUMNS, rows, indent="  ", width=None if wide else width_of(sys.stdout)):
             click.echo(line)
     for part in parts:
         where = f" in {part.name}" if part.name else ""
         if part.start:
             click.echo(f"  start now{where}: {few(part.start) if not wide else ', '.join(part.start)}")
     _print_gates([item for part in parts for item in part.waiting], now)
+    for consent in [stage.approvals for stage in rollout.stages if stage.approvals is not None]:
+        if text := due_text(consent, now, "UTC"):
+            click.echo(f"  approval of {consent.stage}: {text}")
     if rollout.unknown:
         click.echo(f"  of {count(rollout.unknown, 'plugin')} nobody can tell here whether anything changes")
 

@@ -252,7 +252,7 @@ def _print_standing(flags: Flags, found: Standing) -> None:
 
 @command.command()
 @click.argument("name", metavar="NAME")
-@click.option("--stage", required=True, help="Which stage; `deletes` for plugins that nobody wants any more.")
+@click.option("--stage", required=True, help="Which stage; `deletes` for plugins that are no longer wanted.")
 @click.option("--change", metavar="ID", help="Refuse if the rollout brings another change than this.")
 @click.option(
     "--group", "groups", multiple=True, help="A group that you are in, if the stage asks for one; repeatable."

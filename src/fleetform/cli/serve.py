@@ -15,17 +15,20 @@ from fleetform.cli.access_flags import access_flags, access_settings, certificat
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, count, place_text
 from fleetform.loop.accepting import Refusal
+from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.outside.files import read_file
 from fleetform.ports.store import Event, StoreError, UnavailableError
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import AccessSettings, Plane, database_path, open_plane
+from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, sqlite_version
 
 # Of one kind of event in a pass this many clusters are told by name.
 _MOST_NAMED = 5
 _LONGEST_SECRET = 64 * 1024
-_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red"}
+# So many seconds --once takes at most to send what people are told; the rest is sent next time.
+_SENDING = 30.0
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red", "Drifted": "yellow"}
 
 
 @click.command(
@@ -54,6 +57,7 @@ Examples:
 @click.option(
     "--webhook-secret-file", metavar="FILE", help="Take webhooks of a git server that has this file's secret."
 )
+@click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags
 def command(
@@ -65,6 +69,7 @@ def command(
     listen: str | None,
     repository: str | None,
     webhook_secret_file: str | None,
+    allow_private_endpoints: bool,
     health_dir: str | None,
     **access_given: Any,
 ) -> int:
@@ -92,6 +97,7 @@ def command(
             teller.told,
             teller.failed,
             partial(teller.unwatched, interval),
+            teller.cared,
             flags.organization,
             flags.at,
             every,
@@ -99,6 +105,9 @@ def command(
             health_dir,
             flags.plugin_dir,
             repository,
+            teller.said,
+            allow_private_endpoints,
+            trial=ahead is not None,
         )
     except StoreError as error:
         teller.failed(error)
@@ -111,10 +120,14 @@ def command(
             plane.turn_clock(start)
             return teller.outcome(plane.driver.run_ahead(start + ahead, plane.turn_clock))
         if once:
-            return teller.outcome(plane.driver.run_once())
+            plane.control.find_drift(everything=True)
+            outcome = teller.outcome(plane.driver.run_once())
+            plane.drain(_SENDING)
+            return outcome
         signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
         of = f" of {shown(repository)}" if repository is not None else ""
-        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, state in {database}; Ctrl-C ends it")
+        state = f"state in {database} (SQLite {sqlite_version()})"
+        flags.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C ends it")
         leave = plane.attend()
         try:
             if listen is not None:
@@ -231,8 +244,23 @@ class _Teller:
         if error.hint:
             click.echo(f"  {error.hint}", err=True)
 
+    def said(self, line: str) -> None:
+        self._line(datetime.now(UTC), line, "yellow")
+
     def unwatched(self, interval: str, reason: str) -> None:
         self._flags.say(f"no file events ({reason}): changes are seen within {interval}")
+
+    def cared(self, care: Care) -> None:
+        if care.differing:
+            named = ", ".join("/".join(each) for each in care.differing[:_MOST_NAMED])
+            self._line(
+                care.at, f"{count(len(care.differing), 'plugin')} decided anew come out otherwise: {named}", "red"
+            )
+            self._line(care.at, "this is a bug; it goes on with what was decided anew", "red")
+        if care.render_changed:
+            clusters = ", ".join(each[1] for each in care.render_changed[:_MOST_NAMED])
+            number = count(len(care.render_changed), "plugin")
+            self._line(care.at, f"{number} would be rendered otherwise now ({clusters}); nothing is changed", "yellow")
 
     def outcome(self, report: PassReport) -> int:
         if report.refusal is not None and not report.refusal.empty:

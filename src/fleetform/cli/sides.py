@@ -1,9 +1,11 @@
-"""Sides of a comparison: a folder, or a commit."""
+"""Sides of a comparison: a folder, a commit, or what a control plane has accepted."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+
+SERVER = "server"
 
 
 def in_same_folder(side: str, paths: Sequence[str]) -> str:

@@ -96,7 +96,12 @@ Exit codes: 0 it completes; 1 it halts, rolls back or gets stuck.
 @click.option("--to", "to_side", metavar="SIDE", help="What is wanted. Default: what -f names.")
 @click.option("--until", metavar="TIME", callback=_until, help="Stop at this time. Default: after three years.")
 @click.option(
-    "--duration", metavar="TIME", default="10m", show_default=True, callback=_duration, help="What each start takes."
+    "--duration",
+    metavar="TIME",
+    default="10m",
+    show_default=True,
+    callback=_duration,
+    help="How long each update takes.",
 )
 @click.option(
     "--fail",
@@ -127,9 +132,9 @@ Exit codes: 0 it completes; 1 it halts, rolls back or gets stuck.
     show_default=True,
     help="How often a failed start is tried again.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Other chances for the same rate.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random failures.")
 @click.option("--svg", metavar="FILE", help="Write a picture.")
-@click.option("--html", metavar="FILE", help="Write a page that stands alone: picture, figures, lists.")
+@click.option("--html", metavar="FILE", help="Write a self-contained page: picture, figures, lists.")
 @click.option("--save-state", metavar="FILE", help="Write what would be stored in the end, for --state of other verbs.")
 @shared_flags
 def command(
@@ -149,7 +154,7 @@ def command(
 ) -> int:
     """Play a rollout before it is made: which cluster changes when, and how it ends.
 
-    The very planner runs on a virtual clock, with the durations, failures and approvals that are given.
+    The planner itself runs on a virtual clock, with the durations, failures and approvals that are given.
     """
     output = flags.only("table", "wide", "json", "yaml")
     paths = [to_side] if to_side else list(flags.filename)

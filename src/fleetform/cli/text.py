@@ -18,8 +18,10 @@ from fleetform.syntax.printable import one_line
 _RESET = "\x1b[0m"
 
 
-# A column is not made narrower than this to fit a terminal.
-_LEAST = 8
+# No column is made narrower than the first of these to fit a terminal; only if that is not enough, than the second.
+_LEAST = (8, 4)
+# Of these the end tells more than the beginning.
+_KNOWN_BY_THEIR_END = ("OPTION", "WHERE", "FILE")
 _WARNING_COLUMNS = {"BLOCKED": "red", "FINDINGS": "yellow"}
 
 
@@ -41,8 +43,9 @@ def table(
     if width is not None:
         _shrink(widths, width - len(indent))
     found = []
+    cuts = [cut_before if name in _KNOWN_BY_THEIR_END else cut for name in header or [""] * len(widths)]
     for number, line in enumerate(lines):
-        cells = [cut(cell, room).ljust(room) for cell, room in zip(line, widths, strict=True)]
+        cells = [cut_(cell, room).ljust(room) for cut_, cell, room in zip(cuts, line, widths, strict=True)]
         if cells:
             cells[-1] = cells[-1].rstrip()
         if paint is not None and header and number:
@@ -53,8 +56,9 @@ def table(
 
 def _shrink(widths: list[int], room: int) -> None:
     """Make the widest columns narrower until a line fits."""
-    while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > _LEAST:
-        widths[widths.index(max(widths))] -= 1
+    for least in _LEAST:
+        while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > least:
+            widths[widths.index(max(widths))] -= 1
 
 
 def _warning(column: str, cell: str, paint: Painter) -> str:
@@ -94,6 +98,17 @@ def without_masks(value: Json) -> Json:
 
 def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def cut_before(text: str, limit: int) -> str:
+    """The end of a text that is too long."""
+    return text if len(text) <= limit else f"…{text[len(text) - limit + 1 :]}"
+
+
+def with_place(text: str, place: str, width: int | None, below: str) -> str:
+    """A text and where that stands; on a line of its own, behind `below`, if both together are too wide."""
+    line = f"{text}{place}"
+    return line if width is None or not place or len(line) <= width else f"{text.rstrip()}\n{below}{place}"
 
 
 def place_text(place: Place | UnsetType | None) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import click
 
-from fleetform.app.answering.waits import decide_by_text
 from fleetform.cli.text import Painter, count
-from fleetform.model.answers.planning import HoldingGate, WhyItem
-from fleetform.syntax.times import clock_text, parse_time
+from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, WhyItem
+from fleetform.syntax.times import clock_text, parse_time, span_text
 
 _COLORS = {"Blocked": "red", "Failed": "red", "UpToDate": "green", "InFlight": "blue", "Unreachable": "magenta"}
 _MOST_GATES = 6
+# Seconds: a window that is missed costs more than the minute that was.
+_A_LITTLE = 120
 _COMMAND = re.compile(r"fleetform (?:why|plan|render|rollout \w+)(?: --?[a-z]+| [^\s,;]+)*?(?=[,;]| to |$)")
 
 
@@ -38,11 +39,24 @@ def print_item(item: WhyItem, now: datetime, paint: Painter, again: str = "", wi
         mark = paint("▸", fg="yellow") if each.decides else " "
         click.echo(f" {mark} {each.gate.ljust(width)}  {each.message}{until_text(each, now)}")
         for consent in item.approvals if each.gate == "approval" else ():
-            due = parse_time(consent.decide_by) if consent.decide_by is not None else None
-            if text := decide_by_text(consent, due, now, each.zone):
+            if text := due_text(consent, now, each.zone):
                 click.echo(f"   {' ' * width}  {text}")
         if each.do and each.do != "wait":
             click.echo(f"   {' ' * width}  {paint(to_paste(each.do, again), dim=True)}")
+
+
+def due_text(consent: ConsentNeeded, now: datetime, zone: str) -> str:
+    """By when an approval is due, and what a later one costs; empty where that is not known."""
+    if consent.decide_by is None:
+        return ""
+    due, costs = parse_time(consent.decide_by), consent.costs
+    if costs is None:
+        later = "later the rollout does not end by itself"
+    elif costs > _A_LITTLE:
+        later = f"later costs {span_text(timedelta(seconds=costs))}"
+    else:
+        later = "later moves the end as much"
+    return f"decide by {clock_text(due, now, zone)}; {later}" if due > now else f"decide now; {later}"
 
 
 def to_paste(do: str, again: str) -> str:

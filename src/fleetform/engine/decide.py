@@ -83,14 +83,28 @@ def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> De
 
 
 def at_version(decisions: Decisions, plugin: PluginDecision, version: str) -> PluginDecision | None:
-    """What a plugin would get at another version with what is written now; None if the version is not known."""
-    index, cluster = decisions.index, plugin.cluster
-    owner = index.owners[plugin.target.owner]
+    """What a plugin would get at another version with what is written there; None if the version is not known.
+
+    The decisions may be those of another side: its owner is then found by name.
+    """
+    index, ref = decisions.index, plugin.target.owner.ref
+    object_: Object[Any] | None = index.snapshot.presets.get(ref) or index.snapshot.plugins.get(ref)
+    cluster = index.snapshot.clusters.get(plugin.cluster.ref)
+    if object_ is None or cluster is None:
+        return None
+    owner = index.owners[object_]
     revision = index.definitions.known(owner).get(version)
     selected = next((each for each in index.owners_on(cluster) if each.owner is owner), None)
     if revision is None or selected is None:
         return None
     return Deciding(index, decisions.binders, decisions.sharing).at_revision(cluster, selected, revision)
+
+
+def side_of(decisions: Decisions, snapshot: Snapshot) -> Decisions:
+    """Another side of a fleet, of which nothing is decided yet: to ask for single plugins (at_version)."""
+    index = Index(snapshot, decisions.index)
+    binders = Binders(index)
+    return Decisions({}, index, Sharing(index, binders), binders)
 
 
 def _decide_all(index: Index) -> Decisions:

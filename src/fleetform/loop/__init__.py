@@ -5,6 +5,9 @@
     observing.py     what was delivered is judged; what time and observations do to what is stored
     admitting.py     the plan's starts are rendered, and only what rendered is stored as admitted (B2)
     delivering.py    what is admitted and not delivered goes to its destination
+    drifting.py    delivered files that somebody changed, found between passes
+    caring.py      what is done now and then while nothing is due: decide anew, render again, forget what nobody needs
+    polling.py     a repository elsewhere, fetched beside the loop
     asking.py      what people request of rollouts, between passes
     viewing.py     the fleet as it is stored, for those who ask beside the loop
     image.py       everything stored, in memory; what a step changes in it becomes one commit

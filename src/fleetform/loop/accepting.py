@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
+from fleetform.engine.decisions import Decisions
 from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
 from fleetform.loop.records import SourceRecord
@@ -20,6 +21,7 @@ from fleetform.model.answers.findings import Finding
 from fleetform.model.objects import Ref
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState, KnownVersion
+from fleetform.ports.store import Deed
 from fleetform.syntax.times import parse_time, time_text
 
 ANNOUNCED = "fleetform.dev/announced"
@@ -44,23 +46,24 @@ class Accepted(NamedTuple):
     image: Image
 
 
-def accept(reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime) -> Accepted | Refusal:
-    """Judges files that differ from those that were accepted last."""
+def accept(
+    reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime, previous: Decisions | None = None
+) -> Accepted | Refusal:
+    """Judges files that differ from those that were accepted last, decided from the decisions about those."""
     if reading.problems:
         findings = reported(reading.problems, FileLocator())
         return Refusal(reading, "not everything could be read, so nobody knows what is gone", findings)
     if not reading.files:
         return Refusal(reading, "the source is empty, which is taken for a mistake", empty=True)
-    fleet = open_fleet(reading.files, now, image.known)
-    errors = [each for each in fleet.findings.all if each.severity == "error"]
-    if errors:
-        return Refusal(reading, "the files are invalid", reported(errors, fleet.input.locator))
+    fleet = replace(open_fleet(reading.files, now, image.known), previous=previous)
+    if fleet.findings.errors:
+        return Refusal(reading, "the files are invalid", reported(fleet.findings.errors, fleet.input.locator))
     if not fleet.snapshot.objects:
         return Refusal(reading, "the files hold no object, which is taken for a mistake", empty=True)
     known = _stamped(image.known, fleet, now)
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
-        fleet = open_fleet(reading.files, now, known)
+        fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions)
     source = SourceRecord(reading.revision, reading.author)
     return Accepted(fleet, replace(image, known=known, files=dict(reading.files), source=source))
 
@@ -106,3 +109,10 @@ def _runs(known: KnownState, definition: Ref) -> bool:
         for on_cluster in known.plugins.values()
         for state in on_cluster.values()
     )
+
+
+def accepted_by(reading: SourceFiles, now: datetime) -> list[Deed]:
+    """That a commit was accepted, for the audit log; of plain files nobody knows who made them what they are."""
+    if not reading.revision:
+        return []
+    return [Deed(now, reading.author or "unknown", "accept", reading.revision, "done")]

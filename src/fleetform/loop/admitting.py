@@ -6,7 +6,7 @@ A tool or a source that is missing here says nothing about the input: such a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -14,9 +14,9 @@ from functools import partial
 from msgspec import structs
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.kept_objects import needed
 from fleetform.app.rendering.delivered_files import delivered_files
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
-from fleetform.engine.decide import at_version
 from fleetform.engine.plan.carry_out import Write, writes
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
@@ -28,39 +28,49 @@ from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
 from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import PluginDecision, PluginKey
-from fleetform.model.state import Deployed, PluginState
+from fleetform.model.snapshot import VersionKey
+from fleetform.model.state import UNKNOWN, Deployed, Enrolment, PluginState
 from fleetform.ports.rendering import Renders
-from fleetform.ports.state import KnownState, Rejection
+from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
 
 
 @dataclass
 class Rendering:
-    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried."""
+    """What became of the starts of a plan: states that can be admitted, what failed, and what could not be tried.
+
+    sources are the digests of what versions of definitions render.
+    """
 
     states: dict[str, AdmittedState] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unavailable: dict[PluginKey, str] = field(default_factory=dict)
+    sources: dict[VersionKey, str] = field(default_factory=dict)
 
 
 def render_targets(
-    fleet: Fleet, targets: Iterable[tuple[PluginKey, Deployed]], image: Image, renders: Renders, extras: Extras
+    fleet: Fleet,
+    targets: Iterable[tuple[PluginKey, Deployed]],
+    image: Image,
+    renders: Renders,
+    extras: Extras,
+    changes: OwnerChanges | None = None,
 ) -> Rendering:
-    """Renders what is not stored yet, each distinct hash once."""
+    """Renders what is not stored yet, each distinct hash once. changes know what clusters get that join."""
     found = Rendering()
-    wanted: dict[str, PluginDecision] = {}
+    wanted: dict[str, tuple[Fleet, PluginDecision]] = {}
     asked: dict[str, PluginKey] = {}
     for key, target in targets:
         hash_ = target.input_hash or ""
         if hash_ in image.states or hash_ in wanted or hash_ in found.failed:
             continue
-        decision = _decision(fleet, key, target)
+        decision = _decision(fleet, key, target) or _on_other_side(fleet, key, target, changes)
         if decision is None:
             found.failed[hash_] = "what it was made of is gone from the files, and its bytes were not stored"
         else:
             wanted[hash_], asked[hash_] = decision, key
-    rendered = render_plugins(fleet, wanted.values(), renders, to_folder=True, despite_gates=True)
-    for hash_, result in zip(wanted, rendered, strict=True):
+    sources = _Sources(renders, image, extras)
+    for hash_, side, result in _rendered(wanted, renders):
         if result.unavailable:
             found.unavailable[asked[hash_]] = _reason(result)
         elif result.blocked:
@@ -70,8 +80,33 @@ def render_targets(
             extras.blobs.append((digest, blob))
             plugin = result.plugin
             definition, revision = plugin.target.definition, image.source.revision
-            found.states[hash_] = AdmittedState(digest, plugin.version, definition, result.key, revision)
+            source, source_files = sources.of(side, plugin)
+            found.states[hash_] = AdmittedState(
+                digest, plugin.version, definition, result.key, revision, source, source_files
+            )
+            if source and plugin.target.revision is not None:
+                found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
     return found
+
+
+class _Sources:
+    """What admitted states were rendered from, kept by digest: the source may be gone when somebody asks (R2-38)."""
+
+    def __init__(self, renders: Renders, image: Image, extras: Extras) -> None:
+        self._renders, self._extras = renders, extras
+        self._stored = {each.source: each.source_files for each in image.states.values() if each.source}
+
+    def of(self, fleet: Fleet, plugin: PluginDecision) -> tuple[str, str]:
+        """The digest of a plugin's source, and of the blob with its files; "" where there is none."""
+        input_ = fleet.render_input(plugin)
+        source = self._renders.source(input_) if input_ is not None else None
+        if source is None:
+            return "", ""
+        if source.digest not in self._stored:
+            digest, blob = packed(source.files())
+            self._extras.blobs.append((digest, blob))
+            self._stored[source.digest] = digest
+        return source.digest, self._stored[source.digest]
 
 
 def admit(
@@ -81,6 +116,7 @@ def admit(
     to_store = writes(found)
     states = _states(image, found, to_store, rendering, now, extras)
     known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
+    known = _with_sources(known, rendering.sources)
     image = replace(image, known=known) if known is not image.known else image
     if rendering.states:
         image = replace(image, states={**image.states, **rendering.states})
@@ -126,24 +162,56 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
         after = objects_after(admitted.get(ref), owner.change.rollout, owner.rollout, changes.contents(ref), settled)
         if after is not None:
             admitted[ref] = after
+    kept = known.kept
     if admitted != stored.admitted:
         stored = structs.replace(stored, admitted=admitted)
+        wanted = needed(stored, changes.snapshot) if kept else set()
+        kept = {key: each for key, each in kept.items() if key in wanted}
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known
-    return replace(known, rollouts=stored, rejected=tuple(rejected))
+    return replace(known, rollouts=stored, rejected=tuple(rejected), kept=kept)
 
 
-def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> PluginDecision | None:
-    """The decision that a hash stands for: what is wanted, what runs meanwhile, or what its stage has admitted."""
+def _with_sources(known: KnownState, sources: Mapping[VersionKey, str]) -> KnownState:
+    """With the digest of what a version renders, as it was admitted first: other bytes under it are refused (R2-35)."""
+    new = {key: each for key, each in sources.items() if known.versions.get(key, KnownVersion()).digest is None}
+    if not new:
+        return known
+    stamped = {key: known.versions.get(key, KnownVersion())._replace(digest=digest) for key, digest in new.items()}
+    return replace(known, versions={**known.versions, **stamped})
+
+
+def _rendered(
+    wanted: Mapping[str, tuple[Fleet, PluginDecision]], renders: Renders
+) -> Iterator[tuple[str, Fleet, PluginRender]]:
+    """What is wanted by hash, with the side that it was decided on; what is of one side is rendered together."""
+    by_side: dict[int, list[str]] = {}
+    for hash_, (side, _) in wanted.items():
+        by_side.setdefault(id(side.snapshot), []).append(hash_)
+    for hashes in by_side.values():
+        side, plugins = wanted[hashes[0]][0], [wanted[each][1] for each in hashes]
+        results = render_plugins(side, plugins, renders, to_folder=True, despite_gates=True)
+        yield from ((hash_, side, result) for hash_, result in zip(hashes, results, strict=True))
+
+
+def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> tuple[Fleet, PluginDecision] | None:
+    """The decision that a hash stands for: what is wanted, or what runs meanwhile."""
     plugin = fleet.decisions.plugins.get(key)
     if plugin is None:
         return None
-    candidates: list[PluginDecision | None] = [plugin.upgrade, plugin]
-    if target.version is not None:
-        candidates.append(at_version(fleet.decisions, plugin, target.version))
-    for each in candidates:
+    for each in (plugin.upgrade, plugin):
         if each is not None and (fleet.inputs.hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
-            return each
+            return fleet, each
+    return None
+
+
+def _on_other_side(
+    fleet: Fleet, key: PluginKey, target: Deployed, changes: OwnerChanges | None
+) -> tuple[Fleet, PluginDecision] | None:
+    """What the stage of a cluster that joins has admitted, with the fleet as it was for that."""
+    for each in changes.on_other_sides(key) if changes is not None else ():
+        if each.deployed.input_hash == target.input_hash:
+            return replace(fleet, snapshot=each.side.index.snapshot, partial=each.side), each.plugin
     return None
 
 
@@ -185,3 +253,22 @@ def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
 
 def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
     return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)
+
+
+def places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
+    """Members of rollouts that run, which have not been started on them yet."""
+    for cluster, on_cluster in image.known.plugins.items():
+        for name, state in on_cluster.items():
+            place = state.enrolment
+            if place is not None and place.rollout in image.open_rollouts:
+                yield (cluster.organization, cluster.name, name), place
+
+
+def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
+    """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
+    states = found.world.states
+    for owner in found.owners:
+        for step in owner.steps:
+            place = step.progress.enrolment
+            if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
+                yield step.key, place.target

@@ -3,40 +3,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decide import at_version
+from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.decisions import Decisions
-from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop.accepting import OpenFleet, Refusal, accept, next_reading
-from fleetform.loop.admitting import admit, render_targets
+from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
+from fleetform.loop.admitting import admit, places_in_open_rollouts, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
-from fleetform.loop.deciding import decided
-from fleetform.loop.delivering import Deliveries, let_go, next_delivery
+from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
+from fleetform.loop.deciding import decided, with_placements
+from fleetform.loop.delivering import Deliveries, gone, let_go, next_delivery
+from fleetform.loop.destinations import Destinations, drift_of
+from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.records import Destination
 from fleetform.loop.telling import Telling, in_order
 from fleetform.model.results.decisions import PluginDecision, PluginKey
-from fleetform.model.state import Enrolment
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
 from fleetform.ports.sources import Source, SourceFiles
-from fleetform.ports.store import Deed, Event, Store, UnavailableError
+from fleetform.ports.store import Event, Store, UnavailableError
 
 # After catalogs brought what cannot be taken.
 _CATALOG_PAUSE = timedelta(minutes=1)
+# Until what could not be rendered for want of a tool or a source is tried again.
+_RENDER_PAUSE = timedelta(seconds=30)
+# Of a large fleet it takes seconds.
+_BETWEEN_DECISIONS = timedelta(hours=24)
+_BETWEEN_FETCHES = timedelta(minutes=10)
+_FIRST_KEY: PluginKey = ("", "", "")
 _NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
 
 
@@ -95,6 +102,10 @@ class Control:
         self._refusal: Refusal | None = None
         self._reading: SourceFiles | None = None
         self._catalogs_due: datetime | None = None
+        self._rendered_to = ""
+        self._anew_at: datetime | None = None
+        self._drift_to = _FIRST_KEY
+        self._fetched_at: datetime | None = None
         self._events: list[Event] = []
 
     @property
@@ -111,6 +122,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = self._reading = None
+        self._events = []
         self._telling.forget()
 
     def look(self) -> bool:
@@ -125,6 +137,22 @@ class Control:
         """look_at_source: whether files may be others than at the last pass."""
         try:
             return self._run_pass(look_at_source)
+        except BaseException:
+            self.forget()
+            raise
+
+    def find_drift(self, everything: bool = False) -> bool:
+        """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
+        try:
+            return self._find_drift(everything)
+        except BaseException:
+            self.forget()
+            raise
+
+    def care(self) -> Care:
+        """What is done from time to time while nothing is due."""
+        try:
+            return self._care()
         except BaseException:
             self.forget()
             raise
@@ -156,10 +184,50 @@ class Control:
             self._commit(image, Extras(deeds=[deed], writes=remember), now)
         return done.reply
 
+    def _find_drift(self, everything: bool) -> bool:
+        now, version = self._around.clock.now(), self._around.store.version()
+        fleet = self._decide(now)
+        if fleet is None:
+            return False
+        # A branch elsewhere has to be fetched to be looked at.
+        far = everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES
+        kinds = frozenset({"directory", "git"} if far else {"directory"})
+        self._fetched_at = now if far else self._fetched_at
+        while True:
+            keys = delivered_keys(self.image, kinds, self._drift_to)
+            extras = Extras()
+            mode_of = partial(drift_of, fleet)
+            self._commit(find_drift(self.image, keys, self._around.deliverer, mode_of, now, extras), extras, now)
+            self._drift_to = keys[-1] if keys else _FIRST_KEY
+            if not everything or not keys:
+                return self._around.store.version() != version
+
+    def _care(self) -> Care:
+        now, store = self._around.clock.now(), self._around.store
+        fleet = self._decide(now)
+        if fleet is None:
+            return Care(now)
+        differing: list[PluginKey] = []
+        if self._anew_at is None or not timedelta(0) <= now - self._anew_at < _BETWEEN_DECISIONS:
+            self._anew_at = now
+            fresh, differing = decided_anew(fleet)
+            if differing:
+                # What was decided anew is right: the next pass goes on from there.
+                self._decisions, self._fleet = fresh, None
+        extras = Extras()
+        image, changed, self._rendered_to = render_again(
+            fleet, self.image, self._around.renders, self._rendered_to, now, extras
+        )
+        before = len(image.states)
+        image = without_unneeded(image)
+        self._commit(image, extras, now)
+        store.sweep(blobs_of(self.image))
+        store.compact(KEPT_VERSIONS)
+        return Care(now, differing, changed, before - len(image.states))
+
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        self._events = []
         catalogs = self._catalogs_due is not None and self._catalogs_due <= now
         accepted = self._accept(now) if look_at_source or catalogs or self._reading is not None else False
         fleet = self._decide(now)
@@ -171,7 +239,9 @@ class Control:
         found, changes = self._make_plan(fleet, now)
         unavailable = self._admit(fleet, found, changes, now)
         self._deliver(fleet, found, now)
+        again = now + _RENDER_PAUSE if unavailable else None
         looks = [
+            again,
             seen.look_at,
             found.next_look,
             next_delivery(self.image),
@@ -182,9 +252,9 @@ class Control:
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
-        return PassReport(
-            now, wrote, next_look, found, accepted, self._refusal, unavailable, self._events, seen.watched
-        )
+        # With what happened since the last pass: drift is found between them.
+        events, self._events = self._events, []
+        return PassReport(now, wrote, next_look, found, accepted, self._refusal, unavailable, events, seen.watched)
 
     # ---- The steps
 
@@ -198,16 +268,18 @@ class Control:
             # What was refused was taken back.
             self._refusal = None
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
         if isinstance(found, Refusal):
             self._refusal = found
             self._catalogs_due = now + _CATALOG_PAUSE if due else self._catalogs_due
             return False
         other = found.image.files != self.image.files
-        extras = Extras(deeds=_accepted_by(reading, now))
+        extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
+        image = self._with_kept_objects(image, found.fleet, now)
         self._commit(image, extras, now)
         self._refusal, self._fleet = None, found.fleet
+        self._decisions = found.fleet.decisions
         self._catalogs_due = next_reading(found.fleet)
         return other
 
@@ -224,7 +296,7 @@ class Control:
         """
         targets = [
             (key, place.target)
-            for key, place in _places_in_open_rollouts(self.image)
+            for key, place in places_in_open_rollouts(self.image)
             if place.target.input_hash not in self.image.states
         ]
         before = self._decide(now) if targets else None
@@ -232,6 +304,18 @@ class Control:
             return image
         rendering = render_targets(before, targets, self.image, self._around.renders, extras)
         return replace(image, states={**image.states, **rendering.states})
+
+    def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
+        """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
+        wanted = needed(image.known.rollouts, fleet.snapshot)
+        kept = {key: each for key, each in image.known.kept.items() if key in wanted}
+        missing = wanted - kept.keys()
+        before = self._decide(now) if missing else None
+        if before is not None:
+            kept |= kept_from(before.snapshot, before.input.documents, missing)
+        if kept == image.known.kept:
+            return image
+        return replace(image, known=replace(image.known, kept=kept))
 
     def _decide(self, now: datetime) -> Fleet | None:
         """The accepted fleet with everything that is known now; decided again only where something is another."""
@@ -257,10 +341,7 @@ class Control:
         return seen
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
-        inputs = Inputs(fleet.decisions, fleet.transforms)
-        older = partial(at_version, fleet.decisions)
-        stored = self.image.known.rollouts
-        self._changes = OwnerChanges(fleet.decisions, inputs, stored, self._changes, older, fleet.input.authors)
+        self._changes = fleet.owner_changes_after(self._changes)
         # What was accepted was read whole: absence means gone.
         self._plan = plan(self._changes.world(complete=True), now, self._plan, self._almanac)
         return self._plan, self._changes
@@ -272,13 +353,14 @@ class Control:
             for step in found.starts
             if step.action != "delete" and step.progress.admitted is not None
         ]
-        destinations = _Destinations(fleet, self._around.destination_of)
+        targets += places_of_joiners(found)
+        destinations = Destinations(fleet, self._around.destination_of)
         reachable = [(key, target) for key, target in targets if key in destinations]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras)
+        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
             if key not in destinations and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
-        image = admit(_with_placements(self.image, fleet), found, changes, rendering, now, extras)
+        image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))
         extras.messages += self._telling.of_plan(fleet, found, now)
         self._commit(image, extras, now)
@@ -286,11 +368,13 @@ class Control:
 
     def _deliver(self, fleet: Fleet, found: Plan, now: datetime) -> None:
         extras = Extras()
-        destinations = _Destinations(fleet, self._around.destination_of)
-        removals = [step.key for step in found.removals if step.action == "delete"]
-        kept = [step.key for step in found.removals if step.action == "nothing"]
-        image = let_go(self.image, kept, now, extras)
+        destinations = Destinations(fleet, self._around.destination_of)
+        unwanted = found.world.removals
+        removals = gone(self.image, unwanted, found.removals)
+        image = let_go(self.image, unwanted, now, extras)
+        before = image.deliveries
         image = self._deliveries.deliver(image, destinations, removals, now, extras)
+        image = corrected(image, before, now, extras)
         self._commit(image, extras, now)
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
@@ -299,47 +383,3 @@ class Control:
         if commit_image(self._around.store, self.image, image, extras, now):
             self._image = image
             self._events += extras.events
-
-
-def _accepted_by(reading: SourceFiles, now: datetime) -> list[Deed]:
-    """That a commit was accepted, for the audit log; of plain files nobody knows who made them what they are."""
-    if not reading.revision:
-        return []
-    return [Deed(now, reading.author or "unknown", "accept", reading.revision, "done")]
-
-
-def _with_placements(image: Image, fleet: Fleet) -> Image:
-    """With what placements chose: a cluster that was chosen comes first the next time (B32)."""
-    placements = fleet.decisions.index.placements
-    chosen = {ref: placed.names for ref in placements.objects if (placed := placements.placed(ref)) is not None}
-    if chosen == {ref: tuple(names) for ref, names in image.known.placements.items()}:
-        return image
-    return replace(image, known=replace(image.known, placements=chosen))
-
-
-def _places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
-    """Members of rollouts that run, which have not been started on them yet."""
-    for cluster, on_cluster in image.known.plugins.items():
-        for name, state in on_cluster.items():
-            place = state.enrolment
-            if place is not None and place.rollout in image.open_rollouts:
-                yield (cluster.organization, cluster.name, name), place
-
-
-class _Destinations(Mapping[PluginKey, Destination]):
-    """Where plugins are delivered, worked out for those that are asked about."""
-
-    def __init__(self, fleet: Fleet, of: Callable[[Fleet, PluginDecision], Destination | None]) -> None:
-        self._fleet, self._of = fleet, of
-
-    def __getitem__(self, key: PluginKey) -> Destination:
-        found = self._of(self._fleet, self._fleet.decisions.plugins[key])
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __iter__(self) -> Iterator[PluginKey]:
-        return iter(self._fleet.decisions.plugins)
-
-    def __len__(self) -> int:
-        return len(self._fleet.decisions.plugins)

@@ -9,6 +9,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.reading.snapshots import rejected_versions
 from fleetform.engine.decide import decide
 from fleetform.engine.decisions import Decisions
+from fleetform.loop.image import Image
 from fleetform.ports.state import KnownState
 
 
@@ -23,3 +24,12 @@ def decided(fleet: Fleet, known: KnownState, now: datetime, previous: Decisions 
     )
     decisions = decide(snapshot, previous)
     return replace(fleet, snapshot=decisions.index.snapshot, state=known, previous=decisions)
+
+
+def with_placements(image: Image, fleet: Fleet) -> Image:
+    """With what placements chose: a cluster that was chosen comes first the next time (B32)."""
+    placements = fleet.decisions.index.placements
+    chosen = {ref: placed.names for ref in placements.objects if (placed := placements.placed(ref)) is not None}
+    if chosen == {ref: tuple(names) for ref, names in image.known.placements.items()}:
+        return image
+    return replace(image, known=replace(image.known, placements=chosen))

@@ -6,12 +6,13 @@ whatever the files say by now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from fleetform.engine.plan.records import Removal, Step
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.model.results.decisions import PluginKey
@@ -32,14 +33,17 @@ class Deliveries:
         self,
         image: Image,
         destinations: Mapping[PluginKey, Destination],
-        removals: Sequence[PluginKey],
+        removals: Mapping[PluginKey, str],
         now: datetime,
         extras: Extras,
     ) -> Image:
-        """The image after everything that is due was delivered; what failed is tried again later."""
+        """The image after everything that is due was delivered; what failed is tried again later.
+
+        removals are plugins that go, each with the one that has its place now, if there is one.
+        """
         due = _due(image, destinations, now)
         parcels: dict[Destination, list[Parcel]] = {}
-        gone: dict[Destination, list[PluginKey]] = {}
+        leaving: dict[Destination, list[PluginKey]] = {}
         records = dict(image.deliveries)
         for key, destination in due.items():
             parcel = self._parcel(image, key)
@@ -50,10 +54,10 @@ class Deliveries:
         for key in removals:
             record = records.get(key)
             if record is not None:
-                gone.setdefault(record.destination, []).append(key)
+                leaving.setdefault(record.destination, []).append(key)
         deleted = [key for key in removals if key not in records]
-        for destination in sorted({*parcels, *gone}, key=str):
-            sent, removed = parcels.get(destination, []), gone.get(destination, [])
+        for destination in sorted({*parcels, *leaving}, key=str):
+            sent, removed = parcels.get(destination, []), leaving.get(destination, [])
             failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
             for parcel in sent:
                 failure = failures.get(parcel.key)
@@ -71,7 +75,7 @@ class Deliveries:
                 else:
                     deleted.append(key)
         for key in deleted:
-            extras.events.append(_ended(key, "Deleted", image.plugin(key), now))
+            extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
             records.pop(key, None)
         image = image.with_plugins(dict.fromkeys(deleted))
         return replace(image, deliveries=records) if records != image.deliveries else image
@@ -86,12 +90,31 @@ class Deliveries:
         return Parcel(key, unpacked(blob), state.files, hash_, state.version)
 
 
-def let_go(image: Image, kept: Sequence[PluginKey], now: datetime, extras: Extras) -> Image:
+def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:
+    """What goes now: plugins that are deleted, and files of those whose successors have arrived (B23).
+
+    In a folder or a branch two plugins with the same objects would stand side by side; on a cluster the successor has
+    them already.
+    """
+    found = {step.key: "" for step in steps if step.action == "delete"}
+    for removal in removals:
+        record = image.deliveries.get(removal.key)
+        if not removal.handed_to or record is None or record.destination.kind not in ("directory", "git"):
+            continue
+        successor = (*removal.key[:2], removal.handed_to)
+        arrived, admitted = image.deliveries.get(successor), image.plugin(successor).admitted
+        if arrived is not None and admitted is not None and arrived.input_hash == admitted.input_hash:
+            found[removal.key] = removal.handed_to
+    return found
+
+
+def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Extras) -> Image:
     """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone."""
     records = dict(image.deliveries)
-    for key in kept:
-        if records.pop(key, None) is not None:
-            extras.events.append(_ended(key, "Retained", image.plugin(key), now))
+    for removal in removals:
+        if removal.retain and not removal.handed_to and records.pop(removal.key, None) is not None:
+            event = _ended(removal.key, image.plugin(removal.key), now)
+            extras.events.append(structs.replace(event, event="Retained"))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
@@ -145,6 +168,8 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
 
 
-def _ended(key: PluginKey, event: str, state: PluginState, now: datetime) -> Event:
+def _ended(key: PluginKey, state: PluginState, now: datetime, successor: str = "") -> Event:
     version = state.admitted.version if state.admitted is not None else None
-    return Event(now, *key, event=event, version=version)
+    if successor:
+        return Event(now, *key, event="HandedOver", version=version, reason=f"{successor} has its release now")
+    return Event(now, *key, event="Deleted", version=version)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from fleetform.app.fleet import Fleet
 from fleetform.loop.records import Destination
-from fleetform.model.kinds.base import Delivery
+from fleetform.model.kinds.base import Delivery, Drift
 from fleetform.model.objects import AnyObject, Ref
-from fleetform.model.results.decisions import PluginDecision
+from fleetform.model.results.decisions import PluginDecision, PluginKey
 
 
 def destination_of(
@@ -20,13 +20,7 @@ def destination_of(
     otherwise is the folder for those of which nobody says where: one below it for each organization. folder_of gives
     the folder of a file.
     """
-    owner: AnyObject = plugin.target.owner
-    written: Delivery | None = plugin.target.owner.spec.delivery
-    if written is None:
-        name = plugin.organization
-        organization = fleet.snapshot.organizations.get(Ref("Organization", name, name))
-        if organization is not None and organization.spec.default_delivery is not None:
-            owner, written = organization, organization.spec.default_delivery
+    owner, written = _written(fleet, plugin)
     if written is None:
         return Destination("directory", os.path.join(otherwise, plugin.organization))
     base = folder_of(owner.origin.file)
@@ -37,3 +31,44 @@ def destination_of(
         secret = f"{plugin.organization}/{git.secret_ref.name}" if git.secret_ref is not None else ""
         return Destination("git", git.url, git.branch or "main", git.path or "", git.sign, secret)
     return None
+
+
+def drift_of(fleet: Fleet, key: PluginKey) -> Drift:
+    """What is done about files that others changed; what nobody wants any more is left as it is."""
+    plugin = fleet.decisions.plugins.get(key)
+    if plugin is None:
+        return "Report"
+    _, written = _written(fleet, plugin)
+    found = (written.directory or written.git) if written is not None else None
+    return found.drift if found is not None else "Correct"
+
+
+def _written(fleet: Fleet, plugin: PluginDecision) -> tuple[AnyObject, Delivery | None]:
+    """What says where a plugin is delivered, and in which object that stands."""
+    owner: AnyObject = plugin.target.owner
+    written: Delivery | None = plugin.target.owner.spec.delivery
+    if written is None:
+        name = plugin.organization
+        organization = fleet.snapshot.organizations.get(Ref("Organization", name, name))
+        if organization is not None and organization.spec.default_delivery is not None:
+            return organization, organization.spec.default_delivery
+    return owner, written
+
+
+class Destinations(Mapping[PluginKey, Destination]):
+    """Where plugins are delivered, worked out for those that are asked about."""
+
+    def __init__(self, fleet: Fleet, of: Callable[[Fleet, PluginDecision], Destination | None]) -> None:
+        self._fleet, self._of = fleet, of
+
+    def __getitem__(self, key: PluginKey) -> Destination:
+        found = self._of(self._fleet, self._fleet.decisions.plugins[key])
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[PluginKey]:
+        return iter(self._fleet.decisions.plugins)
+
+    def __len__(self) -> int:
+        return len(self._fleet.decisions.plugins)

@@ -12,16 +12,23 @@ from datetime import datetime, timedelta
 from queue import SimpleQueue
 from threading import Event
 
+from fleetform.loop.caring import Care
 from fleetform.loop.control import Control, PassReport
 from fleetform.ports.clock import Clock
 from fleetform.ports.store import StoreError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_BETWEEN_DRIFTS = timedelta(minutes=1)
+_BETWEEN_CARES = timedelta(hours=1)
 _MOST_PASSES = 10_000
 
 
 class Driver:
-    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with."""
+    """Runs passes until it is stopped. told gets the report of every pass, failed what a pass failed with, cared what
+    was found when there was nothing else to do.
+
+    beside is called between passes, for what is done beside them; it says when it wants to be called again.
+    """
 
     def __init__(
         self,
@@ -30,10 +37,13 @@ class Driver:
         interval: timedelta,
         told: Callable[[PassReport], None],
         failed: Callable[[StoreError], None],
+        cared: Callable[[Care], None],
+        beside: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         self._control, self._clock, self._interval = control, clock, interval
-        self._told, self._failed = told, failed
+        self._told, self._failed, self._cared, self._beside = told, failed, cared, beside
         self._wake, self._stop = Event(), Event()
+        self._cared_at = self._drift_at = clock.now()
         self._source_changed = Event()
         self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
@@ -75,6 +85,7 @@ class Driver:
     def run(self) -> None:
         pause = _FIRST_PAUSE
         looked_at: datetime | None = None
+        self._cared_at = self._drift_at = self._clock.now()
         report: PassReport | None = None
         while not self._stop.is_set():
             self._wake.clear()
@@ -90,6 +101,10 @@ class Driver:
                 if changed or watched or asked or report is None or _is_due(report, now):
                     report = self._control.run_pass(look_at_source=False)
                     self._told(report)
+                elif self._looks_after(now):
+                    report = None
+                    continue
+                beside = self._beside()
             except StoreError as error:
                 self._failed(error)
                 looked_at = report = None
@@ -98,7 +113,17 @@ class Driver:
                 continue
             pause = _FIRST_PAUSE
             if not report.wrote:
-                self._wake.wait(self._rest(report))
+                self._wake.wait(self._rest(report, beside))
+
+    def _looks_after(self, now: datetime) -> bool:
+        """What is done while nothing else is; whether that found something to do."""
+        if not timedelta(0) <= now - self._cared_at < _BETWEEN_CARES:
+            self._cared_at = now
+            self._cared(self._control.care())
+        if not timedelta(0) <= now - self._drift_at < _BETWEEN_DRIFTS:
+            self._drift_at = now
+            return self._control.find_drift()
+        return False
 
     def _carry_out_requests(self) -> bool:
         """Whether there were any."""
@@ -108,11 +133,12 @@ class Driver:
             found = True
         return found
 
-    def _rest(self, report: PassReport) -> float:
+    def _rest(self, report: PassReport, beside: datetime | None) -> float:
         """How long nothing is due. The clock may jump: never longer than until the next look at the source."""
         seconds = self._interval.total_seconds()
-        if report.next_look is not None:
-            seconds = min(seconds, (report.next_look - self._clock.now()).total_seconds())
+        for due in (report.next_look, beside):
+            if due is not None:
+                seconds = min(seconds, (due - self._clock.now()).total_seconds())
         return max(seconds, 0.0)
 
 

@@ -45,7 +45,7 @@ def endpoints_of(fleet: Fleet, organization: str) -> Iterator[Wanted]:
 
 
 def endpoint(fleet: Fleet, organization: str, id_: str) -> Endpoint | str | None:
-    """An endpoint with its secrets; None if nobody wants it any more, a text if something of it is missing."""
+    """An endpoint with its secrets; None if it is no longer wanted, a text if something of it is missing."""
     wish = next((each.wish for each in endpoints_of(fleet, organization) if each.id == id_), None)
     if wish is None:
         return None

@@ -55,8 +55,9 @@ class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
 class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A whole state that was admitted, by the hash of all that it is made of: the digest of its files, a blob.
 
-    It is written once. A later render of the same that differs is reported and not applied (R2-38). revision is the
-    commit whose files it was first rendered from.
+    A later render of the same that differs is reported and not applied (R2-38): changed is the digest of its files.
+    source is the digest of what was rendered, source_files that of the blob which holds it. revision is the commit
+    whose files it was first rendered from.
     """
 
     files: str
@@ -64,6 +65,9 @@ class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
     definition: str | None = None
     render_key: str | None = None
     revision: str = ""
+    source: str = ""
+    source_files: str = ""
+    changed: str = ""
 
 
 def file_ref(name: str) -> Ref:

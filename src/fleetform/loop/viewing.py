@@ -8,15 +8,18 @@ are still turning pages.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Condition, Event, Lock, Thread
+from typing import NamedTuple
+
+import msgspec
 
 from fleetform.app.fleet import Fleet, Planned
 from fleetform.loop.accepting import OpenFleet
 from fleetform.loop.deciding import decided
-from fleetform.loop.records import FILE
+from fleetform.loop.records import FILE, NO_SOURCE, SOURCE, SourceRecord
 from fleetform.ports.clock import Clock
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import ExpiredError, StoreError, StoreReader, UnavailableError
@@ -49,6 +52,14 @@ class View:
         """Whether its plan still holds; it is made if nobody has asked for it yet."""
         look = self.fleet.plan.next_look
         return look is None or look <= self.fleet.plan.at or now < look
+
+
+class Accepted(NamedTuple):
+    """A view, and the files that it was made of. They are not kept in memory: there may be many."""
+
+    view: View
+    files: Mapping[str, bytes]
+    source: SourceRecord
 
 
 class Views:
@@ -99,6 +110,20 @@ class Views:
             view = self._shown()
             assert view is not None
         return view if not planned or view.is_planned_for(self._clock.now()) else self._refresh(anew=view)
+
+    def accepted(self) -> Accepted:
+        """The current view, with the files that it was made of and the commit that they are from."""
+        while True:
+            view = self.current()
+            with self._making:
+                try:
+                    files = self._files(view.version)
+                    found = self._store.list(SOURCE, version=view.version).records
+                except ExpiredError:
+                    # Much was stored since: there is a later view by now.
+                    continue
+                source = msgspec.json.decode(found[0].body, type=SourceRecord) if found else NO_SOURCE
+                return Accepted(view, files, source)
 
     def kept(self, tag: str) -> View | None:
         """A view that somebody has seen a part of; None if it is no longer there."""
@@ -158,7 +183,10 @@ class Views:
                 continue
 
     def _opened(self, version: int, known: KnownState, now: datetime) -> Fleet:
-        files = {each.ref.name: each.body for each in self._store.list(FILE, version=version).records}
+        files = self._files(version)
         if not files:
             raise UnavailableError("no files were accepted yet", "wait for the first pass; `serve` says what is wrong")
         return self._open_fleet(files, now, known)
+
+    def _files(self, version: int) -> dict[str, bytes]:
+        return {each.ref.name: each.body for each in self._store.list(FILE, version=version).records}

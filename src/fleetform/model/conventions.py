@@ -48,6 +48,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     variables: how it writes variable references.
     reads_own_namespace: bindings look for objects in the manifest's own namespace first.
     own_namespace: a preset selects clusters of its own namespace only, if clusters have this convention, too.
+    by_name_only: nobody described such a cluster: presets of its system do not select it, what names it is there.
     brings_variables: a Plugin may bring values of built-in variables along.
     own_kinds: what its manifests call a native kind, if it has another name there.
     definitions_by_kind: a reference to a PluginDefinition is to the organization's own, never to the platform's.
@@ -72,6 +73,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     variables: VariableSyntax = "native"
     reads_own_namespace: bool = False
     own_namespace: bool = False
+    by_name_only: bool = False
     brings_variables: bool = False
     own_kinds: dict[str, str] = {}
     definitions_by_kind: bool = False

@@ -74,7 +74,7 @@ def _misfits(tree: object, shape: inspect.Type, path: Path) -> Iterator[Misfit]:
     elif isinstance(shape, inspect.AnyType):
         return
     elif not _same_kind(tree, shape):
-        message = f"{_named(path)} must be {_wanted(shape)}, not {_described(tree, path)}"
+        message = f"{_named(path)} must be {_wanted(shape)}, not {_described(tree, path, [shape])}"
         yield Misfit("bad-value", path, message, _quote_hint(tree, [shape]))
     elif isinstance(shape, inspect.StructType) and isinstance(tree, dict):
         yield from _misfits_of_struct(tree, shape, path)
@@ -94,7 +94,7 @@ def _misfits_of_union(tree: object, shape: inspect.UnionType, path: Path) -> Ite
     fitting = [branch for branch in branches if _same_kind(tree, branch)]
     if not fitting:
         wanted = " or ".join(_wanted(branch) for branch in branches if not isinstance(branch, inspect.NoneType))
-        message = f"{_named(path)} must be {wanted}, not {_described(tree, path)}"
+        message = f"{_named(path)} must be {wanted}, not {_described(tree, path, branches)}"
         yield Misfit("bad-value", path, message, _quote_hint(tree, branches))
         return
     yield from _misfits(tree, fitting[0], path)
@@ -203,9 +203,14 @@ _MAY_HOLD_SECRETS = frozenset(
 )
 
 
-def _described(tree: object, path: Path) -> str:
+def _described(tree: object, path: Path, wanted: Collection[inspect.Type]) -> str:
     """A value in words; if it may be a secret in the wrong place, only what kind of value it is."""
-    return "text" if isinstance(tree, str) and _MAY_HOLD_SECRETS & set(path) else describe(tree)
+    holds_others = (inspect.StructType, inspect.DictType, inspect.ListType, inspect.NoneType)
+    if not _MAY_HOLD_SECRETS & set(path) and not all(isinstance(each, holds_others) for each in wanted):
+        return describe(tree)
+    if isinstance(tree, str):
+        return "text"
+    return "a number" if isinstance(tree, (int, float)) and not isinstance(tree, bool) else describe(tree)
 
 
 def describe(tree: object) -> str:

@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
 
 class Installer(Struct, frozen=True, gc=False):
-    """Who installed a plugin, as which release, and whether it stays when nobody wants it any more.
+    """Who installed a plugin, as which release, and whether it stays when it is no longer wanted.
 
     It is stored with what was admitted: an owner that is gone can no longer be asked.
     """
@@ -95,7 +95,8 @@ class PluginState(Struct, frozen=True, gc=False):
 
     observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read);
     render_failed is the input hash that could not be rendered (B2). failure is what the cluster said when it failed
-    last, until something else is started or it recovers: after a rollback it still tells why.
+    last, until something else is started or it recovers: after a rollback it still tells why. drift names files that
+    are not as they were delivered.
     """
 
     admitted: Deployed | None = None
@@ -105,6 +106,7 @@ class PluginState(Struct, frozen=True, gc=False):
     enrolment: Enrolment | None = None
     render_failed: str | None = None
     failure: str = ""
+    drift: tuple[str, ...] = ()
 
     @property
     def in_flight(self) -> bool:

@@ -106,6 +106,7 @@ class PluginDocument(_Document, frozen=True, kw_only=True):
     rollout: PlaceInRolloutDocument | None = None
     render_failed: str | None = None
     failure: str = ""
+    drift: list[str] = []
 
 
 class VersionDocument(_Document, frozen=True, kw_only=True):

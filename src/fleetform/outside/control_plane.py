@@ -14,6 +14,7 @@ from fleetform.app.errors import NoAnswerError
 from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import LISTED, Listed, Listing
+from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem
 from fleetform.outside.http import trusted_certificates
@@ -89,6 +90,16 @@ class ControlPlane:
             items += page.items
             whole = whole and page.whole
         return AuditLog(whole=whole, items=items)
+
+    def notifications(self, parameters: Parameters, limit: int) -> NotificationList:
+        """The latest so many; 0 means all."""
+        items: list[Notification] = []
+        page = min(limit, _PAGE) if limit else _PAGE
+        for response in self._responses("/api/v1/notifications", {**_given(parameters), "limit": page}):
+            items += self._decoded(response, NotificationList).items
+            if limit and len(items) >= limit:
+                break
+        return NotificationList(items=items[: limit or None])
 
     def sign_in_document(self) -> dict[str, Any]:
         """How people sign in there; nothing if they cannot."""

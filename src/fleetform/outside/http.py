@@ -137,7 +137,7 @@ class Web:
             # Its message quotes the address, password and all.
             raise bad_address(url) from None
         except httpx2.TransportError as error:
-            raise self._failure(url, error) from error
+            raise transport_failure(shown(url), urlsplit(url).hostname or "it", error, self._timeout) from error
         raise OutsideError(f"{shown(url)} redirects more than {MAX_REDIRECTS} times", "check the address")
 
     def _check_time(self, url: str, deadline: float) -> None:
@@ -145,34 +145,35 @@ class Web:
             message = f"{shown(url)} took longer than {self._patience:g} s"
             raise UnavailableError(message, "try again later, or read less of it")
 
-    def _failure(self, url: str, error: httpx2.TransportError) -> OutsideError:
-        import ssl
-
-        import httpx2
-
-        address, host = shown(url), urlsplit(url).hostname or "it"
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLError):
-                return _tls_failure(address, cause)
-            if isinstance(cause, gaierror):
-                return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
-            if isinstance(cause, ConnectionRefusedError):
-                return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(error, httpx2.TimeoutException):
-            message = f"{address} did not answer within {self._timeout:g} s"
-            return UnavailableError(message, "check the address and the network, or try again later")
-        if isinstance(error, httpx2.ProxyError):
-            return UnavailableError(f"{address}: the proxy refuses the connection", "check HTTPS_PROXY and HTTP_PROXY")
-        return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
-
     def _client(self) -> httpx2.Client:
         # Made on first use, since its import takes long, and once, since connections are worth keeping.
         with self._lock:
             if self._made is None:
-                self._made = _new_client(self._timeout)
+                self._made = new_client(self._timeout)
             return self._made
+
+
+def transport_failure(address: str, host: str, error: httpx2.TransportError, timeout: float) -> OutsideError:
+    """The error for an exchange that broke off; address is what may be shown of it."""
+    import ssl
+
+    import httpx2
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return _tls_failure(address, cause)
+        if isinstance(cause, gaierror):
+            return UnreachableError(f"{address}: the name {host} is not known", "check the address and the network")
+        if isinstance(cause, ConnectionRefusedError):
+            return UnreachableError(f"{address}: {host} refuses connections", "check the address, and any proxy")
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.TimeoutException):
+        message = f"{address} did not answer within {timeout:g} s"
+        return UnavailableError(message, "check the address and the network, or try again later")
+    if isinstance(error, httpx2.ProxyError):
+        return UnavailableError(f"{address}: the proxy refuses the connection", "check HTTPS_PROXY and HTTP_PROXY")
+    return UnreachableError(f"{address}: the connection broke off", "check the network, or try again later")
 
 
 def authorization_of(credentials: Credentials | None) -> str | None:
@@ -237,7 +238,8 @@ def _scheme(url: str) -> str:
     return scheme
 
 
-def _new_client(timeout: float) -> httpx2.Client:
+def new_client(timeout: float, trust_env: bool = True) -> httpx2.Client:
+    """A client with the certificates that are trusted here; trust_env: by the proxies of the environment."""
     # Imported with the first request: most commands make none.
     import logging
 
@@ -246,7 +248,8 @@ def _new_client(timeout: float) -> httpx2.Client:
     # It logs every address as a matter of course, with the secrets in it.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
-        return httpx2.Client(timeout=timeout, headers={"User-Agent": "fleetform"}, verify=trusted_certificates())
+        agent = {"User-Agent": "fleetform"}
+        return httpx2.Client(timeout=timeout, headers=agent, verify=trusted_certificates(), trust_env=trust_env)
     except (OSError, ValueError, ImportError, httpx2.InvalidURL):
         # The environment's proxies may hold passwords, and messages about them quote them.
         raise OutsideError(

@@ -26,13 +26,13 @@ _MOST_ROWS = 40
 _RULES = (
     ("html,body", "background:<page>;color:<text>"),
     (".card", "background:<surface>;border:1px solid <line>"),
-    (".muted,th,footer,dt", "color:<muted>"),
+    (".muted,th,footer,dt,td::before", "color:<muted>"),
     (".pill.Completed", "color:<ok-text>;background:<ok-back>"),
     (".pill.Halted", "color:<failed-text>;background:<failed-back>"),
     (".pill.Stuck", "color:<stuck-text>;background:<stuck-back>"),
     (".pill.RolledBack", "color:<back>;background:<back-back>"),
     (".bad", "color:<failed-text>"), (".done", "color:<ok-text>"), (".stuck", "color:<stuck-text>"),
-    (".back", "color:<back>"), ("td,th,li", "border-color:<line>"), ("code", "background:<sunk>"),
+    (".back", "color:<back>"), ("tr,td,th,li", "border-color:<line>"), ("code", "background:<sunk>"),
 )  # fmt: skip
 _SHAPE = f"""
 *{{box-sizing:border-box}}body{{margin:0 auto;max-width:1280px;padding:24px 20px 40px;font:14px/20px {FONT};
@@ -46,14 +46,17 @@ h2{{font-size:14px;margin:0 0 8px}}p{{margin:4px 0 0}}
 .picture svg{{display:block;width:100%;height:auto}}.narrow{{display:none}}
 .columns{{display:grid;gap:0 16px;grid-template-columns:repeat(auto-fit,minmax(min(100%,360px),1fr));align-items:start}}
 table{{border-collapse:collapse;width:100%}}td,th{{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid;
-vertical-align:top;font-weight:400}}td.name{{font-weight:600;overflow-wrap:anywhere}}.wrap{{overflow-x:auto}}
+vertical-align:top;font-weight:400}}td.time{{white-space:nowrap}}td.name{{font-weight:600;overflow-wrap:anywhere}}.wrap{{overflow-x:auto}}
 ul{{list-style:none;margin:0;padding:0}}li{{padding:7px 0;border-bottom:1px solid;overflow-wrap:anywhere}}
 li:last-child{{border:0}}
 li small{{display:block;font-size:12.5px}}dl{{display:grid;grid-template-columns:max-content 1fr;gap:4px 16px;margin:0}}
 dd{{margin:0;overflow-wrap:anywhere}}code{{padding:1px 5px;border-radius:4px;font-size:12.5px}}
 footer{{margin-top:16px;font-size:12.5px}}
 @media(max-width:760px){{.wide{{display:none}}.narrow{{display:block}}body{{padding:16px 10px 32px}}
-.card{{padding:12px}}.picture{{padding:0}}}}
+.card{{padding:12px}}.picture{{padding:0}}
+tr.names{{display:none}}tr{{display:block;border-bottom:1px solid;padding:8px 0}}tr:last-child{{border:0}}
+td{{display:grid;grid-template-columns:88px 1fr;padding:2px 0;border:0}}td.name{{display:block}}
+td::before{{content:attr(data-name)}}td.name::before{{content:none}}td.none{{display:none}}}}
 @media print{{body{{max-width:none}}.card{{break-inside:avoid}}}}
 """
 
@@ -125,25 +128,23 @@ _COLOURS = {"okt": "done", "bt": "bad", "wt": "stuck", "bkt": "back", "": ""}
 def _stages(simulation: Simulation, clock: Clock) -> Markup:
     several = len(simulation.rollouts) > 1
     names = {each.name: each.preset for each in simulation.rollouts}
-    header = element(
-        "tr", *(element("th", each) for each in ("stage", "clusters", "starts", "done", "before it", "soak", "outcome"))
-    )
+    columns = ("stage", "clusters", "starts", "done", "before it", "soak", "outcome")
+    header = element("tr", *(element("th", each) for each in columns), class_="names")
     rows = []
     for stage in simulation.stages[:_MOST_ROWS]:
         words, class_ = stage_words(stage, clock, simulation)
         name = f"{names.get(stage.rollout, stage.rollout)} / {stage.name}" if several else stage.name
-        rows.append(
-            element(
-                "tr",
-                element("td", name, class_="name"),
-                element("td", f"{stage.clusters:,}"),
-                element("td", clock.when(stage.start) if stage.start is not None else "–"),
-                element("td", clock.when(stage.end) if stage.end is not None else "–"),
-                element("td", _before(stage, clock)),
-                element("td", duration_words(parse_duration(stage.soak)) if stage.soak != "0s" else "–"),
-                element("td", _outcome(stage, words), class_=_COLOURS[class_]),
-            )
+        soak = duration_words(parse_duration(stage.soak)) if stage.soak != "0s" else ""
+        cells = (
+            (name, "name"),
+            (f"{stage.clusters:,}", ""),
+            (clock.when(stage.start) if stage.start is not None else "", "time"),
+            (clock.when(stage.end) if stage.end is not None else "", "time"),
+            (_before(stage, clock), ""),
+            (soak, "time"),
+            (_outcome(stage, words, _COLOURS[class_]), ""),
         )
+        rows.append(element("tr", *(_cell(*cell, column) for cell, column in zip(cells, columns, strict=True))))
     more = len(simulation.stages) - len(rows)
     note = element("p", f"and {count(more, 'stage')} more", class_="muted") if more else ""
     return element(
@@ -153,6 +154,11 @@ def _stages(simulation: Simulation, clock: Clock) -> Markup:
         note,
         class_="card",
     )
+
+
+def _cell(content: str | Markup, class_: str, column: str) -> Markup:
+    """A cell that bears its column's name: on a narrow screen a row becomes a list, without what is empty."""
+    return element("td", content or "–", class_=class_ if content else f"{class_} none".strip(), data_name=column)
 
 
 def _before(stage: SimulatedStage, clock: Clock) -> str:
@@ -166,37 +172,56 @@ def _before(stage: SimulatedStage, clock: Clock) -> str:
         asked.append(f"{duration_words(parse_duration(stage.wait))} wait")
     if stage.windows:
         asked.append("a window")
-    return ", ".join(asked) or "–"
+    return ", ".join(asked)
 
 
-def _outcome(stage: SimulatedStage, words: str) -> str:
-    failed = f", {stage.failed:,} failed" if stage.failed else ""
-    return f"{stage.updated:,} of {stage.clusters:,} updated{failed}" if stage.end is not None else words + failed
+def _outcome(stage: SimulatedStage, words: str, colour: str) -> Markup:
+    done = f"{stage.updated:,} of {stage.clusters:,} updated" if stage.end is not None else words
+    failed = joined(", ", element("span", f"{stage.failed:,} failed", class_="bad")) if stage.failed else ""
+    return element("div", element("span", done, class_=colour), failed)
+
+
+_FAILS = {
+    "Failed": ("fails", "fail"),
+    "TimedOut": ("takes longer than its deadline", "take longer than their deadline"),
+    "SetAside": ("does not answer, is set aside", "do not answer, are set aside"),
+}
 
 
 def _failures(simulation: Simulation, clock: Clock) -> Markup:
-    failed = [each for each in simulation.events if each.event in ("Failed", "TimedOut", "SetAside")]
+    """Each failure by itself; where there are many, those of a stage together."""
+    failed = [each for each in simulation.events if each.event in _FAILS]
     if not failed:
         return Markup("")
-    words = {
-        "Failed": "fails",
-        "TimedOut": "takes longer than its deadline",
-        "SetAside": "does not answer, is set aside",
-    }
-    items = (
-        element(
-            "li",
-            element("b", each.cluster),
-            f" {words[each.event]} ",
-            element("span", clock.when(each.at), class_="muted"),
-            _in_stage(each),
-        )
-        for each in failed[:_MOST_NAMES]
-    )
-    more = len(failed) - _MOST_NAMES
-    note = element("li", f"and {more:,} more", class_="muted") if more > 0 else ""
+    if len(failed) <= _MOST_NAMES:
+        items = [_failure(each, clock) for each in failed]
+    else:
+        together: dict[tuple[str, str, str], list[SimulatedEvent]] = {}
+        for each in failed:
+            together.setdefault((each.rollout, each.stage, each.event), []).append(each)
+        items = [_failures_of_stage(each, clock) for each in list(together.values())[:_MOST_NAMES]]
     title = count(len(failed), "failure")
-    return element("section", element("h2", title), element("ul", *items, note), class_="card")
+    return element("section", element("h2", title), element("ul", *items), class_="card")
+
+
+def _failure(event: SimulatedEvent, clock: Clock) -> Markup:
+    when = element("span", clock.when(event.at), class_="muted")
+    return element("li", element("b", event.cluster), f" {_FAILS[event.event][0]} ", when, _in_stage(event))
+
+
+def _failures_of_stage(events: list[SimulatedEvent], clock: Clock) -> Markup:
+    first, last = events[0], events[-1]
+    if len(events) == 1:
+        return _failure(first, clock)
+    where = f"stage {first.stage}, " if first.stage else ""
+    when = clock.when(first.at) if first.at == last.at else f"{clock.when(first.at)} to {clock.when(last.at)}"
+    return element(
+        "li",
+        element("b", count(len(events), "cluster")),
+        f" {_FAILS[first.event][1]} ",
+        element("span", where + when, class_="muted"),
+        element("small", listed(each.cluster for each in events), class_="muted"),
+    )
 
 
 def _in_stage(event: SimulatedEvent) -> Markup:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from msgspec import Raw, Struct
+
 from fleetform.engine.world.stored import NOTHING_STORED, Stored
 from fleetform.model.objects import Ref
 from fleetform.model.snapshot import VersionKey
@@ -29,12 +31,27 @@ class Rejection(NamedTuple):
     content: str | None = None
 
 
+class KeptDocument(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The document of an object that is another by now, while a rollout may still need it as it was (B21).
+
+    identity and hash are those of AdmittedObjects. It may hold secrets, so it is never exported.
+    """
+
+    identity: str
+    hash: str
+    organization: str
+    file: str
+    tree: Raw
+    created: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class KnownState:
     """All that is known from earlier passes.
 
     stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
-    placements are the clusters that a placement had chosen; rollouts is what is stored about those.
+    placements are the clusters that a placement had chosen; rollouts is what is stored about those; kept are objects as
+    they were, by identity and hash.
     """
 
     stamps: Mapping[Ref, str] = field(default_factory=dict)
@@ -43,6 +60,7 @@ class KnownState:
     rejected: Sequence[Rejection] = ()
     placements: Mapping[Ref, Sequence[str]] = field(default_factory=dict)
     rollouts: Stored = NOTHING_STORED
+    kept: Mapping[tuple[str, str], KeptDocument] = field(default_factory=dict)
 
     def plugin(self, cluster: Ref, name: str) -> PluginState:
         """What is known of a plugin."""

@@ -18,8 +18,10 @@ from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import read_file
 from fleetform.outside.http import Web
 from fleetform.outside.processes import DEFAULT_LIMITS, Limits, Programs
+from fleetform.ports.rendering import RenderSource
 from fleetform.renderers.addon_template import render_template
 from fleetform.renderers.cache import RenderCache, RenderedObjects
 from fleetform.renderers.failures import RenderError, failure_of, source_failure
@@ -119,6 +121,8 @@ class Renderers:
                 unsteady = self._unsteady(rendered, found, scratch)
         finally:
             self._files_by_digest.clear()
+            # What could not be had may be there the next time.
+            self._obtained = {key: each for key, each in self._obtained.items() if isinstance(each[1], Artifact)}
         self._cache.tidy()
         answers: dict[str, Rendered | RenderFailure] = {}
         for key, job in distinct.items():
@@ -127,6 +131,22 @@ class Renderers:
             unlike = job.subject in unsteady
             answers[key] = made if isinstance(made, RenderFailure) else Rendered(key, made, unlike, odd)
         return [answers[job.key] if isinstance(job, _Job) else job for job in jobs]
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        """What was rendered; files are read when they are asked for."""
+        found = self._obtained.get(id(input_.definition)) if input_.add_on is None else None
+        artifact = found[1] if found is not None else None
+        if not isinstance(artifact, Artifact):
+            return None
+        return RenderSource(artifact.digest, partial(self._source_files, input_.definition, artifact))
+
+    def _source_files(self, definition: Definition, artifact: Artifact) -> Mapping[str, bytes]:
+        if artifact.archive is not None:
+            return {os.path.basename(artifact.archive): read_file(artifact.archive)}
+        try:
+            return self._files(definition, artifact)
+        finally:
+            self._files_by_digest.clear()
 
     # ---- Jobs, for all that a tool renders or that lies in a source
 
@@ -152,18 +172,17 @@ class Renderers:
                     artifact = artifact._replace(files={})
                 self._obtained[id(definition)] = (definition, artifact)
 
-    def _files(self, job: _Job) -> Mapping[str, bytes]:
-        """The files of a job's artifact, read again if it was obtained by an earlier call."""
+    def _files(self, definition: Definition, known: Artifact) -> Mapping[str, bytes]:
+        """The files of an artifact, read again if it was obtained by an earlier call."""
         with self._lock:
-            if job.artifact.digest not in self._files_by_digest:
-                definition = job.input.definition
+            if known.digest not in self._files_by_digest:
                 with Web() as web:
                     # Not fetching: what had to be fetched was fetched then.
                     artifact = Artifacts(self._store, False, web, self._boundary).obtain(definition)
-                if artifact.digest != job.artifact.digest:
+                if artifact.digest != known.digest:
                     raise RenderError(f"the source of {definition.ref.name} changed while it was read", "run it again")
                 self._files_by_digest[artifact.digest] = artifact.files
-            return self._files_by_digest[job.artifact.digest]
+            return self._files_by_digest[known.digest]
 
     def _job(self, input_: RenderInput) -> _Job | RenderFailure:
         artifact = self._obtained[id(input_.definition)][1]
@@ -241,18 +260,17 @@ class Renderers:
 
     def _render_with_tool(self, job: _Job, scratch: Scratch) -> list[YamlMap]:
         input_, artifact = job.input, job.artifact
+        files = partial(self._files, input_.definition, artifact)
         if input_.renderer == "helm":
             assert job.tool is not None
-            chart = artifact.archive or scratch.export(artifact, partial(self._files, job)).folder
+            chart = artifact.archive or scratch.export(artifact, files).folder
             names = (input_.release_name, input_.release_namespace)
             return render_chart(self._programs, job.tool, chart, input_.values, *names)
         if input_.renderer == "kustomize":
             assert job.tool is not None
-            objects = render_kustomization(
-                self._programs, job.tool, *scratch.export(artifact, partial(self._files, job))
-            )
+            objects = render_kustomization(self._programs, job.tool, *scratch.export(artifact, files))
         else:
-            objects = read_manifests(self._files(job), artifact.folder)
+            objects = read_manifests(files(), artifact.folder)
         return substitute_objects(objects, input_.variables, input_.strict, input_.declared_only, input_.unset)
 
     def _in_parallel(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:

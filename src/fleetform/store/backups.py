@@ -9,7 +9,7 @@ import apsw
 from fleetform.ports.store import UnusableError
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
-from fleetform.store.schema import bring_up_to_date, check_schema
+from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
 from fleetform.store.sqlite import SqliteReader, translated
 
 
@@ -73,11 +73,11 @@ def check(path: str) -> None:
         try:
             if check_schema(connection, path) == 0:
                 raise UnusableError(f"{path} is empty", "name a backup that `fleetform backup` wrote")
-            found = connection.execute("PRAGMA quick_check").get
+            damage = quick_check(connection)
         finally:
             connection.close()
-    if found != "ok":
-        raise UnusableError(f"{path} is damaged: {found}", "restore another backup")
+    if damage is not None:
+        raise UnusableError(f"{path} is damaged: {damage}", "restore another backup")
     reader = SqliteReader(path)
     try:
         broken = first_broken(reader.audit())

@@ -30,7 +30,7 @@ from fleetform.model.state_document import (
     StateDocument,
     VersionDocument,
 )
-from fleetform.ports.state import KnownState
+from fleetform.ports.state import KeptDocument, KnownState
 from fleetform.ports.store import Changes, Delete, Put, StoreReader
 
 PLUGIN_STATE = "PluginState"
@@ -81,9 +81,17 @@ _SECTIONS = (
         lambda each: (each.owner.organization, f"{each.owner.kind}/{each.owner.name}"),
     ),
 )
-KINDS = frozenset(section.kind for section in _SECTIONS)
+# Documents as people wrote them: a database has them beside the files, an export has not, for secrets may be in them.
+KEPT = "KeptObject"
+KINDS = frozenset({KEPT, *(section.kind for section in _SECTIONS)})
 # What becomes of sections: fields of what is known, and of what is stored about rollouts.
-_KNOWN_AS = {"Stamp": "stamps", "Version": "versions", "Rejection": "rejected", "PlacementDecision": "placements"}
+_KNOWN_AS = {
+    "Stamp": "stamps",
+    "Version": "versions",
+    "Rejection": "rejected",
+    "PlacementDecision": "placements",
+    KEPT: "kept",
+}
 _STORED_AS = {
     "Silence": "silent_since",
     "Rollout": "rollouts",
@@ -92,6 +100,7 @@ _STORED_AS = {
     "Request": "requests",
 }
 _plugin = msgspec.json.Decoder(PluginDocument)
+_kept = msgspec.json.Decoder(KeptDocument)
 
 
 def read_known_state(store: StoreReader, name: str, version: int | None = None) -> KnownState:
@@ -141,7 +150,11 @@ def _read(store: StoreReader, kinds: Collection[str], name: str, version: int | 
             decoder = msgspec.json.Decoder(section.type)
             records = store.list(section.kind, version=version).records
             sections[section.field] = [decoder.decode(record.body) for record in records]
-    return known_state(StateDocument(**sections), name)
+    known = known_state(StateDocument(**sections), name)
+    if KEPT not in kinds:
+        return known
+    kept = [_kept.decode(record.body) for record in store.list(KEPT, version=version).records]
+    return replace(known, kept={(each.identity, each.hash): each for each in kept})
 
 
 def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
@@ -149,7 +162,15 @@ def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
     then, now = _documents_beside_plugins(before, after)
     found: list[Put | Delete] = [Put(ref, body) for ref, body in now.items() if then.get(ref) != body]
     found += [Delete(ref) for ref in then if ref not in now]
+    found += [
+        Put(_kept_ref(key), msgspec.json.encode(each)) for key, each in after.kept.items() if key not in before.kept
+    ]
+    found += [Delete(_kept_ref(key)) for key in before.kept if key not in after.kept]
     return [*found, *_plugin_writes(before.plugins, after.plugins)]
+
+
+def _kept_ref(key: tuple[str, str]) -> Ref:
+    return Ref(KEPT, "", f"{key[0]}={key[1]}")
 
 
 def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:

@@ -95,6 +95,12 @@ def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
             connection.execute(f"PRAGMA user_version = {version + 1}")
 
 
+def quick_check(connection: apsw.Connection) -> str | None:
+    """What is wrong with the pages of a database; None if nothing is."""
+    found = connection.execute("PRAGMA quick_check(1)").get
+    return None if found == "ok" else str(found)
+
+
 def _pragma(connection: apsw.Connection, name: str) -> int:
     value = connection.execute(f"PRAGMA {name}").get
     return value if isinstance(value, int) else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -37,7 +37,7 @@ from fleetform.ports.store import (
 )
 from fleetform.store.audit_chain import chained
 from fleetform.store.hold import hold
-from fleetform.store.schema import NEWEST, bring_up_to_date, check_schema
+from fleetform.store.schema import NEWEST, bring_up_to_date, check_schema, quick_check
 
 # Above this size the log is emptied into the file and cut, not only reused.
 _LONGEST_LOG = 64 * 1024 * 1024
@@ -220,7 +220,8 @@ class SqliteStore(SqliteReader):
             with translated(path):
                 self._connection = apsw.Connection(path)
                 self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-                check_schema(self._connection, path)
+                if check_schema(self._connection, path) and (damage := quick_check(self._connection)) is not None:
+                    raise UnusableError(f"{path} is damaged: {damage}", "restore a backup")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute(f"PRAGMA journal_size_limit = {_LONGEST_LOG}")
@@ -246,6 +247,7 @@ class SqliteStore(SqliteReader):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+        self._cut_log()
         return version
 
     def _store(self, commit: Commit, at: datetime) -> int:
@@ -317,8 +319,12 @@ class SqliteStore(SqliteReader):
             self._connection.execute("UPDATE counter SET oldest = ?", (floor,))
             self._connection.execute("DELETE FROM past WHERE ended <= ?", (floor,))
             self._connection.execute("DELETE FROM removed WHERE version <= ?", (floor,))
+        self._cut_log()
+
+    def _cut_log(self) -> None:
+        """A log that a reader kept open for long is emptied; where one still does, the next commit tries again."""
         if self.log_size() > _LONGEST_LOG:
-            with translated(self._path):
+            with suppress(apsw.BusyError):
                 self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def sweep(self, used: Collection[str]) -> int:

@@ -129,7 +129,8 @@ def _only(text: str, reader: _Reader) -> YamlDocument:
     documents = list(reader.documents())
     for more in documents[1:]:
         if more.tree is not None:
-            raise YamlError("more than one document where one is expected", more.first_line, 1)
+            hint = "keep one document in the file"
+            raise YamlError("more than one document where one is expected", more.first_line, 1, hint)
     return documents[0] if documents else YamlDocument(None, 1, 1)
 
 

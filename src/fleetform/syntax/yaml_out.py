@@ -69,9 +69,12 @@ def _number(dumper: _Dumper, number: float) -> yaml.Node:
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.Node:
+    if is_plain(text):
+        return dumper.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else None)
+    # YAML cannot write half a character: names of files may hold one.
+    text = text.encode(errors="backslashreplace").decode()
     # Only between double quotes can characters that steer a terminal be written as escapes.
-    style = '"' if not is_plain(text) else "|" if "\n" in text else None
-    return dumper.represent_scalar(_TAG + "str", text, style=style)
+    return dumper.represent_scalar(_TAG + "str", text, style='"')
 
 
 _Dumper.add_representer(str, _text)

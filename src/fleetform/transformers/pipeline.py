@@ -27,7 +27,7 @@ from fleetform.model.results.rendering import (
     Transformation,
 )
 from fleetform.model.shape import did_you_mean
-from fleetform.ports.rendering import Renders
+from fleetform.ports.rendering import Renders, RenderSource
 from fleetform.renderers.failures import RenderError
 from fleetform.renderers.parse import check_distinct
 from fleetform.syntax.hashing import render_key
@@ -58,6 +58,9 @@ class TransformingRenders:
     def render(self, inputs: Sequence[RenderInput]) -> list[Rendered | RenderFailure]:
         rendered = self._renders.render(inputs)
         return [self._changed(result, each) for result, each in zip(rendered, inputs, strict=True)]
+
+    def source(self, input_: RenderInput) -> RenderSource | None:
+        return self._renders.source(input_)
 
     def _changed(self, result: Rendered | RenderFailure, input_: RenderInput) -> Rendered | RenderFailure:
         if isinstance(result, RenderFailure) or not (input_.transforms or input_.patches):

@@ -15,7 +15,7 @@ import msgspec
 
 from fleetform.engine.transform.apply import as_object
 from fleetform.engine.transform.records import Settled, TransformError
-from fleetform.outside.files import read_file
+from fleetform.outside.files import read_file, reason
 from fleetform.syntax.json_patch import CRANE, PatchError, apply_patch, read_patch, write_patch
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_in import YamlError, read_one
@@ -112,7 +112,8 @@ def _read(folder: str, place: str) -> Exported | BrokenFile:
     except UnicodeDecodeError:
         return BrokenFile(place, "it is not UTF-8", "write it as UTF-8")
     except OSError as error:
-        return BrokenFile(place, f"it cannot be read: {error.strerror}", "check its permissions")
+        hint = "check the file, where it links to, and its permissions"
+        return BrokenFile(place, f"it cannot be read: {reason(error)}", hint)
     try:
         return Exported(place, text, as_object(tree, "it"))
     except TransformError:

@@ -12,7 +12,9 @@ from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.explanation import Explanation
 from fleetform.model.answers.history import History
 from fleetform.model.answers.listing import LISTED
+from fleetform.model.answers.notifications import NotificationList
 from fleetform.model.answers.planning import PlanAnswer, RolloutAnswer, RolloutList, Why
+from fleetform.model.answers.source import AcceptedSource
 from fleetform.model.answers.version import VersionAnswer
 from fleetform.ports.access import SignedIn
 from fleetform.web.queries import (
@@ -21,6 +23,7 @@ from fleetform.web.queries import (
     HistoryQuery,
     ListQuery,
     NoQuery,
+    NotificationsQuery,
     Query,
     RolloutBody,
     RolloutQuery,
@@ -111,11 +114,26 @@ READS = (
         of_view=False,
     ),
     Read(
+        f"{BASE}/source",
+        "The files that were accepted, without values of Secrets, and what is known; for operators of everything.",
+        NoQuery,
+        AcceptedSource,
+        lambda service, asker, _, query: service.source(asker, query),
+    ),
+    Read(
         f"{BASE}/audit",
         "Who did what, and who was refused, oldest first; of the organizations that somebody operates.",
         AuditQuery,
         AuditLog,
         lambda service, asker, _, query: service.audit(asker, query),
+        of_view=False,
+    ),
+    Read(
+        f"{BASE}/notifications",
+        "What people were told, the latest first.",
+        NotificationsQuery,
+        NotificationList,
+        lambda service, asker, _, query: service.notifications(asker, query),
         of_view=False,
     ),
     Read(

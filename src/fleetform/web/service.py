@@ -13,11 +13,13 @@ from typing import NamedTuple
 from msgspec import structs
 
 from fleetform import __version__
+from fleetform.app.accepted import accepted_source
 from fleetform.app.audit import audit
 from fleetform.app.errors import AmbiguousError, DeniedError, NoAnswerError
 from fleetform.app.explain import explain
 from fleetform.app.get import find, findings
 from fleetform.app.history import history, nothing_known, organizations_with
+from fleetform.app.notifications import notifications
 from fleetform.app.permitted import visible_to
 from fleetform.app.plan import plan_answer
 from fleetform.app.questions import find_plugin
@@ -44,6 +46,7 @@ from fleetform.web.queries import (
     HistoryQuery,
     ListQuery,
     NoQuery,
+    NotificationsQuery,
     RolloutBody,
     RolloutQuery,
     ScopeQuery,
@@ -146,6 +149,15 @@ class Service:
         # Of the rollout alone: a request may ask that it is still as it was.
         return Answered(found, tag_of(found))
 
+    def source(self, asker: SignedIn, _: NoQuery) -> Answered:
+        view, files, source = self._views.accepted()
+        roles = _roles(view, asker)
+        visible_to(roles, asker.who)
+        if roles.where("operate") is not None:
+            # Files may say more than answers show.
+            raise DeniedError(f"{asker.who.shown} may not read the files", "operators of all organizations may")
+        return Answered(accepted_source(files, source.revision, view.fleet.state), view.tag)
+
     def audit(self, asker: SignedIn, query: AuditQuery) -> Answered:
         roles = _roles(self._views.current(planned=False), asker)
         visible_to(roles, asker.who)
@@ -156,6 +168,12 @@ class Service:
             log, last = audit(self._store, query.after, query.limit, told)
             more = bool(self._store.audit(last, 1))
         return Answered(log, after=str(last) if more else None)
+
+    def notifications(self, asker: SignedIn, query: NotificationsQuery) -> Answered:
+        visible, events = self.visible(asker), _words(query.event)
+        with self._reading:
+            found, more = notifications(self._store, query.organization, events, query.after, query.limit, visible)
+        return Answered(found, after=found.items[-1].id if more else None)
 
     def who_am_i(self, asker: SignedIn, _: NoQuery) -> Answered:
         view = self._views.current(planned=False)

@@ -99,7 +99,7 @@ def test_a_placeholder_tells_where_a_secret_comes_from(fleet: Runner) -> None:
 def test_a_folder_gets_no_plugin_with_secrets(secretive: Runner, tmp_path: Path) -> None:
     result = secretive("render", "web", "-c", "eu-1", "--output-dir", "../out")
     assert result.code == 3
-    assert "[plain-secret] auth.token, extra would stand there in plain text" in result.err
+    assert "[plain-secret] auth.token, extra would be written there in plain text" in result.err
     assert not (tmp_path / "out").exists()
     item = secretive("render", "web", "-c", "eu-1", "--output-dir", "../out", "-o", "json").json["items"][0]
     assert [each["gate"] for each in item["blocked"]] == ["plain-secret"]

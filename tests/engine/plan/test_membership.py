@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.model.results.decisions import Gate
 from fleetform.model.state import PluginState
 from support.plans import HOUR, NEW, NEWER, NIGHTS, OLD, Hand, candidate, key, play, stages
 
@@ -78,6 +79,44 @@ def test_a_new_cluster_of_a_stage_not_reached_gets_what_runs_there_and_then_goes
     hand.healthy("q")
     assert sorted(hand.go()) == ["new", "p"]
     assert hand.version("new") == "1.1.0"
+
+
+@pytest.mark.rule("B21", "B8")
+def test_a_new_cluster_gets_what_the_rollout_that_runs_brings_while_a_newer_change_waits() -> None:
+    hand = running()
+    for name in "qp":
+        hand.edit(name, wanted=NEWER)
+    hand.change(change_id="c1:cccccccc33")
+    join(hand, "late", "qa", wanted=NEWER, baseline=OLD, underway=NEW)
+    join(hand, "new", "prod", wanted=NEWER, baseline=OLD, underway=NEW)
+    assert sorted(hand.go()) == ["late", "new"]
+    assert (hand.version("late"), hand.version("new")) == ("1.1.0", "1.0.0")
+    for name in ("late", "new", "q"):
+        hand.healthy(name)
+    assert sorted(hand.go()) == ["new", "p"]
+    assert (hand.version("new"), hand.version("p")) == ("1.1.0", "1.1.0")
+
+
+@pytest.mark.rule("B21", "S50")
+def test_a_new_cluster_gets_what_was_before_a_change_that_was_rejected() -> None:
+    hand = running()
+    hand.change(rollout=structs.replace(hand.rollout, phase="Aborted", ended=hand.now, rejected=True))
+    join(hand, "new", "prod", baseline=OLD)
+    join(hand, "unknown", "prod")
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.0.0"
+    assert hand.gates("unknown") == ["rejected"]
+
+
+@pytest.mark.rule("B21")
+def test_gates_of_the_new_version_do_not_keep_a_new_cluster_from_what_its_stage_has_admitted() -> None:
+    hand = running()
+    join(hand, "new", "prod", baseline=OLD, gates=(Gate("required-option", "host has no value", "set it"),))
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.0.0"
+    hand.healthy("new")
+    hand.go()
+    assert "required-option" in hand.gates("new")
 
 
 @pytest.mark.rule("B21")

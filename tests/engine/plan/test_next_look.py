@@ -10,13 +10,14 @@ from msgspec import structs
 
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import Patience
-from fleetform.engine.plan.records import Emergency, Limits
+from fleetform.engine.plan.records import ClusterFacts, Emergency, Limits, Removal, World
 from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
+from fleetform.model.results.decisions import Gate
 from fleetform.model.state import Attempt, PluginState
 from support.held import held_by
-from support.plans import HOUR, MINUTE, NIGHTS, NOON, OLD, Hand, candidate, key, play, stages
+from support.plans import CHANGE, HOUR, MINUTE, NIGHTS, NOON, OLD, OWNER, Hand, candidate, key, play, stages
 
 
 def _retry() -> Hand:
@@ -65,6 +66,18 @@ def _spread() -> Hand:
     return play([candidate("x", calendar=calendar)])
 
 
+def _forced() -> Hand:
+    """A breaking version waits for consent until it is forced (S56)."""
+    return play([candidate("x", gates=(Gate("breaking", "it breaks", "agree"),), forced_at=NOON + 5 * HOUR)])
+
+
+def _removal(calendar: Calendar) -> Hand:
+    facts = ClusterFacts("acme", "x")
+    removal = Removal(key("x"), OWNER, CHANGE, facts, calendar=calendar)
+    world = World((), {key("x"): PluginState(OLD, OLD)}, (removal,), {"acme": Limits(max_deletes=5)})
+    return Hand(world)
+
+
 TIMED: dict[str, Callable[[], Hand]] = {
     **{gate: (lambda gate=gate: held_by(gate)) for gate in ("soak", "wait", "notice", "freeze", "window")},  # type: ignore[misc]
     "retry": _retry,
@@ -73,6 +86,9 @@ TIMED: dict[str, Callable[[], Hand]] = {
     "left out": _left_out,
     "failed slot": _failed_slot,
     "spread": _spread,
+    "forced": _forced,
+    "removal in a window": lambda: _removal(NIGHTS),
+    "removal after a freeze": lambda: _removal(Calendar(soft=(Window("f", begin=NOON - HOUR, end=NOON + HOUR),))),
 }
 
 
@@ -95,7 +111,9 @@ def test_sleeping_exactly_until_the_next_look_makes_progress(what: str) -> None:
     assert _says(hand, look) != before, "something changes then"
 
 
-@pytest.mark.parametrize("what", ["soak", "wait", "notice", "freeze", "window", "spread", "left out", "failed slot"])
+@pytest.mark.parametrize(
+    "what", ["soak", "wait", "notice", "freeze", "window", "spread", "left out", "failed slot", "forced"]
+)
 def test_a_cluster_that_only_time_holds_starts_exactly_then(what: str) -> None:
     hand = TIMED[what]()
     assert "x" in hand.sleep()

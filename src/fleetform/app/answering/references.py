@@ -33,7 +33,7 @@ def reported(diagnostics: Iterable[Diagnostic], locator: Locator) -> list[Findin
             severity=each.severity,
             message=without_logins(each.message),
             hint=without_logins(each.hint),
-            object=str(each.object) if each.object else None,
+            object=without_logins(str(each.object)) if each.object else None,
             path=each.path,
             place=locator.place(each.at) if each.at is not None else None,
             related=[locator.place(related) for related in each.related],

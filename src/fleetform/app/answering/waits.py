@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
@@ -20,7 +20,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
 from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
-from fleetform.syntax.times import clock_text, span_text, time_text
+from fleetform.syntax.times import clock_text, time_text
 
 _ONCE = {
     "stage": "the stages before it are done",
@@ -121,15 +121,16 @@ class Waits:
         attempt = step.progress.attempt
         if removal is not None:
             if removal.retain:
-                return "nobody wants it any more, and it stays: it is retained or handed over"
+                return "it is no longer wanted, and it stays: it is retained or handed over"
             what = "is deleted" if step.action == "delete" else "waits to be deleted"
-            return f"nobody wants it any more: it {what}{self._when(step, earliest)}"
+            return f"it is no longer wanted: it {what}{self._when(step, earliest)}"
         if step.action == "start":
             return "starts now: nothing holds it"
         if step.action == "rollback":
             return "goes back now to what was healthy before"
         if step.state == "UpToDate":
-            return "up to date" + (self._soaks(step) if attempt is not None else "")
+            soaks = self._soaks(step) if attempt is not None else ""
+            return f"up to date{soaks}{drift_text(step.progress.drift)}"
         if step.state == "InFlight" and attempt is not None:
             doing = "goes back to what was healthy before" if attempt.back else "is being changed"
             return f"{doing}, since {self._clock(step, attempt.started)}"
@@ -239,19 +240,12 @@ def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     return Prospect(world, owner.change.owner, now, scenario)
 
 
-def decide_by_text(consent: ConsentNeeded, due: datetime | None, now: datetime, zone: str) -> str:
-    """By when an approval is due, and what a later one costs."""
-    if due is None:
+def drift_text(files: Sequence[str]) -> str:
+    """That files are not as they were delivered."""
+    if not files:
         return ""
-    costs = timedelta(seconds=consent.costs) if consent.costs is not None else None
-    if costs is None:
-        more = "; later the rollout does not end by itself"
-    elif costs > timedelta(minutes=2):
-        # A window that is missed costs more than the minute that was.
-        more = f"; later costs {span_text(costs)}"
-    else:
-        more = "; later moves the end as much"
-    return f"decide by {clock_text(due, now, zone)}{more}" if due > now else f"decide now{more}"
+    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+    return f"; drifted: {', '.join(files[:3])}{more} not as delivered"
 
 
 def shown_state(step: Step) -> PluginPhase:

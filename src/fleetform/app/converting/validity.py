@@ -8,6 +8,7 @@ from fleetform.app.converting.converted import Converted
 from fleetform.app.findings import Findings
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.documents import read_document
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.snapshots import assemble
 from fleetform.engine.decide import decide
 from fleetform.model.objects import Object, Origin, Ref
@@ -54,7 +55,7 @@ def _errors(fleet: Fleet, files: Sequence[Converted], beside: Sequence[Object[ob
         objects += [one for one in (read.object, *read.also) if one is not None]
     if found:
         return found
-    snapshot = assemble(objects, fleet.snapshot.at, fleet.state, reading)
+    snapshot = assemble(objects, fleet.snapshot.at, fleet.state, reading, KeptReadings())
     for diagnostic in Findings(decide(snapshot), reading, fleet.input.locator).of_objects:
         if diagnostic.severity == "error" and diagnostic.object is not None:
             found.setdefault(diagnostic.object, diagnostic)

@@ -11,7 +11,7 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied
 from fleetform.app.answering.plugins import config_status, reported_gates
 from fleetform.app.answering.references import object_reference
-from fleetform.app.answering.waits import shown_state
+from fleetform.app.answering.waits import drift_text, shown_state
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
@@ -152,7 +152,7 @@ class _PluginAnswers:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[resolved],
+            conditions=[resolved, *self._drifted(plugin)],
             owner=object_reference(owner, locator),
             state=states.of(plugin) if states is not None else None,
             rollout=states.rollout(plugin) if states is not None else None,
@@ -160,6 +160,13 @@ class _PluginAnswers:
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
+
+    def _drifted(self, plugin: PluginDecision) -> list[Condition]:
+        files = self._fleet.state.plugin(plugin.cluster.ref, plugin.name).drift
+        if not files:
+            return []
+        message = drift_text(files).removeprefix("; drifted: ")
+        return [Condition(type="Drifted", status="True", reason="FilesChanged", message=message)]
 
     def _options_of(self, plugin: PluginDecision) -> _Options:
         found = self._options.get(plugin.shared) if _is_like_others(plugin) else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
 from msgspec import structs
 
+from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.namespaces import distinct
 from fleetform.app.reading.referred import References
 from fleetform.engine.world.contents import content_of
@@ -53,10 +54,14 @@ class _Places:
 
 
 def assemble(
-    objects: Iterable[Object[object]], at: datetime, state: KnownState, diagnostics: list[Diagnostic]
+    objects: Iterable[Object[object]],
+    at: datetime,
+    state: KnownState,
+    diagnostics: list[Diagnostic],
+    kept: KeptReadings,
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics) for each in distinct(list(objects))], diagnostics)
+    places = _by_kind([_stamped(each, state, diagnostics, kept) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
     rejected = rejected_versions(owners, state)
     versions = state.versions
@@ -165,7 +170,9 @@ def _map(tree: Json) -> JsonMap:
     return tree if isinstance(tree, dict) else {}
 
 
-def _stamped(object_: Object[object], state: KnownState, diagnostics: list[Diagnostic]) -> Object[object]:
+def _stamped(
+    object_: Object[object], state: KnownState, diagnostics: list[Diagnostic], kept: KeptReadings
+) -> Object[object]:
     """With its time of creation: the state's stamp, else the annotation, else creationTimestamp, else none (B7)."""
     annotation = (object_.metadata.annotations or {}).get(CREATED)
     known = state.stamps.get(object_.ref)
@@ -173,7 +180,7 @@ def _stamped(object_: Object[object], state: KnownState, diagnostics: list[Diagn
     if stamp is None:
         return object_
     try:
-        return replace(object_, created=parse_time(stamp))
+        return kept.stamped(object_, parse_time(stamp))
     except ValueError:
         path = ("annotations", CREATED) if annotation else ("creationTimestamp",)
         where = " in the state" if known else ""

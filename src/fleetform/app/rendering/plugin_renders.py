@@ -49,7 +49,7 @@ def render_plugins(
     despite_gates: bool = False,
     transforming: bool = True,
 ) -> list[PluginRender]:
-    """Every plugin rendered, in order. to_folder: a secret that would stand there in plain text is refused (S40).
+    """Every plugin rendered, in order. to_folder: a secret that would be written there in plain text is refused (S40).
 
     despite_gates: also what may not be installed yet, as long as nothing of it is missing. Without transforming,
     transforms and patches are left out.
@@ -104,7 +104,9 @@ def _without_renderer(
         return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
     secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
-        message = f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would stand there in plain text"
+        message = (
+            f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would be written there in plain text"
+        )
         do = "give it the name of a Secret instead, or deliver this plugin through Flux, which takes references"
         ref, at = place_of_secret(plugin, secrets[0])
         return PluginRender(plugin, blocked=(Gate("plain-secret", message, do, ref=ref, at=at),))

@@ -60,10 +60,12 @@ def notice(
     owner = subject.owner
     names = sorted(set(clusters))
     thing = subject.rollout or str(owner)
-    parts = (event, subject.change_id, stage, f"{owner.organization}/{thing}", *([instance] if instance else ()))
+    parts = (event, subject.change_id, stage, f"{owner.organization}/{thing}", instance)
+    key = "|".join(parts).rstrip("|")
     return Notice(
-        "|".join(parts),
+        key,
         Notification(
+            id=id_of(key),
             event=event,
             at=time_text(at),
             organization=owner.organization,
@@ -86,6 +88,11 @@ def notice(
 def cause(message: str, clusters: Iterable[str]) -> Cause:
     names = sorted(set(clusters))
     return Cause(message=message, clusters=len(names), names=names[:MOST_NAMED])
+
+
+def id_of(key: str) -> str:
+    """What a message is known by to those who get it: nothing of the fleet can be read in it."""
+    return f"msg_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
 def digest(text: str) -> str:

@@ -9,6 +9,7 @@ from fleetform.dialects.fleeet.kinds import AssemblageSpec, NamedSync, RemoteAss
 from fleetform.dialects.fleeet.sync import TARGET_NAMESPACE, SyncContent, sync_content
 from fleetform.dialects.manifest import Manifest
 from fleetform.dialects.native.spellings import Pair
+from fleetform.model.conventions import Conventions
 from fleetform.model.kinds.base import Delivery, FluxDelivery
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.kinds.preset import DefinitionRef, PluginSpec
@@ -17,6 +18,8 @@ from fleetform.syntax.names import generated_name
 
 # The dialect of clusters that nobody wrote.
 IMPLIED_CLUSTER = "implied"
+# Modules choose among the clusters that somebody described.
+_UNDESCRIBED = Conventions(lenient=True, own_namespace=True, by_name_only=True)
 _GROUP = "fleet.squaremo.dev/"
 _KUBECONFIG = "-kubeconfig"
 
@@ -35,7 +38,10 @@ def read_assemblage(manifest: Manifest) -> list[Object[object]]:
     if not objects:
         return []
     # It lies on its cluster, where no object describes the cluster: this one stands for it, unless there is another.
-    return [*objects, manifest.object(ClusterSpec(), kind="Cluster", name=manifest.name, dialect=IMPLIED_CLUSTER)]
+    implied = manifest.object(
+        ClusterSpec(), kind="Cluster", name=manifest.name, dialect=IMPLIED_CLUSTER, conventions=_UNDESCRIBED
+    )
+    return [*objects, implied]
 
 
 def read_remote_assemblage(manifest: Manifest) -> list[Object[object]]:

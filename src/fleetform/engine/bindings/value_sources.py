@@ -123,7 +123,7 @@ def field_on_cluster(
         observed = variables.lookups.observed(variables.cluster.ref, variables.plugin)
         field = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
         if key not in observed:
-            message = f"{name} waits for {field}, which nobody has read yet"
+            message = f"{name} waits for {field}, which has not been read yet"
             do = "it is read once the cluster is reached; a state export brings what was read (--state)"
             return Unresolved("downstream", message, do, at)
         if observed[key] is None:

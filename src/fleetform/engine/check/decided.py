@@ -16,14 +16,18 @@ from fleetform.model.results.diagnostics import Diagnostic, Severity
 
 
 def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
-    """What the decisions over a whole fleet show."""
+    """What the decisions over a whole fleet show and does not make it invalid."""
     yield from _lint_overrides(decisions, effects)
     yield from _lint_ties(effects)
-    yield from lint_gates(decisions)
     yield from lint_unresolved(decisions)
     yield from lint_templates(decisions)
-    yield from lint_output_cycles(decisions)
     yield from _lint_owners(decisions)
+
+
+def lint_decisions(decisions: Decisions) -> Iterator[Diagnostic]:
+    """What the decisions over a whole fleet show and may make it invalid."""
+    yield from lint_gates(decisions)
+    yield from lint_output_cycles(decisions)
     yield from lint_claims(decisions)
     # Imported here, as it knows the planner: a question about one plugin never comes this way, and start-up counts.
     from fleetform.engine.check.staged import lint_staged

@@ -19,7 +19,7 @@ def lint_patches(report: Report, patches: Sequence[Patch] | None) -> None:
         target = each.target
         if all(part is None for part in (target.kind, target.name, target.namespace, target.group, target.version)):
             message = "the patch names no target, so it would change every object"
-            report.error("bad-patch", message, "add kind, and name where one object is meant", "spec", "patches", index)
+            report.error("bad-patch", message, "add kind, and name if one object is meant", "spec", "patches", index)
         if not isinstance(each.patch, list):
             continue
         try:

@@ -26,7 +26,7 @@ def lint_unresolved(decisions: Decisions) -> Iterator[Diagnostic]:
             on = f"{clusters[0]} and {len(clusters) - 1:,} more, likewise"
         text = f"{first.message}: {plugin.target.definition} on {on}"
         if first in (plugin.upgrade or plugin).idle:
-            text += "; nothing there refers to it, so that it blocks nobody"
+            text += "; nothing there refers to it, so it blocks nothing"
         # A value that is read on the cluster and was not read yet is no fault of the manifests.
         severity: Severity = "info" if first.gate == "downstream" else "warning"
         yield Diagnostic("unbound", text, first.do, severity, owner.ref, first.at or owner.at("spec"))

@@ -82,10 +82,11 @@ class Owner(Struct, frozen=True, eq=False):
         return self.object.conventions.placed_by_plugins and not self.by_hand
 
     def may_select(self, cluster: Object[Any]) -> bool:
-        """Whether a cluster is within reach: in some systems both have a namespace, which must be the same."""
+        """Whether a cluster is within reach: in some systems both have a namespace, which must be the same, and
+        somebody must have described the cluster."""
         if self.by_hand or not (self.object.conventions.own_namespace and cluster.conventions.own_namespace):
             return True
-        return cluster.namespace == self.object.namespace
+        return cluster.namespace == self.object.namespace and not cluster.conventions.by_name_only
 
     @property
     def placements(self) -> list[str]:

@@ -115,8 +115,7 @@ class _Sorting:
         attempt = progress.attempt
         if member.standing in (WAITING, APPLYING):
             in_time = rule.deadline is None or takes <= rule.deadline
-            afresh = attempt is None or member.standing is WAITING or not (attempt.failures or attempt.back)
-            return in_time and afresh and not self._scenario.fails(cluster, member.target.input_hash or "", self._now)
+            return in_time and not self._scenario.fails(cluster, member.target.input_hash or "", self._now)
         if member.standing is FAILED:
             given_up = attempt is not None and self._limits.patience.retry_at(attempt) is None
             return given_up and not rule.failed_holds_slot

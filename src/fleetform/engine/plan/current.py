@@ -64,9 +64,7 @@ def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> b
     Not for a change that was rejected; nor for clusters that join a fleet which is where it should be, and clusters
     that return to one: they get what their stage has admitted (B21, B25).
     """
-    if change.change_id in change.rejected:
-        return False
-    if last is not None and last.rejected and last.change_id == change.change_id:
+    if change.is_rejected:
         return False
     installed = False
     first_installs = False

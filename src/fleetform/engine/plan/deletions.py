@@ -1,4 +1,4 @@
-"""Deletions: plugins that nobody wants any more. A removal is a planned change that cannot be undone (B22).
+"""Deletions: plugins that are no longer wanted. A removal is a planned change that cannot be undone (B22).
 
 Few go by the gates of their clusters, many wait for approval, and none goes after a load or render that was not whole:
 what is missing there may only not have been read. Dependents go before what they depend on.

@@ -1,7 +1,7 @@
 """Members: what each plugin is to its owner's rollout, and what it has come to there.
 
-Membership is fixed when a rollout starts: who leaves is no longer among the candidates, who joins gets what its stage
-has admitted (B21). Until then the rollout is all plugins that differ from what is wanted.
+Membership is fixed when a rollout starts: who leaves is no longer among the candidates, who joins becomes a member and
+gets at once what its stage has admitted (B21). Until then the rollout is all plugins that differ from what is wanted.
 """
 
 from __future__ import annotations
@@ -103,16 +103,22 @@ def _place_other(view: View, rollout: Rollout | None, member: Member, positions:
     if not differs(progress, wanted) and (rollout is None or not progress.in_flight):
         # What is still in flight takes part, so that it holds its slot whoever started it.
         return member.becomes("settled", wanted, DONE)
+    # What its stage has admitted, for a cluster that joins before its turn (B21).
+    late = candidate.baseline if admitted is None else None
     if rollout is None:
-        return member.becomes("free", wanted, WAITING)
-    position = _position(rollout, candidate, positions)
-    if admitted is None and candidate.baseline is not None and not _has_reached(view, rollout, position):
-        return member.becomes("free", candidate.baseline, WAITING)
-    if rollout.started is not None and rollout.change_id != view.change.change_id:
+        return member.becomes("free", late if late is not None and view.change.is_rejected else wanted, WAITING)
+    is_fixed = rollout.started is not None
+    target: Deployed | None = wanted
+    if is_fixed and rollout.change_id != view.change.change_id:
+        # It finishes on what it started with, on clusters that join, too (B8).
+        target = candidate.underway if admitted is None else None
+    if late is not None and (target is None or not is_fixed):
+        return member.becomes("free", late, WAITING)
+    if target is None:
         return member.becomes("queued", wanted, WAITING)
-    standing, soaked_at = stand(view, candidate, progress, wanted, None)
-    member.becomes("member", wanted, standing, position)
-    member.soaked_at, member.joined = soaked_at, rollout.started is not None
+    standing, soaked_at = stand(view, candidate, progress, target, None)
+    member.becomes("member", target, standing, _position(rollout, candidate, positions))
+    member.soaked_at, member.joined = soaked_at, is_fixed
     view.joins = view.joins or member.joined
     return None
 
@@ -122,13 +128,6 @@ def stage_name(rollout: Rollout, position: int) -> str | None:
     if position >= 0:
         return rollout.policy.stages[position].name
     return "" if position == UNSTAGED else None
-
-
-def _has_reached(view: View, rollout: Rollout, position: int) -> bool:
-    """Whether the rollout has come to a stage, with what is wanted now."""
-    if rollout.change_id != view.change.change_id or position < 0:
-        return False
-    return rollout.stages[position].started is not None or rollout.stages[position].done is not None
 
 
 def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int]) -> int:

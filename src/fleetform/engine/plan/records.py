@@ -41,12 +41,12 @@ class Candidate(Struct, frozen=True, gc=False):
     """One plugin on one cluster, and what its owner wants of it now.
 
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
-    the same cluster that come first. baseline is what it would get if nothing were under way: what a cluster that joins
-    a stage gets before the rollout has reached that stage (B21). meanwhile is what it gets at the version that runs
-    while gates keep it from the one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a
-    breaking version no longer waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be
-    known is the plugin's own, and equals none that is stored (B30). is_plain follows from the rest: nothing but time
-    and its rollout can hold it.
+    the same cluster that come first. baseline and underway are for a cluster that joins (B21): what its owner last
+    admitted, which it gets before the rollout has reached its stage, and what the rollout that runs brings it, if that
+    is not what is wanted by now (B8). meanwhile is what it gets at the version that runs while gates keep it from the
+    one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a breaking version no longer
+    waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be known is the plugin's own,
+    and equals none that is stored (B30). is_plain follows from the rest: nothing but time and its rollout can hold it.
     """
 
     key: PluginKey
@@ -63,6 +63,7 @@ class Candidate(Struct, frozen=True, gc=False):
     baseline: Deployed | None = None
     meanwhile: Deployed | None = None
     forced_at: datetime | None = None
+    underway: Deployed | None = None
     is_plain: bool = False
 
     def __post_init__(self) -> None:
@@ -121,12 +122,20 @@ class Change(Struct, frozen=True):
     contents: str = ""
     crowd: Crowd | None = None
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether this very change was rolled back or aborted."""
+        last = self.rollout
+        by_rollout = last is not None and last.rejected and last.change_id == self.change_id
+        return by_rollout or self.change_id in self.rejected
+
 
 class Removal(Struct, frozen=True, gc=False):
     """A plugin that nobody wants any more. dependents are plugins of its cluster that must go before it.
 
     rollout is the name under which its removal is approved, policy the digest that approvals are bound to. Where its
-    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting.
+    cluster left the fleet nobody sees what becomes of an attempt there: it keeps nothing waiting. handed_to is the
+    plugin of its cluster that has its release now, and takes over what is installed (B23).
     """
 
     key: PluginKey
@@ -141,6 +150,7 @@ class Removal(Struct, frozen=True, gc=False):
     approvals: tuple[Approval, ...] = ()
     authors: frozenset[str] = frozenset()
     cluster_left: bool = False
+    handed_to: str = ""
 
 
 class Limits(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.crowd_starts import CrowdStarts
 from fleetform.engine.plan.failure import is_left_behind, way_back
@@ -75,10 +77,19 @@ def _step(view: View, member: Member, held: Held) -> Step:
         return _free(view, member, held)
     standing = member.standing
     if standing is WAITING:
+        baseline = member.candidate.baseline
+        if (
+            member.joined
+            and baseline is not None
+            and member.progress.admitted is None
+            and not _has_started(view, member)
+        ):
+            return _start_meanwhile(view, member, baseline)
         return _try_to_start(view, member, held.of(view, member))
     if standing is DONE or standing is SOAKING:
         if member.is_changed:
-            return _waiting(view, member, held.queued)
+            # What it waits for is what comes after the rollout, and no longer what that brought.
+            return structs.replace(_waiting(view, member, held.queued), target=member.candidate.wanted)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
     if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)
@@ -108,11 +119,10 @@ def _free(view: View, member: Member, held: Held) -> Step:
         return Step(candidate.key, "nothing", "InFlight", progress)
     if view.change.policy.external:
         reasons = validity(candidate, view.now)
+    elif member.target is candidate.baseline:
+        reasons = _baseline_reasons(view, member, member.target)
     else:
-        # What its stage has admitted is no part of a change that was rejected.
-        is_baseline = member.target is candidate.baseline
-        over = tuple([each for each in held.free if not is_baseline or each.gate == "suspended"])
-        reasons = over + plugin_reasons(view, candidate, progress, member.target.input_hash)
+        reasons = held.free + plugin_reasons(view, candidate, progress, member.target.input_hash)
     if reasons:
         return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
@@ -153,6 +163,24 @@ def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
             return _start(view, member, target, here)
         held = view.verdicts.alone(full)
     return _held(member, view.verdicts.join(held, own), _stage_name(view, member))
+
+
+def _start_meanwhile(view: View, member: Member, baseline: Deployed) -> Step:
+    """A new cluster gets what its stage has admitted at once, and goes with its stage from there (B21, S51)."""
+    candidate, progress = member.candidate, member.progress
+    reasons = _baseline_reasons(view, member, baseline)
+    if reasons:
+        return _held(member, verdict_of(reasons), _stage_name(view, member))
+    view.busy[candidate.cluster.key] = candidate.key
+    after = structs.replace(started(progress, baseline, None, "", view.now), enrolment=enrolment_of(view, member))
+    return Step(candidate.key, "start", "InFlight", after, (), None, baseline)
+
+
+def _baseline_reasons(view: View, member: Member, baseline: Deployed) -> Reasons:
+    """What its stage has admitted is no part of the change: gates of that do not hold it, nor that it was rejected."""
+    suspended = [reason for reason in member_reasons(view) if reason.gate == "suspended"]
+    own = plugin_reasons(view, member.candidate, member.progress, baseline.input_hash)
+    return (*suspended, *(reason for reason in own if reason.gate not in VALIDITY_GATES))
 
 
 def _passes_slots(view: View, member: Member) -> bool:

@@ -7,6 +7,8 @@
     parts.py        owners, and groups of them that move by themselves, with their plugins
     context.py      what all owners of an organization have in common, compiled once
     candidate.py    one plugin on one cluster, and what its owner wants of it
+    joining.py      what a cluster gets that joins while a rollout runs, decided on the side (sides.py) its stage is at
+    made_of.py      the objects that an owner's plugins are made of
     staging.py      which stage a cluster belongs to: RolloutPolicy, written in place, or Open Cluster Management's
     opening.py      which windows and freezes count for a plugin
     contents.py     what an owner's plugins are made of, and the name of a change (B3b)

@@ -7,8 +7,7 @@ after one event one Change is made anew and all others are the same objects.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -21,11 +20,13 @@ from fleetform.engine.world.candidate import Facts
 from fleetform.engine.world.consent import Consents, Persons, asks_for_others, authors_of, emergency_of
 from fleetform.engine.world.contents import ContentHashes, change_id, digest
 from fleetform.engine.world.context import Context, Same
+from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
 from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
 from fleetform.engine.world.parts import Part, plugins_by_part
 from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
+from fleetform.engine.world.sides import NOTHING_KEPT, KeptObjects
 from fleetform.engine.world.staging import Staging
 from fleetform.engine.world.stored import NOTHING_STORED, Contents, OwnerRequest, Stored
 from fleetform.model.authors import NO_AUTHORS, Authors
@@ -33,10 +34,7 @@ from fleetform.model.kinds.preset import OwnerSpec
 from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
 from fleetform.model.snapshot import Snapshot
-from fleetform.model.state import UNKNOWN, Deployed, PluginState
-
-# A plugin at another version than the one that is wanted, decided with what is written now; None: nobody can tell.
-AtVersion = Callable[[PluginDecision, str], PluginDecision | None]
+from fleetform.model.state import UNKNOWN, PluginState
 
 
 class _Plugins(NamedTuple):
@@ -57,6 +55,7 @@ class _Made(NamedTuple):
     plugins: _Plugins
     candidates: list[Candidate]
     elsewhere: Mapping[str, str | None]
+    joiners: Mapping[PluginKey, tuple[OnSide, ...]]
 
 
 class _Earlier(NamedTuple):
@@ -71,8 +70,8 @@ class _Earlier(NamedTuple):
 class OwnerChanges:
     """The changes of all owners of one pass.
 
-    before only saves work: the answer does not depend on it. at_version decides a plugin at an older version, for
-    clusters that join before a rollout has reached their stage (B21). authors are those who made files what they are.
+    before only saves work: the answer does not depend on it. authors are those who made files what they are. redecide
+    and kept, objects that are others by now, are for clusters that join while a rollout runs (B21).
     """
 
     def __init__(
@@ -81,12 +80,13 @@ class OwnerChanges:
         inputs: Inputs,
         stored: Stored = NOTHING_STORED,
         before: OwnerChanges | None = None,
-        at_version: AtVersion | None = None,
+        redecide: Redecide | None = None,
         authors: Authors = NO_AUTHORS,
+        kept: KeptObjects = NOTHING_KEPT,
     ) -> None:
         self.decisions, self.inputs, self.stored = decisions, inputs, stored
         self.snapshot: Snapshot = decisions.index.snapshot
-        self._at_version, self.authors = at_version, authors
+        self._redecide, self._kept, self.authors = redecide, kept, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
         self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
@@ -140,6 +140,12 @@ class OwnerChanges:
         """What an owner's plugins are made of now: what is remembered once it is admitted (stored.objects_after)."""
         return self._of(owner).contents
 
+    def on_other_sides(self, key: PluginKey) -> tuple[OnSide, ...]:
+        """How a plugin of a cluster that joins was decided beside what is wanted."""
+        plugins = [each for each in self._named(key) if each.key == key]
+        parts = [owner for owner in self._plugins if plugins and _is_of(owner, plugins[0].target.owner.ref)]
+        return next((found for each in parts if (found := self._of(each).joiners.get(key))), ())
+
     def world(self, complete: bool = True) -> World:
         """Everything that a plan depends on. complete: all was loaded, so that absence means gone (B22)."""
         changes = tuple(self.change(owner) for owner in self._plugins)
@@ -175,6 +181,9 @@ class OwnerChanges:
         known = self._earlier.made.get(ref)
         if known is not None and (known.made_of != made_of or not self._is_elsewhere(known.elsewhere)):
             known = None
+        if known is not None and known.joiners:
+            # They are decided with objects that nobody compares.
+            known = None
         if known is not None and self._touched is not None and part.owner not in self._touched:
             return known
         states = [self.states.get(each.key, UNKNOWN) for each in plugins]
@@ -185,18 +194,18 @@ class OwnerChanges:
             return known
         earlier = self._earlier.made.get(ref)
         made = self._candidates(part, context, staging, plugins_now, earlier)
-        candidates = self._with_baselines(context, plugins, made, states)
         # What reaches only clusters that join makes no other change.
         installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
         objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
         contents = self._hashes.contents(objects)
         base = self.admitted_of(ref)
-        change = self._change(part, context, staging, candidates, contents, rollouts, request, base)
+        joiners = self._with_joiners(part, context, staging, plugins_now, made, contents)
+        change = self._change(part, context, staging, joiners.candidates, contents, rollouts, request, base)
         if asks:
             made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
         elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
-        return _Made(change, contents, made_of, plugins_now, made, elsewhere)
+        return _Made(change, contents, made_of, plugins_now, made, elsewhere, joiners.decided)
 
     def _candidates(
         self, part: Part, context: Context, staging: Staging, now: _Plugins, earlier: _Made | None
@@ -212,7 +221,7 @@ class OwnerChanges:
         found = []
         for plugin, state, cluster in zip(now.plugins, now.states, now.facts, strict=True):
             same = known.get(plugin)
-            if same is not None and same[0] is state and same[1] is cluster:
+            if same is not None and same[0] is state and same[1] == cluster:
                 found.append(same[2])
             else:
                 found.append(context.candidates.candidate(plugin, state, cluster, staging, opening))
@@ -276,35 +285,23 @@ class OwnerChanges:
         found += context.consents.of(rollout_name(owner.name, change, used), policy.digest)
         return tuple(found)
 
-    def _with_baselines(
+    def _with_joiners(
         self,
+        part: Part,
         context: Context,
-        plugins: list[PluginDecision],
+        staging: Staging,
+        now: _Plugins,
         candidates: list[Candidate],
-        states: list[PluginState],
-    ) -> list[Candidate]:
-        """New clusters with what their stage has admitted: the version that most of its clusters run (B21)."""
-        new = [index for index, state in enumerate(states) if state.admitted is None]
-        if not new or len(new) == len(states) or self._at_version is None:
-            return candidates
-        by_stage: dict[str | None, Counter[Deployed]] = {}
-        everywhere: Counter[Deployed] = Counter()
-        for candidate, state in zip(candidates, states, strict=True):
-            if state.admitted is not None:
-                runs = Deployed(state.admitted.version, state.admitted.definition)
-                by_stage.setdefault(candidate.stage, Counter())[runs] += 1
-                everywhere[runs] += 1
-        found = list(candidates)
-        for index in new:
-            candidate = candidates[index]
-            runs = _most_common(by_stage.get(candidate.stage, everywhere))
-            other = runs.definition is not None and runs.definition != candidate.wanted.definition
-            if runs.version in (None, candidate.wanted.version) or other:
-                continue
-            older = self._at_version(plugins[index], runs.version or "")
-            if older is not None and not older.gates:
-                found[index] = structs.replace(candidate, baseline=context.candidates.deployed(older))
-        return found
+        contents: Contents,
+    ) -> Joiners:
+        """Candidates, those of new clusters with what their stage has admitted (B21)."""
+        admitted, rollouts = self.stored.admitted.get(part.ref), self.stored.rollouts.get(part.ref, ())
+        new = sum(each.admitted is None for each in now.states)
+        if admitted is None or self._redecide is None or new in (0, len(now.states)) or staging.policy.external:
+            return Joiners(candidates)
+        joining = Joining(self.decisions, self.inputs, self._hashes, self._kept, self._redecide)
+        last = rollouts[-1] if rollouts else None
+        return joining.with_sides(candidates, now.plugins, now.states, context.lifecycle, contents, admitted, last)
 
     # ---- All owners
 
@@ -351,8 +348,8 @@ class OwnerChanges:
         return self._context(organization).consents
 
 
-def _most_common(found: Counter[Deployed]) -> Deployed:
-    return min(found, key=lambda each: (-found[each], str(each.version)))
+def _is_of(part: Ref, owner: Ref) -> bool:
+    return part == owner or (part[:2] == owner[:2] and part.name.startswith(f"{owner.name}/"))
 
 
 def _asks_for_others(policy: Policy, rollouts: tuple[Rollout, ...], spec: OwnerSpec, request: OwnerRequest) -> bool:

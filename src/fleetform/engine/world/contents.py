@@ -52,7 +52,7 @@ class ContentHashes:
     """Hashes of objects, each made once. Objects are compared by identity: one that was edited is another."""
 
     def __init__(self, snapshot: Snapshot, before: ContentHashes | None = None) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._known: dict[AnyObject, str] = {}
         self._before: Mapping[AnyObject, str] = before._known if before is not None else {}
         self._by_identity: dict[str, AnyObject] | None = None
@@ -74,11 +74,19 @@ class ContentHashes:
         counted = (each for each in objects if each.ref.kind not in NOT_PART_OF_A_CHANGE)
         return [each for each in counted if admitted.get(identity_text(each)) != self.of(each)]
 
-    def now(self, identity: str) -> str | None:
-        """The hash of whatever bears an identity now, whether or not it reaches anybody."""
+    def object(self, identity: str) -> AnyObject | None:
+        """Whatever bears an identity now, whether or not it reaches anybody."""
         if self._by_identity is None:
-            self._by_identity = {identity_text(each): each for each in self._snapshot.objects}
-        found = self._by_identity.get(identity)
+            self._by_identity = {identity_text(each): each for each in self.snapshot.objects}
+        return self._by_identity.get(identity)
+
+    def retired(self, identity: str) -> AnyObject | None:
+        """A definition that is no longer offered and may still run."""
+        return next((each for each in self.snapshot.retired.values() if identity_text(each) == identity), None)
+
+    def now(self, identity: str) -> str | None:
+        """The hash of whatever bears an identity now."""
+        found = self.object(identity)
         return self.of(found) if found is not None else None
 
 

@@ -94,6 +94,7 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         change_id, policy = name_of_removal(owner, now, changes.admitted_of(owner)), Policy()
         name = rollout_name(owner.name, change_id)
     retain = object_.spec.deletion_policy == "Retain" if object_ is not None else _retains(admitted)
+    handed_to = _handed_to(admitted, here)
     definition = admitted.definition or ""
     openings = changes.openings_of(organization)
     opening = openings.of(object_, definition) if object_ is not None else openings.of_nobody(definition)
@@ -103,13 +104,14 @@ def _removal(changes: Owners, key: PluginKey, admitted: Deployed) -> Removal:
         owner,
         change_id,
         ClusterFacts(*key[:2]) if left else changes.facts_of(here.cluster),
-        retain or _is_handed_over(admitted, here),
+        retain or bool(handed_to),
         _dependents(changes, key, definition, here),
         opening.on(here.cluster),
         name,
         policy.digest,
         tuple(each for each in approvals if each.stage == STAGE),
         cluster_left=left,
+        handed_to=handed_to,
     )
 
 
@@ -177,13 +179,14 @@ def _retains(admitted: Deployed) -> bool:
     return admitted.installer is not None and admitted.installer.retain
 
 
-def _is_handed_over(admitted: Deployed, here: ClusterDecisions) -> bool:
-    """Whether another plugin has the same release now: it takes over what is installed (B23)."""
+def _handed_to(admitted: Deployed, here: ClusterDecisions) -> str:
+    """The plugin that has the same release now, and takes over what is installed (B23); "" if none does."""
     by = admitted.installer
     if by is None:
-        return False
-    releases = [(each.target.release_namespace, each.target.release_name) for each in here.plugins.values()]
-    return (by.release_namespace, by.release_name) in releases
+        return ""
+    release = (by.release_namespace, by.release_name)
+    targets = ((name, each.target) for name, each in here.plugins.items())
+    return next((name for name, to in targets if (to.release_namespace, to.release_name) == release), "")
 
 
 def _dependents(changes: Owners, key: PluginKey, definition: str, here: ClusterDecisions) -> tuple[str, ...]:

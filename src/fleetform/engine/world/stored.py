@@ -70,13 +70,14 @@ def objects_after(
     """What is remembered of an owner's objects once its rollout is another: fixed when it starts, kept if it succeeds.
 
     What was aborted, rolled back or superseded was not admitted: the next change is named by what came before it.
-    Without a rollout nothing is on its way, so what is there now is what was admitted; and so it is after one, once
-    every plugin is what is wanted: an edit without effect is part of no later change.
+    Without a rollout nothing is on its way, so what is there now is what was admitted; and so it is after one that
+    succeeded, once every plugin is what is wanted: an edit without effect is part of no later change.
     """
     if after is None:
         return AdmittedObjects(now) if known is None or known.objects != now else known
     if known is not None and not after.is_open and (before is None or before == after):
-        return AdmittedObjects(now) if known.objects != now and is_settled() else known
+        succeeded = after.phase == "Succeeded" and not after.rejected
+        return AdmittedObjects(now) if succeeded and known.objects != now and is_settled() else known
     begins = after.started is not None and (before is None or before.name != after.name or before.started is None)
     upcoming = now if begins else known.upcoming if known is not None else None
     if after.phase == "Succeeded" and (begins or before is None or before.is_open):

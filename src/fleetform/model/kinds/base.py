@@ -136,10 +136,14 @@ class People(Record, frozen=True):
     groups: Annotated[list[str] | None, doc("Group names.")] = None
 
 
+Drift = Literal["Correct", "Report"]
+
+
 class DirectoryDelivery(Record, frozen=True):
     """Manifests are written below a folder."""
 
     path: Annotated[str, doc("The folder, relative to the file that names it.")]
+    drift: Annotated[Drift, doc("What to do about files that others changed or deleted.")] = "Correct"
 
 
 class GitDelivery(Record, frozen=True):
@@ -150,12 +154,13 @@ class GitDelivery(Record, frozen=True):
     path: Annotated[str | None, doc("The folder inside it.")] = None
     secret_ref: Annotated[SecretRef | None, doc("Credentials.")] = None
     sign: Annotated[bool, doc("Sign commits.")] = False
+    drift: Annotated[Drift, doc("What to do about files that others changed or deleted.")] = "Correct"
 
 
 class KubernetesDelivery(Record, frozen=True):
     """Manifests are applied to the cluster."""
 
-    drift: Annotated[Literal["Correct", "Report"], doc("What to do about changes made by others.")] = "Correct"
+    drift: Annotated[Drift, doc("What to do about changes made by others.")] = "Correct"
     adopt: Annotated[bool, doc("Take over objects that exist already.")] = False
 
 

@@ -30,7 +30,7 @@ class DefinitionRef(Record, frozen=True):
     name: Annotated[Name, doc("The definition's name.")]
     kind: Annotated[
         Literal["PluginDefinition", "ClusterPluginDefinition"] | None,
-        doc("ClusterPluginDefinition: the platform's, even where the organization has its own."),
+        doc("ClusterPluginDefinition: the platform's, even if the organization has its own."),
     ] = None
     version: Annotated[str | None, doc("An exact version or a range; absent: the newest stable one.")] = None
 

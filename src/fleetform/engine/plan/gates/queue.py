@@ -10,5 +10,5 @@ def queue(view: View) -> Reason | None:
     rollout = view.rollout
     if rollout is None or rollout.change_id == view.change.change_id:
         return None
-    do = "wait for it, or fleetform rollout start --supersede to replace it"
+    do = f"wait for it, or replace it: fleetform rollout start {view.change.owner.name} --supersede"
     return Reason("queue", f"rollout {rollout.name} runs first", do, ref=view.change.owner)

@@ -9,8 +9,7 @@ from fleetform.model.state import PluginState
 
 def rejected(view: View) -> Reason | None:
     change, last = view.change, view.change.rollout
-    by_rollout = last is not None and last.rejected and last.change_id == change.change_id
-    if not by_rollout and change.change_id not in change.rejected:
+    if not change.is_rejected:
         return None
     what = "was aborted" if last is not None and last.phase == "Aborted" else "failed and was rolled back"
     do = f"change it, or fleetform rollout retry {change.owner.name}"

@@ -1,0 +1,99 @@
+"""Drifting: delivered files that somebody changed or deleted are found, shown, and brought back or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from msgspec import structs
+
+from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import DeliveryRecord, Destination
+from fleetform.model.kinds.base import Drift as Mode
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
+from fleetform.outside.errors import OutsideError
+from fleetform.ports.delivery import Deliverer, Drift
+from fleetform.ports.store import Event
+
+# So many plugins are looked at in one go.
+_MOST = 500
+
+
+def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> list[PluginKey]:
+    """Some of the plugins that are where they should be, by destinations of these kinds, from behind one on."""
+    found = []
+    for key, record in image.deliveries.items():
+        admitted = image.plugin(key).admitted
+        arrived = admitted is not None and record.since is not None and record.input_hash == admitted.input_hash
+        if arrived and record.destination.kind in kinds and key > start:
+            found.append(key)
+    return sorted(found)[:_MOST]
+
+
+def find_drift(
+    image: Image,
+    keys: Sequence[PluginKey],
+    deliverer: Callable[[Destination], Deliverer],
+    mode_of: Callable[[PluginKey], Mode],
+    now: datetime,
+    extras: Extras,
+) -> Image:
+    """The image with what differs from what was delivered. What is to be corrected is due for delivery from then on."""
+    states: dict[PluginKey, PluginState | None] = {}
+    records = dict(image.deliveries)
+    for key, drifts in _looked_at(image, keys, deliverer).items():
+        state, files = image.plugin(key), tuple(each.file for each in drifts)
+        if files == state.drift:
+            continue
+        states[key] = structs.replace(state, drift=files)
+        extras.events.append(_event(key, state, drifts, now))
+        if files and mode_of(key) == "Correct":
+            # As if it had not arrived: it is brought there again.
+            records[key] = structs.replace(records[key], input_hash="")
+    if not states:
+        return image
+    return replace(image.with_plugins(states), deliveries=records)
+
+
+def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: datetime, extras: Extras) -> Image:
+    """After a delivery: what was brought there again has no drift any more."""
+    if image.deliveries is before:
+        return image
+    states: dict[PluginKey, PluginState | None] = {}
+    for key, record in image.deliveries.items():
+        if before.get(key) is record or not record.input_hash or record.failure:
+            continue
+        state = image.plugin(key)
+        if state.drift:
+            states[key] = structs.replace(state, drift=())
+            extras.events.append(_event(key, state, (), now))
+    return image.with_plugins(states)
+
+
+def _looked_at(
+    image: Image, keys: Sequence[PluginKey], deliverer: Callable[[Destination], Deliverer]
+) -> dict[PluginKey, list[Drift]]:
+    """What each plugin's destination says; those whose destination cannot be looked at are left out."""
+    by_destination: dict[Destination, list[PluginKey]] = {}
+    for key in keys:
+        by_destination.setdefault(image.deliveries[key].destination, []).append(key)
+    found: dict[PluginKey, list[Drift]] = {}
+    for destination, here in by_destination.items():
+        try:
+            drifts = deliverer(destination).drift(here)
+        except (OutsideError, OSError):
+            continue
+        found.update((key, []) for key in here)
+        for each in drifts:
+            found[each.key].append(each)
+    return found
+
+
+def _event(key: PluginKey, state: PluginState, drifts: Sequence[Drift], now: datetime) -> Event:
+    said = [f"{each.file} {'is missing' if each.missing else 'was changed'}" for each in drifts]
+    more = f" and {len(said) - 3:,} more" if len(said) > 3 else ""
+    version = state.admitted.version if state.admitted is not None else None
+    event, reason = ("Drifted", ", ".join(said[:3]) + more) if said else ("DriftEnded", "as it was delivered again")
+    return Event(now, *key, event=event, version=version, reason=reason)
