@@ -54,8 +54,8 @@ soak: setup ## many random fleets against the model of the rules; SEEDS=20000 FI
 bench: setup ## measurements, as ratios
 	@$(BIN)/python -m bench
 
-mutants: setup ## small faults put in one at a time: does a test notice? N=300 SEED=2 SINCE=main
-	@$(BIN)/python -m tools.mutants -n $(or $(N),60) --seed $(or $(SEED),1) $(if $(SINCE),--since $(SINCE))
+mutants: setup ## small faults put in one at a time: does a test notice? N=300 SEED=2 SINCE=main IN=engine/plan MINUTES=8
+	@$(BIN)/python -m tools.mutants -n $(or $(N),60) --seed $(or $(SEED),1) $(if $(SINCE),--since $(SINCE)) $(if $(IN),--within '$(IN)') $(if $(MINUTES),--minutes $(MINUTES))
 
 schemas: setup ## write the JSON Schemas and the reference of kinds from the records
 	@$(BIN)/python -m tools.schemas

@@ -10,7 +10,7 @@ from fleetform.app.questions import deciding_for, find_plugin
 from fleetform.app.scope import Scope
 from fleetform.model.results.decisions import PluginDecision
 from support.answers import explain
-from support.fleets import PRESET, fleet_with, override
+from support.fleets import DEFINITION, PRESET, fleet_with, override, plugin_on
 
 ACME = Scope("acme")
 OTHER = PRESET.replace("name: web, namespace", "name: other, namespace").replace(
@@ -78,3 +78,17 @@ def test_errors_concern_a_plugin_if_they_may_reach_it(text: str, concerns: bool)
     errors = [each for each in narrowed.findings.about(plugin) if each.severity == "error"]
     assert bool(errors) is concerns
     assert set(errors) <= set(fleet.findings.errors)
+
+
+def test_a_warning_about_what_decides_a_plugin_concerns_it_and_one_about_others_does_not() -> None:
+    odd = DEFINITION.replace("- {name: host, type: string}", "- {name: host, type: string, default: $(X)}")
+    other = odd.replace("name: web, namespace", "name: other, namespace")
+
+    def told(**files: str) -> set[str]:
+        fleet = fleet_with(**files)
+        assert {each.code for each in fleet.findings.all} == {"mention-is-text"}
+        narrowed, alone = decided_alone(fleet, plugin_on(fleet, "eu-1"))
+        return {each["code"] for each in explain(narrowed, alone)["diagnostics"]}
+
+    assert told(definition=odd) == {"mention-is-text"}
+    assert told(other=other) == set()

@@ -12,7 +12,7 @@ from fleetform.load.state import StateFile
 from fleetform.syntax.times import time_text
 from support.command import Result, Runner
 from support.repositories import PLAIN_GIT, Repository
-from support.worlds import Folder, cluster, definition, installed, manifest, policy
+from support.worlds import Folder, cluster, definition, installed, manifest, policy, preset
 
 NEW = definition("1.0.0") + "---\n" + definition("1.1.0")
 ASKS = "{name: all, remainder: true, approvals: {required: 2, from: {users: [ada, bob]}}}"
@@ -104,6 +104,14 @@ def test_who_is_not_asked_is_denied_and_so_is_a_change_that_was_not_looked_at(de
 
 
 @pytest.mark.rule("S50")
+def test_a_stage_that_asks_nobody_says_which_do(desk: Callable[[Folder], Desk]) -> None:
+    asks = "{name: gold, remainder: true, approvals: {required: 1, from: {users: [ada]}}}"
+    at = desk(upgrading(policy=policy("{name: qa, clusterSelector: {matchLabels: {tier: qa}}}, " + asks)))
+    found = at.ask("rollout", "approve", at.name, "--stage", "qa", "--as", "ada")
+    assert "stage qa asks for no approval" in found.err
+    assert "these do: gold" in found.err
+
+
 def test_a_dry_run_stores_nothing(desk: Callable[[Folder], Desk]) -> None:
     at = desk(upgrading())
     before = Path(at._runner.folder / "state.json").read_bytes()
@@ -224,6 +232,35 @@ def test_a_state_that_somebody_else_wrote_meanwhile_is_not_overwritten(tmp_path:
     path.write_text(json.dumps({"kind": "State", "version": 1, "stamps": []}))
     with pytest.raises(StateChangedError):
         file.write(known)
+
+
+@pytest.mark.rule("B22")
+def test_only_what_a_change_deletes_is_approved_to_be_deleted(desk: Callable[[Folder], Desk]) -> None:
+    dns = definition("2.0.0", "dns") + "---\n" + preset("deletionPolicy: Retain", name="dns", of="dns")
+    folder = installed(dns=dns)
+    kept = preset("deletionPolicy: Retain", name="dns", of="dns").replace(
+        "clusterSelector: {}", "clusterSelector: {clusterNames: [eu-1]}"
+    )
+    folder.edit(preset=None, dns=definition("2.0.0", "dns") + "---\n" + kept)
+    at = desk(folder)
+    removals = folder.fleet.world.removals
+    assert sorted({(each.owner.name, each.retain) for each in removals}) == [("certs", False), ("dns", True)]
+    (certs,) = {each.rollout for each in removals if each.owner.name == "certs"}
+    (dns_rollout,) = {each.rollout for each in removals if each.owner.name == "dns"}
+    asked = at.ask("rollout", "approve", certs, "--stage", "deletes", "--as", "ada")
+    assert "ada approved that 3 plugins are deleted" in asked.out
+    for nothing in (dns_rollout, "web-00000000"):
+        denied = at.ask("rollout", "approve", nothing, "--stage", "deletes", "--as", "ada")
+        assert (denied.code, f"nothing of {nothing} waits to be deleted" in denied.err) == (1, True)
+
+
+def test_each_rollout_of_the_list_has_the_counts_of_its_own_stages(desk: Callable[[Folder], Desk]) -> None:
+    first, second = desk(upgrading()).ask("rollout", "list", "-o", "json").json["items"]
+    counts = [
+        [(each["name"], each["clusters"]["healthy"], each["clusters"]["waiting"]) for each in found["stages"]]
+        for found in (first, second)
+    ]
+    assert counts == [[("qa", 1, 0), ("gold", 2, 0)], [("qa", 0, 0), ("gold", 0, 2)]]
 
 
 @pytest.mark.rule("R2-32", "S47", "B22")

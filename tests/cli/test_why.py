@@ -402,3 +402,37 @@ def test_windows_say_when_they_open_on_each_clock(ask: Callable[..., Result]) ->
 def test_policies_say_how_many_clusters_each_stage_has(ask: Callable[..., Result]) -> None:
     (found,) = ask(installed(), "get", "policies", "-o", "json").json["items"]
     assert found["status"]["stages"] == [{"name": "qa", "clusters": 1}, {"name": "gold", "clusters": 2}]
+
+
+def test_policies_say_which_presets_they_are_for(ask: Callable[..., Result]) -> None:
+    more = [
+        preset("rolloutPolicy: careful", name="named"),
+        preset("rollout: External", name="outside"),
+        preset("rolloutPolicy: standard", name="same"),
+        manifest("RolloutPolicy", "careful", "{stages: [{name: all, remainder: true}]}"),
+        manifest("RolloutPolicy", "idle", "{stages: [{name: all, remainder: true}]}"),
+    ]
+    found = ask(Folder(more="---\n".join(more)), "get", "policies", "-o", "json").json["items"]
+    assert {each["metadata"]["name"]: each["status"]["presets"] for each in found} == {
+        "careful": ["named"],
+        "idle": [],
+        "standard": ["certs", "same"],
+    }
+
+
+@pytest.mark.rule("S24")
+@pytest.mark.parametrize(
+    ("make", "gate", "object_"),
+    [
+        (held, "veto", "Cluster/eu-1"),
+        (unreachable, "unreachable", "Cluster/eu-1"),
+        (behind_a_stage, "stage", "PluginPreset/certs"),
+        (paused, "suspended", "PluginPreset/certs"),
+    ],
+)
+def test_a_reason_names_the_object_to_look_at(
+    ask: Callable[..., Result], make: Callable[[], Folder], gate: str, object_: str
+) -> None:
+    (item,) = ask(make(), "why", "eu-1", "-o", "json").json["items"]
+    named = {each["gate"]: f"{each['object']['kind']}/{each['object']['name']}" for each in item["reasons"]}
+    assert named[gate] == object_

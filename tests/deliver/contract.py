@@ -62,6 +62,13 @@ class DeliveryContract:
         assert failed[A].refused
         assert self.seen() == {"eu-1/cert-manager/one.yaml": "theirs", "eu-2/cert-manager/one.yaml": "1"}
 
+    def test_a_name_that_differs_in_case_alone_is_the_same_file_on_some_systems(self) -> None:
+        self.put("eu-1/cert-manager/ONE.yaml", "theirs")
+        failed = self.delivery.deliver([parcel(A, one="1")], [], NOTE)[A]
+        assert failed.message == "eu-1/cert-manager/ONE.yaml is there already, and not from Fleetform"
+        assert self.delivery.deliver([parcel(B, ONE="1")], [], NOTE) == {}
+        assert self.delivery.deliver([parcel(B, one="2")], [], NOTE) == {}, "what is ours may be renamed"
+
     def test_a_removed_plugin_leaves_only_what_is_not_ours(self) -> None:
         self.delivery.deliver([parcel(A, one="1"), parcel(B, one="1")], [], NOTE)
         self.put("eu-2/cert-manager/theirs.yaml", "theirs")
@@ -87,6 +94,8 @@ class DeliveryContract:
         ]
         never: PluginKey = ("acme", "eu-9", "cert-manager")
         assert [(each.file, each.missing) for each in self.delivery.drift([never])] == [(INVENTORY, True)]
+        # One that was never delivered hides none of the others.
+        assert [each.key for each in self.delivery.drift([never, A, B])] == [never, A, A]
 
     def test_delivering_again_mends_drift(self) -> None:
         self.delivery.deliver([parcel(A, one="1", two="2")], [], NOTE)

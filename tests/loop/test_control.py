@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from textwrap import dedent
 
 import pytest
@@ -15,12 +17,13 @@ from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
-from fleetform.ports.delivery import Failure
+from fleetform.ports.delivery import Failure, Note, Parcel
 from fleetform.ports.store import Commit
 from fleetform.store.known_state import writes_between
-from support.fleets import BASE, NOW
+from support.fleets import BASE, NOW, override, plugin_on
 from support.plane import Files, Plane
 
 PRESET = Ref("PluginPreset", "acme", "web")
@@ -74,6 +77,20 @@ def test_a_new_version_goes_from_stage_to_stage() -> None:
     assert found.versions["eu-1"] == "1.0.0"
     found.wait(minutes=2)
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.1.0"}
+
+
+def test_what_happens_on_clusters_names_the_change_of_its_rollout() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=3)
+    latest = {cluster: found.store.events("acme", cluster, limit=2) for cluster in ("eu-1", "eu-2", "us-1")}
+    [(owner, rollouts)] = found.control.image.known.rollouts.rollouts.items()
+    assert owner.name == "web"
+    for events in latest.values():
+        assert [(each.event, each.rollout, each.change_id) for each in events] == [
+            ("Healthy", rollouts[-1].name, rollouts[-1].change_id),
+            ("Started", rollouts[-1].name, rollouts[-1].change_id),
+        ]
 
 
 @pytest.mark.rule("R0-14")
@@ -510,3 +527,120 @@ def test_what_a_cluster_ran_is_told_with_the_reason() -> None:
     ]
     assert events[1].reason == "stage gold"
     assert events[1].change_id.startswith("c1:")
+
+
+@pytest.mark.rule("B8", "R2-37")
+def test_a_rollout_finishes_on_what_it_started_with_also_where_clusters_differ() -> None:
+    hosts = {
+        f"{name}.yaml": override(
+            name, f"[{{path: host, value: {name}.example.com}}]", f"clusterSelector: {{clusterNames: [{name}]}}"
+        )
+        for name in ("eu-1", "eu-2", "us-1")
+    }
+    found = plane(**hosts)
+    found.wait(hours=3)
+    upgraded(found)
+    found.settle()
+    found.wait(minutes=10)
+    upgraded(found, "1.2.0")
+    del found.files.files["definition-1.1.0.yaml"]
+    found.wait(minutes=55)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.2.0", "us-1": "1.1.0"}
+    (file,) = found.targets.there["acme", "us-1", "web-us-1"].files.values()
+    assert b"us-1.example.com" in file
+
+
+@pytest.mark.rule("B10")
+def test_a_version_that_was_rolled_back_does_not_come_with_the_next_edit() -> None:
+    found = installed()
+    found.health.says["eu-2", "1.1.0"] = "Failed"
+    upgraded(found)
+    found.wait(hours=6)
+    assert [(each.owner.name, each.version) for each in found.control.image.known.rejected] == [("web", "1.1.0")]
+    found.files.files["override.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert all(b"7" in next(iter(parcel.files.values())) for parcel in found.targets.there.values())
+
+
+@pytest.mark.rule("B7", "R0-11")
+def test_of_two_overrides_the_one_that_came_later_wins_at_once() -> None:
+    found = installed()
+    found.files.files["z.yaml"] = override("z-first", "[{path: replicas, value: 7}]")
+    found.wait(hours=6)
+    found.files.files["a.yaml"] = override("a-second", "[{path: replicas, value: 8}]")
+    found.clock.at += timedelta(minutes=1)
+    found.settle()
+    fleet = found.control.fleet
+    assert fleet is not None
+    assert plugin_on(fleet, "eu-1").options["replicas"].value == 8
+
+
+def test_what_rollouts_admitted_is_stored() -> None:
+    found = installed()
+    web = Ref("PluginPreset", "acme", "web")
+    before = found.control.image.known.rollouts.admitted
+    assert set(before) == {web}
+    found.files.files["override.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    found.wait(hours=6)
+    after = found.control.image.known.rollouts.admitted
+    assert after[web] != before[web]
+    found.restart()
+    assert found.control.image.known.rollouts.admitted == after
+
+
+def test_a_delivery_tells_what_it_brings_and_why() -> None:
+    found = plane()
+    notes: list[Note] = []
+    deliver = found.targets.deliver
+
+    def noted(parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note) -> Mapping[PluginKey, Failure]:
+        notes.append(note)
+        return deliver(parcels, removals, note)
+
+    found.targets.deliver = noted  # type: ignore[method-assign]
+    found.wait(hours=3)
+    notes.clear()
+    upgraded(found)
+    found.wait(hours=3)
+    name = notes[0].headline.split("  ")[3]
+    assert name.startswith("web-")
+    assert name.endswith(", stage dev")
+    assert [(each.headline, tuple(each.lines)) for each in notes] == [
+        (f"eu-2  web-eu-2  1.0.0 → 1.1.0  {name}", ()),
+        (f"eu-1  web-eu-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}", ()),
+        (f"us-1  web-us-1  1.0.0 → 1.1.0  {name.replace('stage dev', 'stage gold')}", ()),
+    ]
+    notes.clear()
+    del found.files.files["preset.yaml"]
+    found.wait(hours=1)
+    assert (notes[0].headline, tuple(notes[0].lines)) == (
+        "3 plugins",
+        ("eu-1  web-eu-1  removed", "eu-2  web-eu-2  removed", "us-1  web-us-1  removed"),
+    )
+
+
+def test_a_delivery_that_fails_holds_up_no_other_of_its_destination() -> None:
+    at_once = STAGES.split("  stages:")[0] + "  stages: [{name: all, remainder: true, maxFailures: 3}]\n"
+    found = plane(**{"policy.yaml": at_once})
+    found.targets.broken["eu-1"] = Failure("disk full", "make room")
+    found.settle()
+    assert sorted(key[1] for key, _ in found.targets.delivered) == ["eu-2", "us-1"]
+    found.restart()
+    found.wait(minutes=1)
+    assert sorted(key[1] for key, _ in found.targets.delivered) == ["eu-2", "us-1"], "what arrived is not sent again"
+
+
+@pytest.mark.rule("R2-28")
+def test_the_notice_of_a_version_ends_while_the_process_runs() -> None:
+    notice = (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: LifecyclePolicy\n"
+        "metadata: {name: default, namespace: acme}\nspec: {notice: 2h}\n"
+    )
+    found = plane(**{"rules.yaml": notice})
+    found.wait(hours=6)
+    upgraded(found)
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
+    found.wait(hours=1)
+    assert found.versions["eu-2"] == "1.1.0"

@@ -26,6 +26,7 @@ NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 KEY = "whsec_" + base64.b64encode(b"a key of the test, 24 bytes").decode()
 OTHER = "whsec_" + base64.b64encode(b"the one before it, as long").decode()
 TOLD = Notification(
+    id="msg_0",
     event="Failed",
     at="2026-11-01T12:00:00Z",
     organization="acme",

@@ -62,3 +62,13 @@ def test_migrations_of_versions_in_between_count() -> None:
     middle = definition("1.1.0", "  - {name: to, type: string}\n", "{migrations: [{rename: {from: host, to: to}}]}")
     last = definition("1.2.0", "  - {name: to, type: string}\n")
     assert findings(definition(), f"{middle}---\n{last}") == []
+
+
+@pytest.mark.rule("S27")
+def test_a_warning_about_its_file_does_not_excuse_a_definition_that_is_gone() -> None:
+    gone = definition().replace("name: web", "name: other")
+    odd = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: acme}\ndata: {yes: '1'}\n"
+    assert [each.severity for each in fleet_of(gone + odd).reading] == ["warning"]
+    assert findings(definition(), gone + odd) == [("vanished-definition", "warning")]
+    # What cannot be read may be the definition itself.
+    assert findings(definition(), gone + "---\nmetadata: {name: [\n") == []

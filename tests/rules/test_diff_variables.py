@@ -14,7 +14,7 @@ from fleetform.cli.markdown import markdown
 from fleetform.cli.text import Painter
 from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff
-from support.bound import bound_fleet, field_of, secret
+from support.bound import a_cluster, bound_fleet, field_of, secret, thing
 from support.fleets import fleet_of
 from support.states import states
 
@@ -141,3 +141,27 @@ def test_a_variable_of_the_cluster_changes_as_it_is_written_and_is_told_once() -
     state = KnownState(plugins=states(observed={("acme", "eu-1", "web-eu-1"): {"NODE": "10.0.0.1"}}))
     read = bound_fleet("[]", "[]", "  substitute: {IP: $(NODE)}\n" + DOWNSTREAM, state)
     assert changes(before, read) == []
+
+
+@pytest.mark.rule("S22")
+@pytest.mark.parametrize("part", ["labels", "facts"])
+def test_a_value_that_changes_with_its_cluster_is_caused_by_the_cluster(part: str) -> None:
+    def there(label: str, fact: str) -> Fleet:
+        values = "[{name: host, value: $(cluster.labels.region)-$(cluster.facts.zone)}]"
+        return bound_fleet(values, clusters=a_cluster("eu-1", fact, region=label))
+
+    before, after = there("eu", "a"), there("us", "a") if part == "labels" else there("eu", "b")
+    ((option,),) = [change["options"] for change in changes(before, after)]
+    assert (option["from"], option["to"]) == ("eu-a", "us-a" if part == "labels" else "eu-b")
+    assert (option["cause"]["kind"], option["cause"]["name"]) == ("Cluster", "eu-1")
+
+
+@pytest.mark.rule("B30", "R3-18")
+def test_a_secret_that_is_only_written_in_another_way_is_the_same() -> None:
+    def holding(written: str) -> Fleet:
+        binding = field_of("Secret", "db", "/data/password")
+        return bound_fleet("[{name: host, value: $(X)}]", binding, secret=thing("Secret", "db", written))
+
+    plain, encoded = "stringData: {password: canary}", "data: {password: Y2FuYXJ5}"
+    assert changes(holding(plain), holding(encoded)) == []
+    assert len(changes(holding(plain), holding("data: {password: b3RoZXI=}"))) == 3

@@ -10,7 +10,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import render_plugins
 from fleetform.model.objects import Ref
 from fleetform.renderers.batch import Renderers
-from support.fleets import codes, documents, fleet_of
+from support.fleets import DEFINITION, PRESET, codes, documents, fleet_of
 
 FLEEET = "fleet.squaremo.dev/v1alpha1"
 
@@ -46,6 +46,13 @@ def plugins(fleet: Fleet) -> dict[str, str]:
 
 def substituted(fleet: Fleet) -> dict[str, dict[str, object]]:
     return {each.name: fleet.inputs.substituted(each) for each in fleet.decisions.plugins.values()}
+
+
+def test_a_native_preset_beside_a_module_reaches_clusters_of_every_namespace() -> None:
+    native = documents(DEFINITION, PRESET).replace("namespace: acme", "namespace: default")
+    texts = [cluster("one", "a"), cluster("two", "b"), cluster("three"), module("app", "a", more=HOST), native]
+    names = {"app-one": "one", "web-one": "one", "web-two": "two", "web-three": "three"}
+    assert plugins(fleet_of(documents(*texts))) == names
 
 
 @pytest.mark.parametrize("kind", ["Module", "BootstrapModule"])
@@ -153,3 +160,14 @@ def test_the_clusters_name_does_not_travel_and_is_filled_in_before(tmp_path: Pat
         {"name": "T", "value": "$$(CLUSTER_NAME) $$one $(IP)"},
     ]
     assert sync["package"]["kustomize"]["substitute"] == {"HOST": "$(HOST)", "NAME": "one", "T": "$(T)"}
+
+
+def test_a_cluster_of_cluster_api_that_is_also_written_by_hand_is_one_cluster() -> None:
+    by_hand = (
+        "apiVersion: fleetform.dev/v1alpha1\nkind: Cluster\n"
+        "metadata: {name: one, namespace: default, labels: {env: qa}}\n"
+    )
+    for texts in ([by_hand, cluster("one")], [cluster("one"), by_hand]):
+        fleet = fleet_of(documents(*texts, module("qa", selector="{matchLabels: {env: qa}}", more=HOST)))
+        assert (codes(fleet), plugins(fleet)) == ([], {"qa-one": "one"})
+        assert substituted(fleet)["qa-one"]["HOST"] == "h", "and can be referred to"

@@ -174,6 +174,19 @@ def test_a_field_that_the_plugin_makes_itself_is_read_on_the_cluster() -> None:
     assert gates_on(fleet, "us-1") == ["downstream"]
 
 
+@pytest.mark.rule("B16")
+def test_what_an_output_reads_on_the_cluster_rolls_nothing() -> None:
+    outputs = "[{name: issuer, objectFieldRef: {kind: Service, name: ca, fieldPath: /spec/clusterIP}}]"
+
+    def hashed(address: str) -> str | None:
+        observed = {("acme", "eu-1", "ca-eu-1"): {f"{OUTPUT}issuer": address}}
+        fleet = with_producer(outputs, state=KnownState(plugins=states(observed=observed)))
+        assert option_on(fleet) == address
+        return fleet.inputs.hash(plugin_on(fleet, "eu-1"))
+
+    assert hashed("10.0.0.9") == hashed("10.0.0.8") is not None
+
+
 # ---- Cycles
 
 

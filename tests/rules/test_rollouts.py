@@ -769,6 +769,24 @@ def test_a_group_with_a_strategy_of_its_own_is_a_rollout_of_its_own() -> None:
     assert folder.go() == ["eu-2"]
 
 
+@pytest.mark.rule("S47")
+def test_changes_that_nobody_is_known_to_have_made_are_named_once(git_folder: GitFolder, tmp_path: Path) -> None:
+    git_folder.commit("ada@example.com", {"certs.yaml": NEW})
+    (tmp_path / ".git").rename(tmp_path / "history")
+
+    def told() -> list[str]:
+        fleet = git_folder.fleet()
+        return [each.message for each in consent_findings(fleet, fleet.plan.owners)]
+
+    assert told() == ["nobody knows who made the change of certs: any approver counts"]
+    for name in ("dns", "ingress", "logs", "mesh"):
+        more = definition("2.0.0", name) + "---\n" + preset(name=name, of=name)
+        (tmp_path / f"{name}.yaml").write_text(more)
+        if name == "dns":
+            assert told() == ["nobody knows who made changes of certs, dns: any approver counts"]
+    assert told() == ["nobody knows who made changes of certs, dns, ingress and 2 more: any approver counts"]
+
+
 # ---- The names of changes in previews
 
 

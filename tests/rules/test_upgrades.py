@@ -230,7 +230,7 @@ def test_other_bytes_under_one_version_block(recorded: str, found: str | None, b
     assert (gates(plugin), plugin.version) == (blocked, "1.0.0" if blocked else "1.1.0")
 
 
-@pytest.mark.rule("R2-22", "B23")
+@pytest.mark.rule("R2-22", "B23", "S29")
 def test_the_younger_of_two_presets_over_one_release_gets_a_conflict_that_names_the_older() -> None:
     other = PRESET.replace("name: web, namespace", "name: young, namespace").replace(
         "  plugin:\n", "  plugin:\n    releaseName: web\n    releaseNamespace: web\n"
@@ -244,9 +244,10 @@ def test_the_younger_of_two_presets_over_one_release_gets_a_conflict_that_names_
     assert [gate["gate"] for gate in listed["young-eu-1"]["status"]["blocked"]] == ["conflict"]
     assert listed["web-eu-1"]["status"]["blocked"] == []
     presets = {item["metadata"]["name"]: item["status"]["plugins"] for item in get(fleet, ACME, "presets")["items"]}
-    assert {name: (each["total"], each["blocked"]) for name, each in presets.items()} == {
-        "web": (3, 0),
-        "young": (3, 3),
+    none = {"updated": 0, "ready": 0, "failed": 0, "unreachable": 0}
+    assert presets == {
+        "web": {"total": 3, "waiting": 3, "blocked": 0, **none},
+        "young": {"total": 3, "waiting": 0, "blocked": 3, **none},
     }
 
 
@@ -526,3 +527,14 @@ def test_a_conflict_of_owners_hides_neither_other_gates_nor_what_is_wanted() -> 
     view = explain(fleet, find_plugin(fleet, Scope("acme", "eu-1"), "young", None))
     assert [each["gate"] for each in view["blocked"]] == ["conflict", "breaking"]
     assert (view["target"]["version"], view["wanted"]["version"]) == ("1.0.0", "2.0.0")
+
+
+@pytest.mark.rule("R2-5")
+def test_each_object_whose_value_an_upgrade_meets_is_told_once() -> None:
+    values = {
+        name: override(name, "[{path: args, value: [x]}]", f"clusterSelector: {{clusterNames: [{clusters}]}}")
+        for name, clusters in (("one", "eu-1"), ("two", "'eu-2', us-1"))
+    }
+    (upgrade,) = diff(fleet_with(**values), fleet_with(**values, newer=SPAN), ACME)["upgrades"]
+    met = [(each["object"]["name"], each["effect"]) for each in upgrade["affected"] if each["path"] == "args"]
+    assert met == [("one", "removed"), ("two", "removed")]

@@ -8,7 +8,7 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.engine.desired import values_tree
-from support.fleets import BASE, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
+from support.fleets import BASE, PRESET, codes, documents, fleet_of, fleet_with, override, plugin_on, value_on
 
 
 def errors(fleet: Fleet) -> list[str]:
@@ -90,7 +90,8 @@ def test_the_longest_declared_name_wins_and_the_rest_is_a_path_inside(
     fleet = fleet_with(definition=DOTTED, override=override("o", f"[{{path: '{path}', value: '{value}'}}]"))
     decision = plugin_on(fleet, "eu-1").options[option]
     if inside:
-        assert inside in [part.steps for part in decision.parts]
+        said = [part.steps for part in decision.parts if part.winner.layer.name == "override"]
+        assert said == [inside]
     else:
         assert decision.winner is not None
         assert decision.winner.layer.name == "override"
@@ -408,3 +409,13 @@ def test_several_items_of_a_list_are_removed_by_the_indexes_that_they_had() -> N
     for order in permutations([*removals, "{path: 'args[3]', value: z}"]):
         fleet = fleet_with(preset=preset, override=override("o", f"[{', '.join(order)}]"))
         assert value_on(fleet, "eu-1", "args") == ["p", "q", "z"]
+
+
+@pytest.mark.rule("S1")
+def test_a_group_that_selects_nothing_hides_none_of_the_others() -> None:
+    groups = (
+        "  groups:\n  - {name: nobody, optionValues: [{name: replicas, value: 8}]}\n"
+        "  - {name: gold, clusterSelector: {matchLabels: {tier: gold}}, optionValues: [{name: replicas, value: 9}]}\n"
+    )
+    fleet = fleet_with(preset=PRESET + groups)
+    assert [value_on(fleet, cluster, "replicas") for cluster in ("eu-1", "eu-2", "us-1")] == [9, 2, 9]

@@ -104,3 +104,51 @@ def test_what_is_no_backup_is_refused(tmp_path: Path, content: bytes | None) -> 
     with pytest.raises(UnusableError):
         restore(str(file), str(tmp_path / "fleet.db"))
     assert not (tmp_path / "fleet.db").exists()
+
+
+def test_a_restore_that_was_cut_short_is_begun_anew(path: str, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"one")]), NOW)
+    store.close()
+    back_up(path, copy)
+    for half in (f"{path}.part", f"{copy}.part"):
+        Path(half).write_bytes(b"half of a database")
+    restore(copy, path)
+    back_up(path, copy)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.suffix == ".part") == []
+
+
+def test_restoring_keeps_what_was_there_whole_while_somebody_still_reads_it(path: str, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"old")]), NOW)
+    back_up(path, copy)
+    reader = SqliteReader(path)
+    store.commit(Commit([Put(A, b"new")]), NOW)
+    # With a reader there, the last writer leaves its log behind.
+    store.close()
+    assert os.path.getsize(f"{path}-wal")
+    restore(copy, path)
+    reader.close()
+    before = SqliteReader(f"{path}.before-restore")
+    assert before.get(A).body == b"new"  # type: ignore[union-attr]
+    before.close()
+
+
+def test_a_database_that_somebody_is_reading_is_not_taken_away(path: str, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    store = SqliteStore(path)
+    store.commit(Commit([Put(A, b"one")]), NOW)
+    back_up(path, copy)
+    reading = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    reading.execute("BEGIN").execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    store.commit(Commit([Put(B, b"two")]), NOW)
+    store.close()
+    with pytest.raises(UnavailableError, match="somebody reads"):
+        restore(copy, path)
+    reading.close()
+    restore(copy, path)
+    before = SqliteReader(f"{path}.before-restore")
+    assert before.get(B) is not None
+    before.close()

@@ -74,6 +74,8 @@ def test_half_a_character_is_an_error(row: Row) -> None:
         ("${v##*[^é]}", "aéb", ""),
         ("${v#[x]}", "é", "é"),
         ("${v%\\*}", "a*", "a*"),
+        ("${v#[ab]}", "]x", "]x"),
+        ("${v#[^ab]}", "]x", "x"),
     ],
 )
 def test_flux_answers_that_no_row_asks_for(text: str, value: str, expected: str) -> None:
@@ -217,3 +219,11 @@ def test_any_text_is_answered_or_refused(text: str, value: str, strict: bool, on
 @given(st.text(), st.sampled_from(ONLY))
 def test_values_are_not_substituted_again(value: str, only: Only) -> None:
     assert substitute("<${a}>", {"a": value, "b": "x"}, only=only) == f"<{value}>"
+
+
+def test_a_pattern_that_may_cut_a_character_takes_values_up_to_a_length() -> None:
+    fits = "a" * 9_998 + "é"
+    assert substitute("${v#?}", {"v": fits}) == fits[1:]
+    with pytest.raises(SubstitutionError, match="too long for such a pattern"):
+        substitute("${v#?}", {"v": "a" + fits})
+    assert substitute("${v#?}", {"v": "a" * 20_000}) == "a" * 19_999, "text of single bytes has no such limit"

@@ -83,6 +83,7 @@ def test_an_error_points_at_its_column(constraint: str, column: int) -> None:
     with pytest.raises(RangeError) as caught:
         parse_range(constraint)
     assert caught.value.column == column
+    assert str(caught.value) == caught.value.message
 
 
 @pytest.mark.rule("R2-43")

@@ -47,3 +47,17 @@ def test_an_object_hashes_as_it_does_there(row: dict[str, Any]) -> None:
         return
     assert spec_hash(tree) == row["out"]["hash"]
     assert hashlib.sha256(row["out"]["preimage"].encode()).hexdigest() == row["out"]["hash"]
+
+
+@pytest.mark.rule("R1-11")
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (2**63 - 1, "9223372036854775807"),
+        (2**63, "9223372036854776000"),
+        (-(2**63), "-9223372036854775808"),
+        (-(2**63) - 1, "-9223372036854776000"),
+    ],
+)
+def test_whole_numbers_beyond_64_bits_hash_as_the_floats_that_go_reads(number: int, written: str) -> None:
+    assert spec_hash({"spec": {"a": number}}) == hashlib.sha256(f'{{"spec":{{"a":{written}}}}}'.encode()).hexdigest()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fleetform.syntax.times import parse_duration, parse_time, time_text
+from fleetform.syntax.times import distance_text, parse_duration, parse_time, span_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,23 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def test_a_duration_of_ages_is_refused() -> None:
     with pytest.raises(ValueError):
         parse_duration("9999999999999d")
+
+
+@pytest.mark.parametrize(
+    ("span", "text"),
+    [
+        (timedelta(days=3, hours=4, minutes=5), "3 d 4 h"),
+        (timedelta(days=1_200, minutes=5), "1,200 d"),
+        (timedelta(hours=6, minutes=12, seconds=59), "6 h 12 min"),
+        (timedelta(hours=6, seconds=59), "6 h"),
+        (timedelta(minutes=1, seconds=1), "1 min 1 s"),
+        (timedelta(seconds=40), "40 s"),
+        (timedelta(milliseconds=400), "0 s"),
+    ],
+)
+def test_a_span_is_told_in_its_two_largest_units(span: timedelta, text: str) -> None:
+    assert span_text(span) == text
+    if span >= timedelta(seconds=1):
+        assert (distance_text(span), distance_text(-span)) == (f"in {text}", f"{text} ago")
+    else:
+        assert distance_text(span) == distance_text(-span) == "now"

@@ -157,6 +157,14 @@ def test_aliases_that_multiply_beyond_reason_are_refused_at_once(line: str) -> N
     assert time.perf_counter() - start < 1
 
 
+def test_aliases_count_by_the_nodes_they_stand_for() -> None:
+    def thousands_of(one: str) -> str:
+        return f"a: &a {one}\nb: &b [{'*a, ' * 999}]\nc: [{'*b, ' * 450}]\n"
+
+    assert len(read_one(thousands_of("x"))["c"]) == 450
+    assert error_of(thousands_of("[x]")).message == "aliases expand to more than 1,000,000 nodes"
+
+
 def test_a_key_written_out_beats_a_merged_one_before_and_after_it() -> None:
     text = "base: &b {x: 1, y1: 2}\nbefore: {x: 3, <<: *b}\nafter: {<<: *b, x: 3}\n"
     read = read_one(text)

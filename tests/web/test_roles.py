@@ -81,6 +81,7 @@ QUERIES: dict[str, list[str]] = {
     ],
     "/api/v1/rollouts/{name}": ["", "organization=umbra", "organization=acme"],
     "/api/v1/audit": [""],
+    "/api/v1/notifications": ["", "organization=umbra"],
     "/api/v1/whoami": [""],
     "/version": [""],
 }

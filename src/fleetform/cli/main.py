@@ -26,6 +26,7 @@ VERBS = {
     "init": "Start a fleet in an empty folder.",
     "login": "Sign in to a control plane.",
     "logout": "Forget a sign-in.",
+    "notifications": "What people were told.",
     "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
     "rollout": "Approve, pause, abort or roll back a change on its way.",

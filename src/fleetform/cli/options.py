@@ -50,7 +50,9 @@ _SHOWN = 20
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
-_SERVED = frozenset({"audit", "explain", "get", "history", "list", "plan", "status", "why", *_REQUESTS})
+_SERVED = frozenset(
+    {"audit", "explain", "get", "history", "list", "notifications", "plan", "status", "why", *_REQUESTS}
+)
 _ANSWERS = {
     "explain": "Explanation",
     "get": "List",

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from fleetform.app.telling.notices import id_of
 from fleetform.loop.endpoints import Disabled, disabled_ref, is_disabled
 from fleetform.model.answers.notifications import Notification
 from fleetform.ports.clock import Clock
@@ -152,7 +153,7 @@ class Sending:
         """Runs in a thread of its own. Where one does not arrive the others wait, too."""
         try:
             for each in letters:
-                letter = Letter(_id(each.message), _notification.decode(each.message.body))
+                letter = Letter(id_of(each.message.key), _notification.decode(each.message.body))
                 outcome = self._notifier.send(endpoint, letter, self._clock.now())
                 self._tried.put(_Tried(where, each, outcome))
                 if not outcome.arrived:
@@ -176,14 +177,12 @@ def _next_try(outgoing: Outgoing, outcome: Outcome, now: datetime) -> datetime |
     return now + max(pause_after(outgoing.message, outgoing.tries), outcome.wait or timedelta(0))
 
 
-def _id(message: Message) -> str:
-    return f"msg_{hashlib.sha256(message.key.encode()).hexdigest()[:32]}"
-
-
 def _not_delivered(where: _Where, outgoing: Outgoing, outcome: Outcome, now: datetime) -> Message:
     """For the feed alone, once a day for each endpoint."""
     organization, endpoint = where
+    key = f"NotDelivered|{organization}/{endpoint}|{now:%Y-%m-%d}"
     told = Notification(
+        id=id_of(key),
         event="NotDelivered",
         at=time_text(now),
         organization=organization,
@@ -193,5 +192,4 @@ def _not_delivered(where: _Where, outgoing: Outgoing, outcome: Outcome, now: dat
         names=[],
         do="check spec.notifications of the Organization, and what receives them",
     )
-    key = f"NotDelivered|{organization}/{endpoint}|{now:%Y-%m-%d}"
     return Message(key, now, organization, told.event, msgspec.json.encode(told))

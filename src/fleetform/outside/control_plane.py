@@ -14,6 +14,7 @@ from fleetform.app.errors import NoAnswerError
 from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
 from fleetform.model.answers.listing import LISTED, Listed, Listing
+from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem
 from fleetform.outside.http import trusted_certificates
@@ -90,12 +91,22 @@ class ControlPlane:
             whole = whole and page.whole
         return AuditLog(whole=whole, items=items)
 
+    def notifications(self, parameters: Parameters, limit: int) -> NotificationList:
+        """The latest so many; 0 means all."""
+        items: list[Notification] = []
+        page = min(limit, _PAGE) if limit else _PAGE
+        for response in self._responses("/api/v1/notifications", {**_given(parameters), "limit": page}):
+            items += self._decoded(response, NotificationList).items
+            if limit and len(items) >= limit:
+                break
+        return NotificationList(items=items[: limit or None])
+
     def sign_in_document(self) -> dict[str, Any]:
         """How people sign in there; nothing if they cannot."""
         try:
             response = self._sent("GET", "/.well-known/oauth-protected-resource")
         except ServerError as error:
-            if error.exit_code == _EXIT_CODES[401]:
+            if error.exit_code in (_EXIT_CODES[401], _EXIT_CODES[404]):
                 return {}
             raise
         return self._decoded(response, dict[str, Any])
@@ -136,7 +147,9 @@ class ControlPlane:
             hint = "is it a control plane of this release?"
             return ServerError(f"{self._url} answers {status}, and not as Fleetform does", hint, "unavailable", 4)
         if status == 401:
-            hint = f"fleetform login --server {self._url}, ask as the user who runs it, or set FLEETFORM_TOKEN"
+            hint = "ask as the user who runs it, or set FLEETFORM_TOKEN"
+            if "resource_metadata" in response.headers.get("www-authenticate", ""):
+                hint = f"fleetform login --server {self._url}"
             return ServerError(f"{self._url} does not know you", hint, found.code, exit_code)
         choices = "".join(f"\n  {each}" for each in found.choices or ())
         return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)

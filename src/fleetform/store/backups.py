@@ -6,7 +6,7 @@ import os
 
 import apsw
 
-from fleetform.ports.store import UnusableError
+from fleetform.ports.store import UnavailableError, UnusableError
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
@@ -52,16 +52,25 @@ def restore(backup: str, path: str) -> None:
                 connection.close()
         if os.path.exists(path):
             # What the log holds belongs to the file: it is kept whole, or the two would not fit together.
-            with translated(path):
-                connection = apsw.Connection(path)
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                connection.close()
+            _take_in_log(path)
             os.replace(path, f"{path}.before-restore")
         for leftover in (f"{path}-wal", f"{path}-shm"):
             _remove(leftover)
         _settle(partial, path)
     finally:
         held.release()
+
+
+def _take_in_log(path: str) -> None:
+    with translated(path):
+        connection = apsw.Connection(path)
+        try:
+            # In SQL, which opens the file first: a connection that has read nothing yet knows of no log.
+            [(busy, *_)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.close()
+    if busy:
+        raise UnavailableError(f"somebody reads {path} just now", "end what reads it, and restore again")
 
 
 def check(path: str) -> None:

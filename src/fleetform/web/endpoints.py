@@ -12,6 +12,7 @@ from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.explanation import Explanation
 from fleetform.model.answers.history import History
 from fleetform.model.answers.listing import LISTED
+from fleetform.model.answers.notifications import NotificationList
 from fleetform.model.answers.planning import PlanAnswer, RolloutAnswer, RolloutList, Why
 from fleetform.model.answers.source import AcceptedSource
 from fleetform.model.answers.version import VersionAnswer
@@ -22,6 +23,7 @@ from fleetform.web.queries import (
     HistoryQuery,
     ListQuery,
     NoQuery,
+    NotificationsQuery,
     Query,
     RolloutBody,
     RolloutQuery,
@@ -124,6 +126,14 @@ READS = (
         AuditQuery,
         AuditLog,
         lambda service, asker, _, query: service.audit(asker, query),
+        of_view=False,
+    ),
+    Read(
+        f"{BASE}/notifications",
+        "What people were told, the latest first.",
+        NotificationsQuery,
+        NotificationList,
+        lambda service, asker, _, query: service.notifications(asker, query),
         of_view=False,
     ),
     Read(

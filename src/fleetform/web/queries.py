@@ -62,6 +62,15 @@ class AuditQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 500
 
 
+class NotificationsQuery(Query, frozen=True, kw_only=True):
+    """event is a list with commas; after is the id of the last one of the page before."""
+
+    organization: str | None = None
+    event: str = ""
+    after: str = ""
+    limit: Limit = 500
+
+
 class RolloutQuery(Query, frozen=True, kw_only=True):
     """In which organization; without one, in all of them."""
 

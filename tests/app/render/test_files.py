@@ -41,6 +41,12 @@ def test_no_two_files_are_one(objects: list[dict[str, Any]]) -> None:
     assert all(len(each) < 220 for each in names)
 
 
+def test_of_a_name_that_is_too_long_as_much_is_kept_as_there_is_room_for() -> None:
+    whole, (fits, cut) = "configmap-" + "a" * 190, names_of([tree("a" * 190), tree("a" * 191)])
+    assert fits == whole
+    assert (len(cut), cut[:187]) == (200, whole[:187])
+
+
 def test_a_name_that_looks_like_one_with_a_hash_is_no_collision() -> None:
     marked = names_of([tree("a:b"), tree("a/b"), tree("a-b")])
     taken = [each.removeprefix("configmap-").removesuffix("-none-") for each in marked]

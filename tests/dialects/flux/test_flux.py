@@ -527,6 +527,7 @@ def test_what_travels_is_an_assemblage() -> None:
     assert list(made) == ["apiVersion", "kind", "metadata", "spec"]
     assert (made["apiVersion"], made["kind"]) == ("fleet.squaremo.dev/v1alpha1", "Assemblage")
     assert (made["metadata"]["name"], made["metadata"]["namespace"]) == ("eu-1", "fleet")
+    assert made["metadata"]["labels"]["fleetform.dev/cluster"] == "eu-1"
     assert is_opted_out(made)
     assert made["spec"] == {
         "syncs": [

@@ -173,6 +173,15 @@ def test_what_has_no_counterpart_is_noted_at_its_place() -> None:
 
 
 @pytest.mark.rule("S8")
+@pytest.mark.parametrize(
+    ("spec", "noted"),
+    [("{}", []), ("{accessMode: direct}", ["spec.accessMode"]), ("{kubeConfig: {}}", ["spec.kubeConfig"])],
+)
+def test_how_greenhouse_gets_into_a_cluster_is_noted_where_it_is_said(spec: str, noted: list[str]) -> None:
+    text = f"apiVersion: greenhouse.sap/v1alpha1\nkind: Cluster\nmetadata: {{name: c, namespace: acme}}\nspec: {spec}\n"
+    assert [each.path for each in fleet_of(text).findings.all] == noted
+
+
 def test_a_release_is_named_after_the_chart_in_the_organizations_namespace() -> None:
     text = PRESET.replace("    releaseName: perses\n    releaseNamespace: kube-monitoring\n", "")
     chart = DEFINITION.replace("helmChart: {name: perses", "helmChart: {name: perses-chart")

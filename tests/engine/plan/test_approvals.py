@@ -137,6 +137,16 @@ def test_an_approval_is_due_before_the_window_in_which_its_stage_can_start() -> 
     assert found.end == NOON + 10 * HOUR + Scenario().duration
 
 
+@pytest.mark.parametrize("minutes", [7, 8])
+def test_an_approval_is_due_to_the_minute(minutes: int) -> None:
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1)}))
+    calendar = Calendar((Window("w", f"{minutes} 22 * * *", HOUR),))
+    hand = play([candidate("q", "qa"), candidate("p", "prod", calendar=calendar)], policy)
+    found = due(hand)
+    assert found is not None
+    assert (found.at, found.costs) == (NOON + 10 * HOUR + minutes * MINUTE, MINUTE)
+
+
 @pytest.mark.rule("R2-32")
 def test_a_late_approval_costs_what_it_moves_the_end_by() -> None:
     hand = nightly()

@@ -292,3 +292,30 @@ def test_backoff_doubles_up_to_the_longest() -> None:
         waits.append((look - hand.now) // MINUTE)
         hand.sleep()
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+@pytest.mark.rule("B24", "S45")
+def test_a_budget_of_the_whole_rollout_in_percent_is_rounded_down() -> None:
+    hand = play(
+        [candidate(name) for name in "abc"],
+        Policy(stages=stages(all={"max_concurrency": 1, "max_failures": 3}), max_failures="50%"),
+    )
+    hand.go()
+    hand.fail("a")
+    assert hand.go() == ["b"]
+    hand.fail("b")
+    assert hand.go() == []
+    assert hand.phase() == "Halted"
+    assert "the rollout: 2 failed, 1 may" in hand.step("c").reasons[0].message
+
+
+@pytest.mark.rule("B34")
+def test_what_failed_is_not_tried_again_where_nothing_may_start() -> None:
+    hand = three(limits=RETRIES)
+    hand.go()
+    hand.fail("a")
+    frozen = Window("audit", begin=NOON, end=NOON + HOUR)
+    hand.edit("a", calendar=Calendar(hard=(frozen,)))
+    assert hand.wait(5 * MINUTE) == []
+    assert hand.gates("a") == ["freeze"]
+    assert hand.wait(HOUR) == ["a"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fleetform.engine.plan.windows.calendar import Almanac, Calendar, today
 from fleetform.engine.plan.windows.compile import Calendars, compile_window
 from fleetform.engine.plan.windows.openings import Opening, Window, cron_text, weekday_schedule
+from fleetform.engine.plan.windows.spans import FrozenSpan, freezes_between, openings_between
 from fleetform.engine.plan.windows.useless import is_rare, never_opens
 from fleetform.model.kinds.base import ClusterSelector
 from fleetform.model.kinds.lifecycle import UpdateWindowSpec
@@ -263,3 +264,29 @@ def test_a_plugin_that_only_a_dead_window_would_let_start_says_so() -> None:
     reason = hand.step("a").reasons[0]
     assert (reason.gate, reason.until) == ("window", None)
     assert "opens again" in reason.do
+
+
+@pytest.mark.rule("R2-30")
+def test_what_is_open_or_frozen_already_counts_from_where_one_looks() -> None:
+    nightly = Window("nightly", "0 22 * * *", 4 * HOUR, no_start_in_last=HOUR)
+    begin, end = at("2026-11-16T23:00"), at("2026-11-18T00:00")
+    assert openings_between([Calendar(allow=(nightly,))], begin, end) == (
+        Opening(begin, at("2026-11-17T01:00")),
+        Opening(at("2026-11-17T22:00"), end),
+    )
+    assert freezes_between([Calendar(soft=(nightly,), hard=(nightly,))], begin, end) == (
+        FrozenSpan(begin, at("2026-11-17T02:00"), "nightly", False),
+        FrozenSpan(begin, at("2026-11-17T02:00"), "nightly", True),
+        FrozenSpan(at("2026-11-17T22:00"), end, "nightly", False),
+        FrozenSpan(at("2026-11-17T22:00"), end, "nightly", True),
+    )
+
+
+def test_spans_that_end_where_one_begins_to_look_or_begin_where_one_stops_are_none() -> None:
+    nightly = Window("nightly", "0 22 * * *", 4 * HOUR)
+    begin, end = at("2026-11-17T02:00"), at("2026-11-17T22:00")
+    assert openings_between([Calendar(allow=(nightly,))], begin, end) == ()
+    assert freezes_between([Calendar(hard=(nightly,))], begin, end) == ()
+    # In its last hour a window is open, and nothing starts any more.
+    late = Window("nightly", "0 22 * * *", 4 * HOUR, no_start_in_last=HOUR)
+    assert openings_between([Calendar(allow=(late,))], at("2026-11-17T01:00"), end) == ()

@@ -93,6 +93,24 @@ def test_what_is_stored_without_a_hash_is_not_known_to_be_what_is_wanted() -> No
     assert folder.step("eu-1").state != "UpToDate"
 
 
+@pytest.mark.rule("B22")
+def test_what_was_installed_before_installers_were_stored_belongs_to_the_preset_of_its_name() -> None:
+    folder = installed(dns=DNS, other=preset("paused: true", name="a-first", of="dns"))
+    for name in ("certs", "dns"):
+        state = folder.state("qa-1", f"{name}-qa-1")
+        assert state.admitted is not None
+        folder.put(
+            "qa-1", structs.replace(state, admitted=structs.replace(state.admitted, installer=None)), f"{name}-qa-1"
+        )
+    elsewhere = "clusterSelector: {clusterNames: [eu-1, eu-2]}, "
+    folder.edit(preset=preset().replace("clusterSelector: {}, ", elsewhere))
+    folder.edit(dns=DNS.replace("clusterSelector: {}, ", elsewhere))
+    assert [(each.key[2], each.owner.name) for each in folder.fleet.world.removals] == [
+        ("certs-qa-1", "certs"),
+        ("dns-qa-1", "dns"),
+    ]
+
+
 @pytest.mark.rule("B9", "B3")
 def test_another_spelling_of_a_path_is_no_change_of_values() -> None:
     """Parts say in what a change consists; stages that only versions pass must not take it for one of values."""

@@ -22,6 +22,7 @@ class Notification(AnswerRecord, frozen=True, kw_only=True):
     until is when time alone goes on: what is counted down to, or the earliest start. do is the next step.
     """
 
+    id: str
     event: str
     at: str
     organization: str
@@ -39,16 +40,9 @@ class Notification(AnswerRecord, frozen=True, kw_only=True):
     do: str = ""
 
 
-class NotificationItem(AnswerRecord, frozen=True, kw_only=True):
-    """A notification of the feed, under its number there."""
-
-    number: int
-    notification: Notification
-
-
 class NotificationList(AnswerRecord, frozen=True, kw_only=True):
     """The feed, the latest first."""
 
     kind: str = "NotificationList"
-    items: list[NotificationItem]
+    items: list[Notification]
     diagnostics: list[Finding] = field(default_factory=list)
