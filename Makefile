@@ -8,6 +8,7 @@ JOBS ?= auto
 export UV_COMPILE_BYTECODE := 1
 
 SEEDS ?= 5000
+SCHEDULES ?= 100000
 FIRST ?= 1000
 
 .PHONY: help setup run serve test lint unit spec soak bench mutants schemas lock clean
@@ -48,8 +49,9 @@ unit: setup ## the tests; the first time on a machine etcd and kube-apiserver ar
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
 	@$(BIN)/python -m tools.spec
 
-soak: setup ## many random fleets against the model of the rules; SEEDS=20000 FIRST=0
+soak: setup ## many random fleets against the rules, and random faults against the control plane; SEEDS=20000 SCHEDULES=1000 FIRST=0
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
+	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios
 	@$(BIN)/python -m bench

@@ -4,7 +4,7 @@ reckoning of their own that shares nothing with the planner.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from fleetform.loop.image import Image
@@ -16,7 +16,7 @@ from fleetform.ports.store import Commit, Event, StoreReader
 DEV = frozenset({"eu-2", "eu-3"})
 SOAK = timedelta(hours=1)
 LAWS = (
-    "concurrency",  # of gold one is in flight at a time
+    "concurrency",  # of gold one is changed at a time; a cluster that joins waits for nobody (S51)
     "budget",  # after a failure nothing else starts in that rollout
     "window",  # of gold, nothing that runs already is changed in an odd hour
     "stage",  # gold follows dev
@@ -52,10 +52,12 @@ class Witness:
         self.events: list[Event] = []
         self.approved: set[tuple[str, str]] = set()
         self.wanted: dict[int, frozenset[str]] = {}
+        self.present: frozenset[str] = frozenset()
 
     def copy(self) -> Witness:
         other = Witness(self.guarded)
         other.events, other.approved, other.wanted = [*self.events], {*self.approved}, self.wanted
+        other.present = self.present
         return other
 
     # ---- What took place
@@ -80,8 +82,9 @@ class Witness:
         if self.guarded:
             law("approval", (start.rollout, "gold") in self.approved, f"{where}, and nobody approved {start.rollout}")
             law("window", start.at.hour % 2 == 0 or not self._runs(start), f"{where}, outside of the window")
-        dev = {cluster: each for cluster, each in last.items() if cluster in DEV and not self._is_gone(cluster)}
-        law("stage", bool(dev) or not self._installed(DEV), f"{where}, and no dev cluster did")
+        others_of_dev = [name for name in last if name in DEV and not self._is_gone(name)]
+        dev = {name: last[name] for name in others_of_dev if not self._joined_since(name, before[0])}
+        law("stage", bool(others_of_dev) or not self._behind(start), f"{where}, and no dev cluster did")
         unhealthy = sorted(cluster for cluster, each in dev.items() if each.event != "Healthy")
         law("stage", not unhealthy, f"{where}, and {unhealthy} is not healthy")
         if all(each.cluster in DEV for each in before):
@@ -93,11 +96,19 @@ class Witness:
         here = [each.event for each in self.events if each.cluster == start.cluster and each.event in _STARTS_AND_ENDS]
         return bool(here) and here[-1] != "Deleted"
 
-    def _is_gone(self, cluster: str) -> bool:
-        return self._last(cluster) == "Deleted"
+    def _joined_since(self, cluster: str, begin: Event) -> bool:
+        """Whether a cluster came after a rollout began: nobody waits for it."""
+        first = next(each for each in self.events if each.cluster == cluster)
+        return cluster != begin.cluster and self.events.index(first) > self.events.index(begin)
 
-    def _installed(self, clusters: Iterable[str]) -> bool:
-        return any(self._last(cluster) not in ("", "Deleted") for cluster in clusters)
+    def _is_gone(self, cluster: str) -> bool:
+        """Whether it left: what became of it there holds nobody up (B21)."""
+        return self._last(cluster) == "Deleted" or cluster not in self.present
+
+    def _behind(self, start: Event) -> bool:
+        """Whether a dev cluster runs something else than what starts."""
+        last = {each.cluster: each for each in self.events if each.cluster in DEV}
+        return any(not self._is_gone(each.cluster) and each.version != start.version for each in last.values())
 
     def _last(self, cluster: str) -> str:
         return next((each.event for each in reversed(self.events) if each.cluster == cluster), "")
@@ -126,7 +137,7 @@ class Witness:
             cluster.name
             for cluster, here in image.known.plugins.items()
             for state in here.values()
-            if state.in_flight and cluster.name not in DEV
+            if state.in_flight and state.last_healthy is not None and cluster.name not in DEV
         ]
         law("concurrency", len(flying) <= 1, f"{sorted(flying)} at once")
 

@@ -25,6 +25,7 @@ from fleetform.ports.delivery import Parcel
 from fleetform.ports.inputs import Document
 from fleetform.ports.store import StoreError
 from fleetform.store.memory import MemoryStore
+from simulation import situations
 from simulation.faults import CrashError, Fault, FaultyHealth, FaultySource, FaultyStore, FaultyTargets, Moments
 from simulation.fleet import FleetText
 from simulation.laws import Witness, law
@@ -58,7 +59,7 @@ class World:
 
     def _assemble(self, moments: Moments, there: dict[PluginKey, Parcel], before: dict[PluginKey, Parcel]) -> None:
         self.moments = moments
-        self.witness.wanted[self.fleet.fingerprint] = self.fleet.wanted
+        self._people_want(self.fleet)
         self.targets = FaultyTargets(moments, self._judge_delivery)
         self.targets.there, self.targets.before = there, before
         faulty = FaultyStore(self.store, moments, self.witness.committed)
@@ -102,6 +103,7 @@ class World:
         while self.step():
             pass
         self.must_rest()
+        self.situations |= situations.of_history(self.witness.events, self.witness.approved, self.image)
         return self
 
     def step(self) -> bool:
@@ -141,12 +143,14 @@ class World:
             return
         finally:
             self.source.reading = self.plane.health.answering = None  # type: ignore[attr-defined]
-            self.witness.judge_state(self.image)
+            image = self.image
+            self.witness.judge_state(image)
+            self.situations |= situations.of_pass(image, kind, moments.down > 0)
             self.busy = 0 if moments.happened > happened else self.busy
             law("rest", self.busy <= MOST_PASSES, f"still at it after {self.busy} passes without a fault")
-        if report.wrote or moments.happened > happened:
+        if moments.counts["commit"] > commits or moments.happened > happened:
             return
-        law("rest", moments.counts["commit"] == commits, "a pass that says it wrote nothing did")
+        law("rest", not report.wrote, "a pass says that it wrote, and committed nothing")
         assert self.until is not None
         self.busy = 0
         if report.next_look is None or report.next_look > self.until:
@@ -156,15 +160,7 @@ class World:
 
     def _crashed(self) -> None:
         self.crashes += 1
-        image = self.image
-        for cluster, here in image.known.plugins.items():
-            for name, state in here.items():
-                record = image.deliveries.get((cluster.organization, cluster.name, name))
-                if state.in_flight and state.attempt is not None:
-                    if record is None or record.input_hash != state.attempt.input_hash:
-                        self.situations.add("a crash between admitting and delivering")
-                    if state.attempt.back:
-                        self.situations.add("a crash during a rollback")
+        self.situations |= situations.of_crash(self.image)
         self.plane.restart()
 
     def must_rest(self) -> None:
@@ -209,9 +205,15 @@ class World:
     # ---- What people do
 
     def edit(self, fleet: FleetText) -> None:
-        self.fleet = fleet
-        self.witness.wanted[fleet.fingerprint] = fleet.wanted
+        before, self.fleet = self.fleet, fleet
+        joined, left = fleet.wanted - before.wanted, before.wanted - fleet.wanted
+        changed = (fleet.versions, fleet.replicas) != (before.versions, before.replicas)
+        self.situations |= situations.of_edit(self.image, bool(joined), bool(left), changed)
+        self._people_want(fleet)
         self.source.edit(fleet.files)
+
+    def _people_want(self, fleet: FleetText) -> None:
+        self.witness.wanted[fleet.fingerprint] = self.witness.present = fleet.wanted
 
     def wait(self, hours: float) -> None:
         self.until = self.clock.at + timedelta(hours=hours)
