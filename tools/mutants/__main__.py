@@ -134,13 +134,12 @@ def try_all(chosen: Sequence[Mutant], runs: Runs, given: argparse.Namespace, unt
 
 
 def _within(seconds: float, tests: Iterable[Test]) -> Iterator[Test]:
-    """The first test, and those after it that fit."""
+    """The first test, and those after it that still fit."""
     used = 0.0
     for test in tests:
-        if used and used + test.seconds > seconds:
-            return
-        used += test.seconds
-        yield test
+        if not used or used + test.seconds <= seconds:
+            used += test.seconds
+            yield test
 
 
 def _report(chosen: Sequence[Mutant], runs: Runs, verdicts: Verdicts) -> None:
