@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_api,
     measure_bindings,
     measure_check,
     measure_configs,
@@ -25,6 +26,7 @@ from bench import (
 from bench.table import print_table
 
 MEASUREMENTS = {
+    "api": measure_api,
     "decide": measure_decide,
     "peers": measure_peers,
     "edit": measure_edit,

@@ -370,6 +370,11 @@ def _opener(
     return opened
 
 
+def open_stored_fleet(sources: Sequence[str], organization: str | None, plugin_folder: str | None) -> OpenFleet:
+    """What reads stored files as a fleet, and nothing of the network."""
+    return _opener(sources, organization, _Clock(None), "none", plugin_folder)
+
+
 def sqlite_version() -> str:
     """The version of SQLite that databases are read and written with."""
     import apsw

@@ -17,9 +17,6 @@ from properties.strategies import examples, fleets
 def test_engine_and_simple_resolver_give_the_same_values_and_winners(snapshot: Snapshot) -> None:
     for which, engine, simple in compared_options(snapshot):
         assert engine.value == exact(simple.value), which
-        if simple.nested:
-            # Who spoke of a part of it is told by the option that it lies in.
-            continue
         assert engine.winner == simple.winner, which
         assert engine.hidden == simple.hidden, which
         assert engine.removed_by == simple.removed_by, which

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,13 +15,10 @@ from fleetform.app.fleet import Fleet as Read
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.load.state import load_state
-from fleetform.model.results.diagnostics import Diagnostic
-from rulebook import excuses
 from rulebook.inventing import NOW, Invented
-from rulebook.layering import Layer
 from rulebook.model import Fleet, Plugin
 from rulebook.telling import Answer, Gate, Report
-from rulebook.trees import Steps, steps_of, text_of
+from rulebook.trees import steps_of, text_of
 from support.answers import explain, get
 from support.fleets import fleet_of
 
@@ -36,6 +32,11 @@ class Disagreement(NamedTuple):
     expected: Any
     actual: Any
 
+    @property
+    def what(self) -> tuple[str, ...]:
+        """What kind of disagreement it is; for a folder that is invalid, by the errors."""
+        return (self.kind, *sorted({each.partition(":")[0] for each in self.actual if self.kind == "invalid"}))
+
 
 def opened(fleet: Invented) -> Read:
     """The fleet as Fleetform reads it."""
@@ -47,17 +48,15 @@ def opened(fleet: Invented) -> Read:
     return fleet_of(text, state=state)
 
 
-def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[Disagreement]:
-    """Where the rules say otherwise than Fleetform; excused counts what is known and not told."""
+def disagreements(fleet: Invented) -> list[Disagreement]:
+    """Where the rules say otherwise than Fleetform."""
     read = opened(fleet)
     model = Fleet(fleet.documents, fleet.state, NOW)
-    wrong = [each for each in read.findings.errors if each.code != "wrong-index" or not fits_nowhere(model, each)]
-    errors = [f"{each.code}: {each.message}" for each in wrong]
-    if read.findings.errors and not errors:
-        return []
-    if errors:
-        found = [Disagreement("invalid", "", [], errors)]
-        return [each for each in found if not _is_excused(excuses.of_folders(model, errors), excused)]
+    errors = sorted({(each.code, each.object.name if each.object else "") for each in read.findings.errors})
+    expected_errors = sorted(("wrong-index", name) for name in model.fitting_nowhere())
+    if errors or expected_errors:
+        told_errors = [f"{each.code}: {each.message}" for each in read.findings.errors]
+        return [Disagreement("invalid", "", expected_errors, told_errors)] if errors != expected_errors else []
     found = []
     for plugin in model.plugins:
         expected, actual = told_by_rules(model.answer(plugin)), told(explained(read, plugin))
@@ -65,15 +64,12 @@ def disagreements(fleet: Invented, excused: Counter[str] | None = None) -> list[
         for path in [path for path, said in expected.get("winners", {}).items() if said is None]:
             del expected["winners"][path], actual["winners"][path]
         differing = [kind for kind in expected if expected[kind] != actual[kind]]
-        if differing and not _is_excused(excuses.of_plugins(model, plugin, differing), excused):
-            found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
+        found += [Disagreement(kind, plugin.name, expected[kind], actual[kind]) for kind in differing]
     return found or _reports(read, model)
 
 
 def _reports(read: Read, model: Fleet) -> list[Disagreement]:
     """Where overrides are reported otherwise; plugins are asked about first."""
-    if any(model.answer(plugin).misfits for plugin in model.plugins):
-        return []
     found = []
     for item in get(read, Scope("acme"), "overrides")["items"]:
         name, status = item["metadata"]["name"], item["status"]
@@ -100,25 +96,6 @@ def _leave_open(expected: Tree, actual: Tree) -> None:
         row[2:] = [[path for path in paths if path not in idle.get(row[0], [])] for paths in row[2:]]
 
 
-def _is_excused(name: str | None, excused: Counter[str] | None) -> bool:
-    if name is not None and excused is not None:
-        excused[name] += 1
-    return name is not None
-
-
-def fits_nowhere(model: Fleet, error: Diagnostic) -> bool:
-    """Whether one of an object's paths leads nowhere on every plugin that it reaches: it is wrong as such (S18)."""
-    assert error.object is not None
-    used: dict[tuple[Layer, Steps], bool] = {}
-    for plugin in model.plugins:
-        for reading in model.readings(plugin)[:1]:
-            for item in reading.items:
-                if item.skipped is None and model.older_owner(plugin) is None:
-                    key = (item.layer, item.written)
-                    used[key] = used.get(key, True) and key in [(each.layer, each.written) for each in reading.misfits]
-    return any(fails for (layer, _), fails in used.items() if layer.object == error.object.name)
-
-
 def explained(read: Read, plugin: Plugin) -> Tree:
     """What `explain` answers; the one that lost its release to another owner is found as the command line finds it."""
     cluster = plugin.cluster["metadata"]["name"]
@@ -126,17 +103,12 @@ def explained(read: Read, plugin: Plugin) -> Tree:
 
 
 def told_by_rules(answer: Answer) -> Tree:
-    found: Tree = {
+    return {
         "version": answer.version,
         "wanted": (answer.wanted, answer.forced),
         "gates": sorted({_short(each) for each in answer.gates}),
         "waiting": sorted({each.gate for each in answer.waiting}),
         "configs": [[each.type[1], each.name, each.place] for each in answer.configs],
-    }
-    if answer.misfits:
-        # Whether what cannot be applied won or lost is nobody's question, nor what is shown of the rest.
-        return found
-    return found | {
         "values": answer.values,
         "skipped": sorted(answer.skipped),
         "winners": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rulebook.trees import Hole, Reason
+from rulebook.trees import ABSENT, Hole, Reason
 
 Tree = dict[str, Any]
 
@@ -51,11 +51,12 @@ def evaluated(text: str, cluster: Tree, definition: str, version: str, option: s
         return Hole(frozenset({Reason("value-type", option)}))
 
 
-def retyped(text: str, value: Any, option: str) -> Any:
+def retyped(text: str, value: Any) -> Any:
+    """What a migration makes of a value; ABSENT where it cannot."""
     try:
         return OF_VALUES[text](value)
     except (TypeError, ValueError, KeyError):
-        return Hole(frozenset({Reason("value-type", option)}))
+        return ABSENT
 
 
 def _sorted_keys(value: Any) -> list[str]:

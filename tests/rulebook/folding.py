@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rulebook.layering import Item
 from rulebook.options import option_for, options_of
@@ -25,28 +25,52 @@ from rulebook.trees import (
 Tree = dict[str, Any]
 
 
-def folded(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> Any:
-    """The tree of values: defaults, then each layer over what is there."""
+class Fold(NamedTuple):
+    """The tree of values, and the items whose paths do not fit (S59), hidden ones among them."""
+
+    tree: Any
+    misfits: tuple[Item, ...]
+
+
+def folded(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> Fold:
+    """Defaults, then layer by layer; what does not fit changes nothing, and is a hole unless it is lost (S59)."""
     start: Any = {}
     for item in sorted(defaults, key=lambda each: len(each.steps)):
         start = with_value(start, item.steps, item.value, text_of(item.steps))
     tree = start
-    for layer in layers:
-        tree = with_layer(tree, start, [each for each in layer if each.skipped is None], revision)
-    return tree
+    used = [[each for each in layer if each.skipped is None] for layer in layers]
+    misfits: list[Item] = []
+    for layer in used:
+        tree = with_layer(tree, start, layer, revision, misfits)
+    items = [each for layer in used for each in layer]
+    for item in misfits:
+        if not is_lost(item, applied_over(item, items)):
+            option = about(item.steps, revision)
+            tree = _with_container(tree, item.steps, revision)
+            tree = with_value(tree, item.steps, Hole(frozenset({Reason("value-type", option)})), option)
+    return Fold(tree, tuple(misfits))
 
 
-def with_layer(tree: Any, defaults: Any, items: Sequence[Item], revision: Tree) -> Any:
+def with_layer(tree: Any, defaults: Any, items: Sequence[Item], revision: Tree, misfits: list[Item]) -> Any:
     """One object's items, as a set (S60): the newest name of a renamed option last, deeper paths over others (S54)."""
     for renames in sorted({each.renames for each in items}, reverse=True):
         here = [each for each in items if each.renames == renames]
         for item in sorted(here, key=_order):
             if item.strategy != "Remove":
-                tree = _applied(tree, item, revision)
+                if _fits(tree, item, revision):
+                    tree = _applied(tree, item, revision)
+                else:
+                    misfits.append(item)
         for item in sorted(here, key=_order, reverse=True):
             if item.strategy == "Remove":
                 tree = _removed(tree, defaults, item.steps, about(item.steps, revision))
     return tree
+
+
+def applied_over(item: Item, items: Sequence[Item]) -> list[Item]:
+    """What is applied over an item: what later layers say and, in its own, newer names of renamed options."""
+    later = [each for each in items[items.index(item) + 1 :] if each.layer != item.layer]
+    return [*later, *(each for each in items if each.layer == item.layer and each.renames < item.renames)]
 
 
 def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[list[Item]]:
@@ -55,7 +79,7 @@ def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequenc
     for index, layer in enumerate(layers):
         here: list[Item] = []
         for item in sorted(layer, key=lambda each: -each.renames):
-            into = found_at(folded(revision, defaults, [*layers[:index], here]), item.steps)
+            into = found_at(folded(revision, defaults, [*layers[:index], here]).tree, item.steps)
             if item.strategy == "Merge" and item.skipped is None and not isinstance(into, dict | Hole):
                 item = replace(item, replaces=True)
             if item.strategy == "Remove" and into is ABSENT:
@@ -71,58 +95,31 @@ def _applied(tree: Any, item: Item, revision: Tree) -> Any:
     if item.strategy == "Merge":
         below = found_at(tree, item.steps)
         if below is not ABSENT:
-            if not isinstance(item.value, dict | Hole):
-                # Converted into something that cannot be merged: nothing may be lost (S58).
-                return with_value(tree, item.steps, Hole(frozenset({Reason("value-type", option)})), option)
             return with_value(tree, item.steps, merged(below, item.value), option)
     return with_value(tree, item.steps, item.value, option)
 
 
-def misfits(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> list[Item]:
-    """The items that cannot be applied: their path leads into what is no map or list there, or past the end (S59),
-    or no migration can convert them (S58)."""
-    found: list[Item] = []
-    for index, layer in enumerate(layers):
-        applied = [[each for each in held if each not in found] for held in layers[:index]]
-        beside = [each.steps for each in layer if each.strategy != "Remove"]
-        for item in layer:
-            older = [each for each in layer if each.renames > item.renames]
-            before = folded(revision, defaults, [*applied, older])
-            here = _with_container(before, item.steps, revision)
-            leads = item.strategy == "Remove" or _leads_somewhere(here, item.steps, beside)
-            into_nothing = found_at(here, item.steps) is ABSENT
-            merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole) or into_nothing
-            if item.skipped is None and (item.failed or not leads or not merges):
-                found.append(item)
-    return found
+def _fits(tree: Any, item: Item, revision: Tree) -> bool:
+    """Not where the path leads into what is no map or list, or past the end (S59), nor where what a migration made
+    cannot be merged (S58)."""
+    tree = _with_container(tree, item.steps, revision)
+    merges = item.strategy != "Merge" or isinstance(item.value, dict | Hole)
+    return _leads_somewhere(tree, item.steps) and (merges or found_at(tree, item.steps) is ABSENT)
 
 
-def _leads_somewhere(tree: Any, steps: Steps, beside: list[Steps]) -> bool:
-    for index, step in enumerate(steps):
-        if tree is ABSENT:
-            if isinstance(step, int) and not _continues(steps, index, 0, beside):
-                return False
-            continue
+def _leads_somewhere(tree: Any, steps: Steps) -> bool:
+    for step in steps:
         if isinstance(tree, Hole):
             return True
-        if isinstance(step, int) and not isinstance(tree, dict):
-            if not isinstance(tree, list):
-                return False
-            if step > len(tree):
-                return _continues(steps, index, len(tree), beside)
-            tree = tree[step] if step < len(tree) else ABSENT
-        elif not isinstance(tree, dict):
-            return False
-        else:
+        if tree is ABSENT:
+            tree = [] if isinstance(step, int) else {}
+        if isinstance(tree, dict):
             tree = tree.get(str(step), ABSENT)
+        elif isinstance(tree, list) and isinstance(step, int) and step <= len(tree):
+            tree = tree[step] if step < len(tree) else ABSENT
+        else:
+            return False
     return True
-
-
-def _continues(steps: Steps, index: int, end: int, beside: list[Steps]) -> bool:
-    """Whether items of the same object append all that lies before an index."""
-    wanted = steps[index]
-    assert isinstance(wanted, int)
-    return all(any(is_within(each, (*steps[:index], place)) for each in beside) for place in range(end, wanted))
 
 
 def _with_container(tree: Any, steps: Steps, revision: Tree) -> Any:
@@ -139,7 +136,7 @@ def _removed(tree: Any, defaults: Any, steps: Steps, option: str) -> Any:
     default = found_at(defaults, steps)
     if default is ABSENT:
         return without(tree, steps)
-    return with_value(tree, steps, default, option) if _leads_somewhere(tree, steps, []) else tree
+    return with_value(tree, steps, default, option) if _leads_somewhere(tree, steps) else tree
 
 
 def about(steps: Steps, revision: Tree) -> str:

@@ -9,7 +9,7 @@ from rulebook.choosing import version_of
 from rulebook.expressions import evaluated, retyped
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import rank_of, selects
-from rulebook.trees import Hole, Secret, Steps, has_hole, is_within, steps_of
+from rulebook.trees import ABSENT, Hole, Secret, Steps, has_hole, holes_in, is_within, steps_of
 from rulebook.variables import OPTIONAL, Names
 
 Tree = dict[str, Any]
@@ -28,9 +28,8 @@ class Layer(NamedTuple):
 class Item:
     """One value that one layer gives one path.
 
-    renames is how many migrations moved it; replaces: it is merged into what is no map; failed: a migration could not
-    convert it; left_out: it refers to an optional variable that has no value; idle: there is
-    nothing to remove; skipped says why it is not used.
+    renames is how many migrations moved it; replaces: it is merged into what is no map; left_out: it refers to an
+    optional variable that has no value; idle: there is nothing to remove; skipped says why it is not used.
     """
 
     layer: Layer
@@ -42,7 +41,6 @@ class Item:
     undeclared: bool = False
     renames: int = 0
     replaces: bool = False
-    failed: bool = False
     left_out: bool = False
     idle: bool = False
     skipped: str | None = None
@@ -76,9 +74,9 @@ def written_layers(
             if selects(group["clusterSelector"], cluster):
                 found.append(configs.get((2, group["name"]), []))
                 found.append(_values(Layer("group", 0, name, group["name"]), group.get("optionValues")))
-        for block in spec.get("clusterOptionOverrides", []):
+        for number, block in enumerate(spec.get("clusterOptionOverrides", [])):
             if block["clusterName"] == cluster["metadata"]["name"]:
-                found.append(_values(Layer("cluster", 0, name, block["clusterName"]), block["overrides"]))
+                found.append(_values(Layer("cluster", 0, name, str(number)), block["overrides"]))
     if instance is not None:
         found.append(configs.get((3, ""), []))
         found.append(_values(Layer("instance", 0, instance["metadata"]["name"]), instance["spec"].get("optionValues")))
@@ -159,34 +157,28 @@ class Reader:
         option = self.options.get(item.steps)
         if option_for(self.revision, item.steps) is None and item.undeclared:
             # What nobody declares any more is passed on as it was written.
-            return replace(item, steps=item.written, value=original, renames=0, failed=False)
-        if option_for(self.revision, item.steps) is None or (option is not None and fits(option, original)):
-            return replace(item, value=original, failed=False)
+            return replace(item, steps=item.written, value=original, renames=0)
+        if option_for(self.revision, item.steps) is None or (
+            option is not None and self._stays(option, item, original)
+        ):
+            return replace(item, value=original)
         return item
 
-    def may_convert(self, steps: Steps) -> bool:
-        """Whether a migration could still convert what stands at an option, once it is known (S58)."""
-        passed = [each for each in self.revisions if not _above(each, self.revision)]
-        migrations = [step for each in passed for step in each["spec"].get("changes", {}).get("migrations", [])]
-        names = {steps}
-        for step in reversed(migrations):
-            if "rename" in step and steps_of(step["rename"]["to"]) in names:
-                names.add(steps_of(step["rename"]["from"]))
-        return any(steps_of(step["retype"]["name"]) in names for step in migrations if "retype" in step)
+    def _stays(self, option: Tree, item: Item, original: Any) -> bool:
+        """Whether a value is right as it was written, or nothing makes it right: then it stays (R2-6, S58)."""
+        return fits(option, original) or not (isinstance(item.value, Hole) or fits(option, item.value))
 
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
         """A value that fits is never converted; one that is not known is converted once it is (S58)."""
         option = options_of(revision).get(item.steps)
-        if (
-            option is None
-            or item.left_out
-            or has_hole(item.value)
-            or isinstance(item.value, Hole | Secret)
-            or fits(option, item.value)
-        ):
+        if option is None or item.left_out or isinstance(item.value, Hole | Secret):
             return item
-        value = retyped(expression, item.value, option["name"])
-        return replace(item, value=value, failed=isinstance(value, Hole))
+        if has_hole(item.value):
+            return item if fits(option, item.value, True) else replace(item, value=Hole(holes_in(item.value)))
+        if fits(option, item.value):
+            return item
+        value = retyped(expression, item.value)
+        return item if value is ABSENT else replace(item, value=value)
 
 
 def _above(one: Tree, other: Tree) -> bool:

@@ -6,14 +6,13 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rulebook.choosing import Support, Wanted, is_exact, version_of, wanted_version
 from rulebook.config_refs import Ref, mode_of, named, object_of, values_of
 from rulebook.config_refs import effective as effective_refs
-from rulebook.folding import about, effective, folded, is_lost, misfits
+from rulebook.folding import effective, folded
 from rulebook.layering import Reader, default_items, written_layers
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import age_of, rank_of, reaches, selects
@@ -193,24 +192,13 @@ class Fleet:
             )
         ]
         defaults = default_items(revision)
-        bad = misfits(revision, defaults, layers)
-        fitting = [[each for each in layer if each not in bad] for layer in layers]
-        tree = folded(revision, defaults, fitting)
+        tree, misfits = folded(revision, defaults, layers)
         reasons = {Gate(*reason) for reason in holes_in(tree)}
-        for index, layer in enumerate(layers):
-            above = [each for held in layers[index + 1 :] for each in held if each.skipped is None]
-            for item in [each for each in layer if each in bad]:
-                newer = [each for each in layer if each.renames < item.renames and each.skipped is None]
-                if not is_lost(replace(item, strategy="Replace"), [*newer, *above]):
-                    reasons.add(Gate("value-type", about(item.steps, revision)))
-        spoken = [about(each.steps, revision) for each in bad]
         for steps, option in options_of(revision).items():
             value = found_at(tree, steps)
-            if value is ABSENT and option.get("required") and text_of(steps) not in spoken:
+            if value is ABSENT and option.get("required"):
                 reasons.add(Gate("required-option", option["name"]))
-            elif value is ABSENT or isinstance(value, Hole) or (has_hole(value) and reader.may_convert(steps)):
-                continue
-            elif not fits(option, value, has_hole(value)):
+            elif value is not ABSENT and not has_hole(value) and not fits(option, value):
                 reasons.add(Gate("value-type", option["name"]))
         for ref in refs:
             if object_of(ref, list(self.documents)) is None:
@@ -227,7 +215,7 @@ class Fleet:
             (*defaults, *(item for layer in effective(revision, defaults, layers) for item in layer)),
             frozenset(each for each in reasons if each.gate not in TIMING),
             frozenset(each for each in reasons if each.gate in TIMING),
-            tuple(bad),
+            misfits,
             tuple(refs),
         )
 
@@ -265,10 +253,31 @@ class Fleet:
         return told(target, wanted, frozenset(gates), waiting, self.revisions(plugin.definition))
 
     def readings(self, plugin: Plugin) -> list[Resolved]:
-        """The plugin as the version that is wanted makes it, and as the one that runs does."""
-        versions = [self.wanted(plugin).version, self.known(plugin).get("admitted", {}).get("version")]
-        revisions = [self.revision(plugin.definition, each) for each in versions]
-        return [self.resolved(plugin, each) for each in revisions if each is not None]
+        """The plugin as the version that is wanted makes it and, where gates hold that back, as the one that runs."""
+        revisions = [
+            self.revision(plugin.definition, each)
+            for each in (self.wanted(plugin).version, self.answer(plugin).version)
+        ]
+        found = [each for index, each in enumerate(revisions) if each is not None and each not in revisions[:index]]
+        return [self.resolved(plugin, each) for each in found]
+
+    def fitting_nowhere(self) -> set[str]:
+        """The objects with a path that blocks a plugin and fits on none that it reaches, in no version (S59)."""
+        found = set()
+        kept = [each for each in self.plugins if self.older_owner(each) is None]
+        readings = [(plugin, reading) for plugin in kept for reading in self.readings(plugin)]
+        for plugin in kept:
+            wanted = self.revision(plugin.definition, self.wanted(plugin).version)
+            for item in self.resolved(plugin, wanted).standing_misfits() if wanted is not None else []:
+                place = (item.layer, item.written)
+                reached = [(each, reading) for each, reading in readings if place in reading.spoken()]
+                seen = [reading.revision for _, reading in reached]
+                others = [each for plugin, _ in reached for each in self.revisions(plugin.definition)]
+                if all(place in reading.misfitting() for _, reading in reached) and not any(
+                    option_for(each, item.steps) for each in others if each not in seen
+                ):
+                    found.add(item.layer.object)
+        return found
 
     def report(self, override: Tree) -> Report:
         """The plugins that an override speaks of, and what it comes to (R0-23, S21)."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rulebook.choosing import Wanted, version_of
 from rulebook.config_refs import Ref
-from rulebook.folding import is_lost
+from rulebook.folding import applied_over, is_lost
 from rulebook.layering import Item, Layer
 from rulebook.options import option_for, options_of
 from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, steps_of, text_of, with_value
@@ -69,6 +69,19 @@ class Resolved:
     misfits: tuple[Item, ...] = ()
     configs: tuple[Ref, ...] = ()
 
+    def spoken(self) -> set[tuple[Layer, Steps]]:
+        """Where items are written that count here."""
+        return {(each.layer, each.written) for each in self.items if each.skipped is None}
+
+    def misfitting(self) -> set[tuple[Layer, Steps]]:
+        return {(each.layer, each.written) for each in self.misfits}
+
+    def standing_misfits(self) -> list[Item]:
+        """The items whose paths do not fit, but for those that others hide."""
+        used = [each for each in self.items if each.skipped is None]
+        misfits = [each for each in used if (each.layer, each.written) in self.misfitting()]
+        return [each for each in misfits if not is_lost(each, applied_over(each, used))]
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -82,7 +95,6 @@ class Answer:
     values: Any
     options: dict[str, Said]
     applied: tuple[Applied, ...]
-    misfits: bool = False
     configs: tuple[Ref, ...] = ()
     skipped: frozenset[tuple[str, str, str]] = field(default_factory=frozenset)
 
@@ -109,7 +121,6 @@ def told(
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
         applied_in(target.items),
-        bool(target.misfits),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
     )
@@ -162,17 +173,15 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
 def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
     """Overrides in the order in which they apply, with what each won and lost (R0-18); what is left out is lost."""
     found: dict[str, Applied] = {}
-    for index, item in enumerate(items):
+    used = [each for each in items if each.skipped is None]
+    for item in items:
         if item.layer.name != "override" or item.skipped not in (None, "left-out"):
             continue
         before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
-        used = [each for each in items[index + 1 :] if each.skipped is None]
-        later = [each for each in used if each.layer != item.layer]
-        newer = [each for each in used if each.layer == item.layer and each.renames < item.renames]
         path = frozenset({text_of(item.written)})
         if item.idle:
             found[item.layer.object] = replace(before, idle=before.idle | path)
-        elif item.skipped is not None or is_lost(item, [*later, *newer]):
+        elif item.skipped is not None or is_lost(item, applied_over(item, used)):
             found[item.layer.object] = replace(before, lost=before.lost | path)
         else:
             found[item.layer.object] = replace(before, won=before.won | path)

@@ -8,8 +8,10 @@ import pytest
 
 from fleetform.app.fleet import Fleet
 from fleetform.model.results.decisions import ABSENT
+from fleetform.ports.state import KnownState
 from support.bound import bound_fleet, gates_on, told
 from support.fleets import BASE, DEFINITION, codes, documents, fleet_with, override, plugin_on, value_on
+from support.states import states
 
 ANY = "allowUndeclared: true"
 
@@ -296,3 +298,78 @@ def test_an_index_of_an_undeclared_list_is_one_of_the_list_that_all_make() -> No
     assert tree_of(fleet_with(o=override("o", items, ANY)))["u"] == ["a", "b"]
     past = fleet_with(o=override("o", "[{path: 'u[2]', value: a}]", ANY))
     assert {each.gate for each in plugin_on(past, "eu-1").gates} == {"value-type"}
+
+
+# ---- What does not fit is a hole
+
+
+PAST = override("past", "[{path: 'args[5]', value: c}]", "clusterSelector: {clusterNames: [eu-1]}", "2026-01-01")
+
+
+@pytest.mark.rule("S59")
+def test_what_does_not_fit_leaves_its_option_without_a_value_and_others_alone() -> None:
+    beside = override("beside", "[{path: 'args[0]', value: z}, {path: host, value: h}]")
+    plugin = plugin_on(fleet_with(o=documents(PAST, beside)), "eu-1")
+    assert [(each.gate, each.option) for each in plugin.gates] == [("value-type", "args")]
+    assert (plugin.options["args"].value, plugin.options["host"].value) == (ABSENT, "h")
+
+
+@pytest.mark.rule("S59", "S18")
+@pytest.mark.parametrize(
+    ("item", "value"),
+    [("{path: args, value: [z]}", ["z"]), ("{path: args, strategy: Remove}", ["a", "b"]),
+     ("{path: 'args[5]', strategy: Remove}", ["a", "b"])],
+)  # fmt: skip
+def test_what_does_not_fit_goes_with_whatever_replaces_or_removes_its_path(item: str, value: list[str]) -> None:
+    over = override("over", f"[{item}]", "clusterSelector: {clusterNames: [eu-1]}", "2026-02-01")
+    fleet = fleet_with(o=documents(PAST, over))
+    assert (value_on(fleet, "eu-1", "args"), plugin_on(fleet, "eu-1").gates) == (value, ())
+    assert not fleet.findings.errors
+    assert told(fleet, "shadowed-override") == [
+        "the override past has no effect: other overrides win on the only plugin it matches"
+    ]
+
+
+@pytest.mark.rule("S59", "R0-18")
+def test_a_merge_hides_what_does_not_fit_only_where_it_says_something_itself() -> None:
+    definition = DEFINITION + "  - {name: m, type: map, default: {k: 1}}\n"
+    inside = override("inside", "[{path: m.k.q, value: 2}]", created="2026-01-01")
+    for value, gates in (("{k: {q: 3}}", []), ("{k: {j: 3}}", ["value-type"])):
+        over = override("over", f"[{{path: m, value: {value}, strategy: Merge}}]", created="2026-02-01")
+        plugin = plugin_on(fleet_with(definition=definition, o=documents(inside, over)), "eu-1")
+        assert [each.gate for each in plugin.gates] == gates
+
+
+@pytest.mark.rule("S59")
+def test_each_path_that_fits_nowhere_is_told_by_itself() -> None:
+    other = override("other", "[{path: 'args[9]', value: d}]")
+    fleet = fleet_with(o=documents(PAST, other))
+    found = [(each.code, each.object and each.object.name) for each in fleet.findings.errors]
+    assert sorted(found, key=str) == [("wrong-index", "other"), ("wrong-index", "past")]
+
+
+@pytest.mark.rule("S18")
+def test_where_a_path_leads_nowhere_there_is_nothing_to_remove() -> None:
+    shorter = override("short", "[{path: args, value: [z]}]", created="2026-01-01")
+    gone = override("gone", "[{path: 'args[1]', strategy: Remove}]", created="2026-02-01")
+    fleet = fleet_with(definition=DEFINITION.replace("[a, b]", "[a, b, c]"), o=documents(shorter, gone))
+    assert plugin_on(fleet, "eu-1").gates == ()
+
+
+@pytest.mark.rule("S58", "R2-6")
+def test_what_was_retyped_is_converted_also_where_its_name_went_and_came_back() -> None:
+    way = newer("[{name: args, type: map}]", "[{retype: {name: args, expression: '{\"was\": value}'}}]", "1.1.0")
+    away = newer("[{name: other, type: map}]", "[{rename: {from: args, to: other}}]", "1.2.0")
+    back = newer("[{name: args, type: map}]", "[]", "1.3.0")
+    fleet = fleet_with(way=way, away=away, back=back, o=override("o", "[{path: args, value: [a]}]"))
+    assert value_on(fleet, "eu-1", "args") == {"was": ["a"]}
+
+
+@pytest.mark.rule("S3", "S37")
+def test_a_value_that_is_left_out_is_not_in_the_way_of_a_version_without_its_option() -> None:
+    runs = KnownState(plugins=states(running={("acme", "eu-1", "web-eu-1"): "1.0.0"}))
+    gone = newer("[{name: replicas, type: int}]", "[]", "1.1.0")
+    optional = "[{name: Q, objectFieldRef: {kind: ConfigMap, name: none, fieldPath: /data/x}, optional: true}]"
+    for value, gates in (("x-$(Q)", []), ("x", ["removed-option"])):
+        fleet = bound_fleet(f"[{{name: host, value: {value}}}]", optional, state=runs, newer=gone)
+        assert gates_on(fleet) == gates

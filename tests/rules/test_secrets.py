@@ -13,7 +13,7 @@ from fleetform.app.scope import Scope
 from fleetform.model.objects import Ref
 from fleetform.model.state import Deployed, PluginState
 from support.answers import diff, explain, get, validate
-from support.fleets import BASE, NOW, documents, fleet_with, override, plugin_on
+from support.fleets import BASE, DEFINITION, NOW, PRESET, documents, fleet_with, override, plugin_on
 
 CANARY = "hunter2-canary"
 PLAIN = documents(
@@ -143,3 +143,23 @@ def test_values_written_as_a_map_are_masked_too() -> None:
     preset = BASE["preset.yaml"].split("    optionValues:")[0] + f"    optionValues: {{token: {CANARY}}}\n"
     fleet = fleet_with(preset=preset)
     assert CANARY not in json.dumps([get(fleet, ACME, "presets"), explain(fleet, plugin_on(fleet, "eu-1"))])
+
+
+@pytest.mark.rule("S5")
+def test_what_some_version_declares_secret_inside_an_option_is_masked_in_its_parts_and_in_what_they_hide() -> None:
+    """1.0.0 declares auth.password, 1.1.0 the whole of auth: what is said of the password is a secret in both."""
+    password = DEFINITION.replace("  options:\n", "  options:\n  - {name: auth.password, type: secret}\n")
+    whole = DEFINITION.replace("1.0.0", "1.1.0").replace("  options:\n", "  options:\n  - {name: auth, type: map}\n")
+    preset = PRESET + f"    - {{name: auth, value: {{user: me, password: {CANARY}-1}}}}\n"
+    items = (
+        f"[{{path: auth, value: {{user: you, password: {CANARY}-2}}, strategy: Merge}}]",
+        f"[{{path: auth.password, value: {CANARY}-3}}]",
+        f"[{{path: auth.password, expression: \"'{CANARY}-4'\"}}]",
+    )
+    overrides = [override(f"o{n}", each, created=f"2026-01-0{n + 1}") for n, each in enumerate(items)]
+    for number in range(len(overrides) + 1):
+        fleet = fleet_with(definition=password, newer=whole, preset=preset, o=documents(*overrides[:number]))
+        view = explain(fleet, plugin_on(fleet, "eu-1"))
+        assert CANARY not in json.dumps(view)
+        (auth,) = [each for each in view["options"] if each["path"] == "auth"]
+        assert auth["value"]["user"] == ("you" if number else "me")

@@ -230,7 +230,7 @@ def test_other_bytes_under_one_version_block(recorded: str, found: str | None, b
     assert (gates(plugin), plugin.version) == (blocked, "1.0.0" if blocked else "1.1.0")
 
 
-@pytest.mark.rule("R2-22", "B23")
+@pytest.mark.rule("R2-22", "B23", "S29")
 def test_the_younger_of_two_presets_over_one_release_gets_a_conflict_that_names_the_older() -> None:
     other = PRESET.replace("name: web, namespace", "name: young, namespace").replace(
         "  plugin:\n", "  plugin:\n    releaseName: web\n    releaseNamespace: web\n"
@@ -244,9 +244,10 @@ def test_the_younger_of_two_presets_over_one_release_gets_a_conflict_that_names_
     assert [gate["gate"] for gate in listed["young-eu-1"]["status"]["blocked"]] == ["conflict"]
     assert listed["web-eu-1"]["status"]["blocked"] == []
     presets = {item["metadata"]["name"]: item["status"]["plugins"] for item in get(fleet, ACME, "presets")["items"]}
-    assert {name: (each["total"], each["blocked"]) for name, each in presets.items()} == {
-        "web": (3, 0),
-        "young": (3, 3),
+    none = {"updated": 0, "ready": 0, "failed": 0, "unreachable": 0}
+    assert presets == {
+        "web": {"total": 3, "waiting": 3, "blocked": 0, **none},
+        "young": {"total": 3, "waiting": 0, "blocked": 3, **none},
     }
 
 

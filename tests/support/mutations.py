@@ -9,7 +9,7 @@ from typing import Any
 from fleetform.syntax.yaml_in import YamlDocument, read_stream
 from fleetform.syntax.yaml_out import write_documents
 
-_JUNK: tuple[Any, ...] = (
+JUNK: tuple[Any, ...] = (
     None, True, False, 0, -1, 10**30, 1.5, 1e308, "", " ", "x" * 5000, "a[", "a[99999].b", "[1]", "a..b", "/", "/a//b",
     "${", "$(", "$(X", "$(CLUSTER_NAME)", "${x:-", "{{ .Values.x }}", "\x1b[31mred", "\u202eabc", "\x00", "\ud7ff",
     "1.0.0", "^1.x", ">=", "||", "2026-13-45", "P1D", "24h", "0s", "-5m", "100%", "-1%", "1000%", "Etc/Nowhere",
@@ -75,10 +75,10 @@ def _slip(trees: list[Any], dice: Random) -> None:
     elif how == 2 and isinstance(holder, list):
         holder.append(_copy(holder[key]))
     elif how == 3 and isinstance(holder, dict):
-        junk = dice.choice(_JUNK)
+        junk = dice.choice(JUNK)
         holder[junk if isinstance(junk, str) else "x"] = holder.pop(key)
     else:
-        holder[key] = _copy(dice.choice(_JUNK))
+        holder[key] = _copy(dice.choice(JUNK))
 
 
 def _places(tree: Any) -> list[tuple[Any, Any]]:

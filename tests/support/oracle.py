@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import deepcopy as copy_of
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -65,10 +66,7 @@ class PartAnswer(NamedTuple):
 
 @dataclass
 class OptionAnswer:
-    """What becomes of one option. stumbled says that something that counts could not be applied.
-
-    nested says that it lies inside another, or another inside it: then only its value is told.
-    """
+    """What becomes of one option. stumbled says that something that counts could not be applied."""
 
     value: Any = ABSENT
     winner: Voice | None = None
@@ -76,7 +74,6 @@ class OptionAnswer:
     parts: dict[Form, PartAnswer] = field(default_factory=dict)
     removed_by: Voice | None = None
     stumbled: bool = False
-    nested: bool = False
 
 
 @dataclass
@@ -479,17 +476,8 @@ def answer(
     )
     for said, path in everything:
         replay.hear(said, path)
-    result = replay.result
-    result.nested = nested
-    if nested:
-        inside = steps[len(root) :]
-        result.value = next(
-            (HOLE for length in range(len(inside)) if found_at(result.value, inside[:length]) is HOLE),
-            found_at(result.value, inside),
-        )
-    if holds_hole(result.value):
-        result.value, result.stumbled = ABSENT, True
-    result.stumbled = result.stumbled or bool(replay.faults)
+    replay.finish()
+    result = replay.option(steps[len(root) :])
     if secret and result.value is not ABSENT and not isinstance(result.value, Secret):
         result.value = Secret(None, result.value)
     return result
@@ -524,7 +512,7 @@ def holds_hole(tree: Any) -> bool:
 
 
 class Heard(NamedTuple):
-    """Something that was said and had an effect; value is ABSENT for a removal."""
+    """Something that was said; value is ABSENT for a removal."""
 
     said: Said
     inside: Steps
@@ -536,29 +524,55 @@ class Heard(NamedTuple):
             return True
         if form[: len(own)] != own:
             return False
-        return self.said.strategy == "Remove" or found_at(self.value, form[len(own) :]) is not ABSENT
+        if self.said.strategy == "Remove" or found_at(self.value, form[len(own) :]) is not ABSENT:
+            return True
+        return any(found_at(self.value, form[len(own) : end]) is HOLE for end in range(len(own), len(form) + 1))
+
+    def hides(self, form: Form) -> bool:
+        """Whether it replaces or removes all that stands at a path."""
+        own = texts(self.inside)
+        if self.said.strategy != "Merge" or not isinstance(self.value, dict):
+            return form[: len(own)] == own
+        ends = (
+            [form[: len(own) + length] for length in range(1, len(form) - len(own) + 1)]
+            if form[: len(own)] == own
+            else []
+        )
+        found = [found_at(self.value, each[len(own) :]) for each in ends]
+        return any(each is not ABSENT and not isinstance(each, dict) for each in found)
 
 
 class Replay:
-    """An option's answer while it is being made."""
+    """What is said of one value, heard one after the other; every claim of a path is kept, the last one counts."""
 
     def __init__(self, types: dict[Form, str], value_of: Callable[[Said], Any]) -> None:
-        self.result = OptionAnswer()
-        self.faults: list[Form] = []
+        self.value: Any = ABSENT
         self._types = types
         self._value_of = value_of
         self._heard: list[Heard] = []
-        self._default: Said | None = None
+        self._misfits: list[int] = []
+        # Which of those heard claimed which path.
+        self._claims: list[tuple[int, Form]] = []
         self._defaults: Any = ABSENT
 
     def hear(self, said: Said, inside: Steps) -> None:
+        value = ABSENT if said.strategy == "Remove" else self._value_of(said)
+        changed = [texts(inside)]
         try:
-            self._hear(said, inside)
+            changed = self._changed(said, inside, value)
         except Misfit:
-            # It is wrong where its path ends, until that is replaced.
-            length = next(each for each in range(len(inside)) if not self._leads_on(inside[: each + 1]))
-            self.faults.append(texts(inside[:length]))
-            self._heard.append(Heard(said, inside, ABSENT if said.strategy == "Remove" else self._value_of(said)))
+            # It changes nothing, and is in the way until something takes its place.
+            self._misfits.append(len(self._heard))
+        self._claims += [(len(self._heard), form) for form in changed]
+        self._heard.append(Heard(said, inside, value))
+
+    def finish(self) -> None:
+        """What does not fit and is not hidden leaves a hole where its path cannot go on (S59)."""
+        for number in self._misfits:
+            inside = self._heard[number].inside
+            if not any(later.hides(texts(inside)) for later in self._heard[number + 1 :]):
+                fits = [each for each in range(len(inside) + 1) if self._leads_on(inside[:each])]
+                self.value = put(self._copy(inside), inside[: fits[-1]], HOLE)
 
     def _leads_on(self, steps: Steps) -> bool:
         try:
@@ -567,70 +581,77 @@ class Replay:
             return False
         return True
 
-    def _hear(self, said: Said, inside: Steps) -> None:
+    def _changed(self, said: Said, inside: Steps, value: Any) -> list[Form]:
+        """Change the value; returns the paths that were."""
         if said.strategy == "Remove":
-            self._remove(said, inside)
-            return
-        value, below = self._value_of(said), found_at(self.result.value, inside)
+            self._remove(inside)
+            return [texts(inside)]
+        below = found_at(self.value, inside)
         if said.voice.layer == "default":
-            self._default = said if not inside else self._default
             self._defaults = put(a_copy(self._defaults), inside, a_copy(value))
         merges = said.strategy == "Merge" and isinstance(value, dict) and isinstance(below, dict)
         if said.strategy == "Merge" and HOLE in (below, value):
             value = merged(below, value)
-        if not inside and not merges:
-            self._replace(said, value)
-            return
-        changed = list(leaves(below, value, texts(inside))) if merges else [texts(inside)]
-        self.result.value = put(self._copy(inside), inside, merged(below, value) if merges else a_copy(value))
-        self._claim(Heard(said, inside, value), changed)
+        self.value = put(self._copy(inside), inside, merged(below, value) if merges else a_copy(value))
+        return list(leaves(below, value, texts(inside))) if merges else [texts(inside)]
 
     def _copy(self, inside: Steps) -> Any:
-        """The value so far, to be changed; a number's meaning in one that is not there follows from the type."""
-        tree = a_copy(self.result.value)
+        """The value so far, to be changed; what has no value yet is what its type says."""
+        tree = a_copy(self.value)
         for length in range(len(inside)):
             kind = self._types.get(texts(inside[:length]), "")
-            if kind == "map" and found_at(tree, inside[:length]) is ABSENT:
-                tree = put(tree, inside[:length], {})
+            if kind in ("map", "list") and found_at(tree, inside[:length]) is ABSENT:
+                tree = put(tree, inside[:length], {} if kind == "map" else [])
         return tree
 
-    def _replace(self, said: Said, value: Any) -> None:
-        self.result = OptionAnswer(a_copy(value), said.voice, self._voices(()))
-        self._heard.append(Heard(said, (), value))
-        self.faults = [each for each in self.faults if not each and said.strategy == "Merge"]
-
-    def _claim(self, heard: Heard, changed: list[Form]) -> None:
-        parts = self.result.parts
-        for form in changed:
-            for below in [each for each in parts if each[: len(form)] == form]:
-                del parts[below]
-            merges = heard.said.strategy == "Merge" and isinstance(
-                found_at(heard.value, form[len(heard.inside) :]), dict
-            )
-            self.faults = [each for each in self.faults if each[: len(form)] != form or (merges and each == form)]
-            parts[form] = PartAnswer(heard.said.voice, self._voices(form))
-        if changed:
-            self._heard.append(heard)
-
-    def _voices(self, form: Form) -> tuple[Voice, ...]:
-        return tuple(each.said.voice for each in reversed(self._heard) if each.speaks_of(form))
-
-    def _remove(self, said: Said, inside: Steps) -> None:
-        """As if no layer but the default had set it (S18)."""
-        heard = Heard(said, inside, ABSENT)
-        if not inside:
-            winner = self._default.voice if self._default is not None else None
-            hidden = tuple(each for each in self._voices(()) if each != winner)
-            self.result = OptionAnswer(a_copy(self._defaults), winner, hidden, removed_by=said.voice)
-            self._heard.append(heard)
-            self.faults = []
-            return
+    def _remove(self, inside: Steps) -> None:
+        """As if no layer but the default had set it (S18); where the path leads nowhere there is nothing to do."""
         remaining = found_at(self._defaults, inside)
-        if remaining is not ABSENT:
-            self.result.value = put(self._copy(()), inside, a_copy(remaining))
-        elif self.result.value is not ABSENT:
-            self.result.value = drop(self._copy(()), inside)
-        self._claim(heard, [texts(inside)])
+        if remaining is ABSENT:
+            self.value = drop(self._copy(()), inside) if inside else ABSENT
+        else:
+            with suppress(Misfit):
+                self.value = put(self._copy(()), inside, a_copy(remaining))
+
+    # ---- Who decides what
+
+    def option(self, steps: Steps) -> OptionAnswer:
+        """What is told of an option that lies at a path of the value."""
+        form = texts(steps)
+        value = next(
+            (HOLE for length in range(len(steps)) if found_at(self.value, steps[:length]) is HOLE),
+            found_at(self.value, steps),
+        )
+        result = OptionAnswer(value)
+        if holds_hole(value):
+            result.value, result.stumbled = ABSENT, True
+        claims = [(number, claimed) for number, claimed in self._claims if form[: len(claimed)] == claimed]
+        if claims:
+            number, claimed = claims[-1]
+            decider = self._heard[number]
+            result.winner, result.hidden = decider.said.voice, self._voices(form, number)
+            if decider.said.strategy == "Remove":
+                result.removed_by, result.winner = result.winner, self._default_at(form)
+                result.hidden = tuple(each for each in result.hidden if each != result.winner)
+            elif value is ABSENT and claimed != form:
+                # What it lay in was replaced by something without it.
+                result.removed_by, result.winner = (result.winner if result.hidden else None), None
+        result.parts = {each[len(form) :]: part for each, part in self._parts_below(form)}
+        return result
+
+    def _parts_below(self, form: Form) -> Iterator[tuple[Form, PartAnswer]]:
+        for place, (number, claimed) in enumerate(self._claims):
+            later = [each for _, each in self._claims[place + 1 :]]
+            inside = len(claimed) > len(form) and claimed[: len(form)] == form
+            if inside and not any(claimed[: len(each)] == each for each in later):
+                yield claimed, PartAnswer(self._heard[number].said.voice, self._voices(claimed, number))
+
+    def _default_at(self, form: Form) -> Voice | None:
+        said = [each.said.voice for each in self._heard if each.said.voice.layer == "default" and each.speaks_of(form)]
+        return said[-1] if said else None
+
+    def _voices(self, form: Form, before: int) -> tuple[Voice, ...]:
+        return tuple(each.said.voice for each in reversed(self._heard[:before]) if each.speaks_of(form))
 
 
 def texts(steps: Steps) -> Form:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from fleetform.engine.check import lint_objects
+from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
 from fleetform.engine.check.decided import lint_decisions, lint_effects
 from fleetform.engine.decisions import Decisions
@@ -26,6 +27,7 @@ class Findings:
     """All there is to say about what was read and decided.
 
     reading is what reading said. catalog_files are the files of catalogs: what is wrong there is for others to fix.
+    checked has what was found before.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class Findings:
         locator: Locator,
         catalog_files: Set[str] = frozenset(),
         strict: bool = False,
+        checked: CheckedObjects | None = None,
     ) -> None:
+        self._checked = checked or CheckedObjects()
         self._decisions, self._reading, self._locator = decisions, reading, locator
         self._catalog_files, self._strict = catalog_files, strict
 
@@ -88,7 +92,7 @@ class Findings:
         # What stands in a text that cannot be read, nobody knows.
         anything = [each for each in self._reading if each.object is None and each.severity == "error"]
         read = [*anything, *(each for each in self._reading if each.object in refs)]
-        return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin), [plugin])])
+        return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin, self._checked), [plugin])])
 
     def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Findings in file order; with strict, warnings are errors."""

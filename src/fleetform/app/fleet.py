@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -17,6 +17,7 @@ from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
+from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.decide import at_version, decide, decide_some, side_of
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
@@ -44,6 +45,13 @@ Spec = TypeVar("Spec")
 _NO_TRANSFORMS: Mapping[str, str] = {}
 
 
+class Planned(NamedTuple):
+    """A plan that was made before, for one that is made from it: it only saves work."""
+
+    changes: OwnerChanges
+    plan: Plan
+
+
 @dataclass(frozen=True)
 class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
@@ -51,7 +59,8 @@ class Fleet:
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
     skipped are documents that are no manifests (S10). previous are decisions of this fleet, or of another
-    to decide from; objects that are shared with it (comparing/beside) stand where origins says.
+    to decide from; objects that are shared with it (comparing/beside) stand where origins says. planned is an earlier
+    plan to plan from.
     """
 
     input: Input
@@ -66,6 +75,8 @@ class Fleet:
     skipped: tuple[Origin, ...] = ()
     previous: Decisions | None = None
     origins: Mapping[Origin, Origin] = field(default_factory=dict)
+    planned: Planned | None = None
+    checked: CheckedObjects = field(default_factory=CheckedObjects)
 
     @cached_property
     def index(self) -> Index:
@@ -90,7 +101,7 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        return self.owner_changes_after(None)
+        return self.owner_changes_after(self.planned.changes if self.planned is not None else None)
 
     def owner_changes_after(self, before: OwnerChanges | None) -> OwnerChanges:
         """The same; before is what was found in an earlier pass, and saves work."""
@@ -120,13 +131,13 @@ class Fleet:
         """What starts now, what waits, for what and until when."""
         from fleetform.engine.plan.plan import plan
 
-        return plan(self.world, self.snapshot.at)
+        return plan(self.world, self.snapshot.at, self.planned.plan if self.planned is not None else None)
 
     @cached_property
     def findings(self) -> Findings:
         """What is wrong with it."""
         files = self.catalog_definitions.files
-        return Findings(self.decisions, self.reading, self.input.locator, files, self.strict)
+        return Findings(self.decisions, self.reading, self.input.locator, files, self.strict, self.checked)
 
     @property
     def placements(self) -> Placements:

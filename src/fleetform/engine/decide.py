@@ -258,7 +258,9 @@ class Deciding:
             self._openings |= {forced} if forced is not None else set()
         removed: Iterable[Gate] = ()
         if running is not None and not step.downgrade:
-            removed = removed_option_gates(wanted.skipped, self._sharing.schema(running).option_of)
+            values = ItemValues(self._binders.of(case.owner), case.frame, case.cluster, case.owner.definition, version)
+            set_here = [each for each in wanted.skipped if not values.is_left_out(each.item)]
+            removed = removed_option_gates(set_here, self._sharing.schema(running).option_of)
         return (
             *wanted.gates,
             *removed,
@@ -285,9 +287,6 @@ class Deciding:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         offered = self._binders.mentioned_in_outputs(owner, revision) if isinstance(revision, Revision) else set()
         unresolved, idle = _unresolved(case, shared, own, offered)
-        if isinstance(revision, Gate):
-            # What has no version waits for nothing else.
-            unresolved = tuple(each for each in unresolved if each.gate in VALIDITY_GATES)
         gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
         decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided

@@ -64,6 +64,8 @@ def accept(
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
         fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions)
+    # The objects and maps that decisions hold, which are those of the pass before where nothing changed.
+    fleet = replace(fleet, snapshot=fleet.decisions.index.snapshot, previous=fleet.decisions)
     source = SourceRecord(reading.revision, reading.author)
     return Accepted(fleet, replace(image, known=known, files=dict(reading.files), source=source))
 

@@ -29,7 +29,7 @@ from fleetform.loop.records import AdmittedState, packed
 from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import VersionKey
-from fleetform.model.state import UNKNOWN, Deployed, Enrolment, PluginState
+from fleetform.model.state import UNKNOWN, Deployed, PluginState
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
@@ -253,15 +253,6 @@ def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
 
 def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Event:
     return Event(now, *key, event="RenderFailed", input_hash=hash_, reason=reason)
-
-
-def places_in_open_rollouts(image: Image) -> Iterator[tuple[PluginKey, Enrolment]]:
-    """Members of rollouts that run, which have not been started on them yet."""
-    for cluster, on_cluster in image.known.plugins.items():
-        for name, state in on_cluster.items():
-            place = state.enrolment
-            if place is not None and place.rollout in image.open_rollouts:
-                yield (cluster.organization, cluster.name, name), place
 
 
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:

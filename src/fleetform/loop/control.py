@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from operator import is_
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
@@ -17,17 +18,20 @@ from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
-from fleetform.loop.admitting import admit, places_in_open_rollouts, places_of_joiners, render_targets
+from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import KEPT_VERSIONS, Care, blobs_of, decided_anew, render_again, without_unneeded
 from fleetform.loop.deciding import decided, with_placements
-from fleetform.loop.delivering import Deliveries, gone, let_go, next_delivery
+from fleetform.loop.delivering import Deliveries, gone, let_go
 from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.records import Destination
 from fleetform.loop.telling import Telling, in_order
+from fleetform.loop.unsettled import Unsettled
+from fleetform.model.kinds.fleet import ClusterSpec
+from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Deliverer
@@ -95,6 +99,8 @@ class Control:
         self._telling = Telling(around.store, around.sends)
         self._almanac = Almanac()
         self._image: Image | None = None
+        self._unsettled = Unsettled()
+        self._destined_by: tuple[object, ...] = ()
         self._fleet: Fleet | None = None
         self._decisions: Decisions | None = None
         self._changes: OwnerChanges | None = None
@@ -122,6 +128,7 @@ class Control:
     def forget(self) -> None:
         """Begin again from what is stored: after a failure nobody knows what of it took place."""
         self._image = self._fleet = self._reading = None
+        self._unsettled, self._destined_by = Unsettled(), ()
         self._events = []
         self._telling.forget()
 
@@ -244,7 +251,7 @@ class Control:
             again,
             seen.look_at,
             found.next_look,
-            next_delivery(self.image),
+            self._unsettled.look(self.image).next_delivery,
             fleet.decisions.next_due,
             self._catalogs_due,
             self._telling.look_at,
@@ -294,10 +301,12 @@ class Control:
 
         A rollout finishes on what it started with (B8).
         """
+        members = self._unsettled.look(self.image).enrolled(self.image.open_rollouts)
+        places = ((key, self.image.plugin(key).enrolment) for key in sorted(members))
         targets = [
             (key, place.target)
-            for key, place in places_in_open_rollouts(self.image)
-            if place.target.input_hash not in self.image.states
+            for key, place in places
+            if place is not None and place.target.input_hash not in self.image.states
         ]
         before = self._decide(now) if targets else None
         if before is None:
@@ -334,11 +343,13 @@ class Control:
 
     def _observe(self, fleet: Fleet, now: datetime) -> Seen:
         extras = Extras()
-        clusters = fleet.snapshot.clusters
-        bases = {ref: self._around.folder_of(cluster.origin.file) or "." for ref, cluster in clusters.items()}
-        seen = observe(self.image, clusters, self._around.observer, bases, now, extras)
+        keys = self._unsettled.look(self.image).judged(self.image.open_rollouts)
+        seen = observe(self.image, keys, fleet.snapshot.clusters, self._around.observer, self._base_of, now, extras)
         self._commit(seen.image, extras, now)
         return seen
+
+    def _base_of(self, cluster: Object[ClusterSpec]) -> str:
+        return self._around.folder_of(cluster.origin.file) or "."
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
         self._changes = fleet.owner_changes_after(self._changes)
@@ -373,9 +384,20 @@ class Control:
         removals = gone(self.image, unwanted, found.removals)
         image = let_go(self.image, unwanted, now, extras)
         before = image.deliveries
-        image = self._deliveries.deliver(image, destinations, removals, now, extras)
+        keys = self._misplaced(fleet, image)
+        image = self._deliveries.deliver(image, keys, destinations, removals, now, extras)
         image = corrected(image, before, now, extras)
         self._commit(image, extras, now)
+
+    def _misplaced(self, fleet: Fleet, image: Image) -> Iterable[PluginKey]:
+        """Plugins that may not be where they should be: any of them, if somebody may have said so anew."""
+        snapshot = fleet.snapshot
+        destined_by = (snapshot.presets, snapshot.plugins, snapshot.organizations)
+        before, self._destined_by = self._destined_by, destined_by
+        if len(before) == len(destined_by) and all(map(is_, before, destined_by)):
+            return self._unsettled.look(image).undelivered
+        states = image.known.plugins.items()
+        return [(cluster.organization, cluster.name, name) for cluster, here in states for name in here]
 
     def _commit(self, image: Image, extras: Extras, now: datetime) -> None:
         told = self._telling.of_rollouts(self.image, image, self._fleet, now)

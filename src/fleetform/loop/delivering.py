@@ -32,16 +32,27 @@ class Deliveries:
     def deliver(
         self,
         image: Image,
+        keys: Iterable[PluginKey],
         destinations: Mapping[PluginKey, Destination],
         removals: Mapping[PluginKey, str],
         now: datetime,
         extras: Extras,
     ) -> Image:
-        """The image after everything that is due was delivered; what failed is tried again later.
+        """The image after what is due of some plugins was delivered; what failed is tried again later.
 
         removals are plugins that go, each with the one that has its place now, if there is one.
         """
-        due = _due(image, destinations, now)
+        due = _due(image, keys, destinations, now)
+        return self._bring(image, due, removals, now, extras) if due or removals else image
+
+    def _bring(
+        self,
+        image: Image,
+        due: Mapping[PluginKey, Destination],
+        removals: Mapping[PluginKey, str],
+        now: datetime,
+        extras: Extras,
+    ) -> Image:
         parcels: dict[Destination, list[Parcel]] = {}
         leaving: dict[Destination, list[PluginKey]] = {}
         records = dict(image.deliveries)
@@ -118,31 +129,25 @@ def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Ext
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
-def next_delivery(image: Image) -> datetime | None:
-    """When something that failed is tried again."""
-    return min((each.retry_at for each in image.deliveries.values() if each.retry_at is not None), default=None)
-
-
-def _due(image: Image, destinations: Mapping[PluginKey, Destination], now: datetime) -> dict[PluginKey, Destination]:
-    """Plugins whose admitted state is not where it should be."""
+def _due(
+    image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination], now: datetime
+) -> dict[PluginKey, Destination]:
+    """Those of some plugins whose admitted state is not where it should be."""
     found: dict[PluginKey, Destination] = {}
-    for cluster, on_cluster in image.known.plugins.items():
-        for name, state in on_cluster.items():
-            admitted = state.admitted
-            if admitted is None or admitted.input_hash is None or state.attempt is None:
+    for key in sorted(keys):
+        state, record = image.plugin(key), image.deliveries.get(key)
+        admitted = state.admitted
+        if admitted is None or admitted.input_hash is None or state.attempt is None:
+            continue
+        destination = destinations.get(key) or (record.destination if record is not None else None)
+        if destination is None:
+            continue
+        if record is not None:
+            arrived = record.input_hash == admitted.input_hash and record.destination == destination
+            if arrived or (record.retry_at is not None and record.retry_at > now):
                 continue
-            key = (cluster.organization, cluster.name, name)
-            record = image.deliveries.get(key)
-            destination = destinations.get(key) or (record.destination if record is not None else None)
-            if destination is None:
-                continue
-            arrived = record is not None and record.input_hash == admitted.input_hash
-            if arrived and record is not None and record.destination == destination:
-                continue
-            if record is not None and record.retry_at is not None and record.retry_at > now:
-                continue
-            found[key] = destination
-    return dict(sorted(found.items()))
+        found[key] = destination
+    return found
 
 
 def _failed(before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime) -> DeliveryRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -32,14 +32,15 @@ class Seen(NamedTuple):
 
 def observe(
     image: Image,
+    keys: Iterable[PluginKey],
     clusters: Mapping[Ref, Object[ClusterSpec]],
     observer: Observer,
-    base_of: Mapping[Ref, str],
+    base_of: Callable[[Object[ClusterSpec]], str],
     now: datetime,
     extras: Extras,
 ) -> Seen:
-    """Judges what is in flight, and what is done in rollouts that are not: a failure during a soak counts."""
-    delivered = _to_be_judged(image, clusters, base_of)
+    """Judges plugins that are in flight, and that are done in rollouts that are not: a failure during a soak counts."""
+    delivered = _to_be_judged(image, keys, clusters, base_of)
     verdicts = observer.observe(delivered, now) if delivered else {}
     changed: dict[PluginKey, PluginState] = {}
     looks: list[datetime] = []
@@ -60,26 +61,20 @@ def observe(
 
 
 def _to_be_judged(
-    image: Image, clusters: Mapping[Ref, Object[ClusterSpec]], base_of: Mapping[Ref, str]
+    image: Image,
+    keys: Iterable[PluginKey],
+    clusters: Mapping[Ref, Object[ClusterSpec]],
+    base_of: Callable[[Object[ClusterSpec]], str],
 ) -> list[Delivered]:
-    open_rollouts = image.open_rollouts
     found = []
-    for cluster_ref, on_cluster in image.known.plugins.items():
-        cluster = clusters.get(cluster_ref)
-        if cluster is None:
+    for key in keys:
+        cluster = clusters.get(Ref("Cluster", key[0], key[1]))
+        attempt, record = image.plugin(key).attempt, image.deliveries.get(key)
+        if cluster is None or attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside"):
             continue
-        for name, state in on_cluster.items():
-            attempt, place = state.attempt, state.enrolment
-            if attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside"):
-                continue
-            if attempt.phase == "Healthy" and (place is None or place.rollout not in open_rollouts):
-                continue
-            key = (cluster_ref.organization, cluster_ref.name, name)
-            record = image.deliveries.get(key)
-            if record is None or record.since is None or record.input_hash != attempt.input_hash:
-                continue
-            base = base_of.get(cluster_ref, ".")
-            found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base))
+        if record is None or record.since is None or record.input_hash != attempt.input_hash:
+            continue
+        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster)))
     return found
 
 

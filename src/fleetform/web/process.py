@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import grp
 import multiprocessing
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Event
 from typing import NamedTuple
 
 from fleetform.access.token_file import TokenFileError
@@ -69,7 +71,8 @@ def listen(address: str, secure: bool = False) -> Listening:
     if not port.isdigit() or int(port) > 65535:
         raise ValueError(f"{address} is not an address")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Said to be TCP, since asyncio lets small answers go at once only then: else each waits 40 ms for the one before.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, int(port)))
@@ -105,6 +108,10 @@ class Api:
         theirs.close()
         listening.socket.close()
         self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid or 0
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
@@ -157,6 +164,8 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     except TokenFileError as error:
         print(f"api: {error}", file=sys.stderr)
         return
+    _prepare()
+    viewing.views.follow(Event(), remarks.say)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
     app = application(service, door, streams)
@@ -177,6 +186,15 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         CertificateWatch(served.certificate, config.ssl, remarks.say)
     server = Server(config)
     server.run(sockets=[listening])
+
+
+def _prepare() -> None:
+    """Answers come in milliseconds beside a thread that decides: it gives way often, and garbage is looked for rarely.
+
+    There are millions of objects that form no cycles, and a collection walks through all of them.
+    """
+    sys.setswitchinterval(0.001)
+    gc.set_threshold(100_000, 50, 100)
 
 
 class _Remarks:

@@ -276,6 +276,8 @@ def test_what_we_wrote_ourselves_is_behind_until_it_comes_back(client: Client, n
     made = client.create(config(namespace, x="1"))
     key = ObjectKey(namespace, "a")
     with Following(client, namespace) as following:
+        # The first list may be older than what was just made.
+        assert following.until({"a": "1"})
         following.reflector.wrote(key, made["metadata"]["resourceVersion"])
         assert not following.reflector.is_behind(key)
         future = str(int(made["metadata"]["resourceVersion"]) + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fleetform.engine.options.holes import is_hole
 from fleetform.model.answers.base import MASKED, Json
-from fleetform.model.results.decisions import ABSENT, Item, Secret, Steps
-from fleetform.syntax.option_paths import get_in
+from fleetform.model.results.decisions import ABSENT, Item, Secret, Slot, Steps
+from fleetform.syntax.option_paths import get_in, normal_form, with_value
 
 
 def masked(value: Json) -> Json:
@@ -21,12 +21,30 @@ def masked(value: Json) -> Json:
     return value
 
 
-def item_value(item: Item, secret: bool, inside: Steps = ()) -> Json:
-    """An item's value (at a path inside it), as it may be shown."""
+def secret_at(slot: Slot, steps: Steps) -> tuple[Steps, ...]:
+    """What is secret of a value that stands at a path: paths inside it; the empty one where all of it is."""
+    form = normal_form(steps)[len(slot.steps) :]
+    if slot.secret or any(form[: len(each)] == each for each in slot.secret_inside):
+        return ((),)
+    return tuple(each[len(form) :] for each in slot.secret_inside if each[: len(form)] == form)
+
+
+def masked_inside(value: Json, secret: tuple[Steps, ...]) -> Json:
+    """A value of which some parts are secret, as it may be shown."""
+    for steps in secret:
+        if not steps:
+            return MASKED
+        if get_in(value, steps) is not ABSENT:
+            value = with_value(value, steps, Secret(None))
+    return masked(value)
+
+
+def item_value(item: Item, secret: tuple[Steps, ...] = (), inside: Steps = ()) -> Json:
+    """An item's value (at a path inside it), as it may be shown; secret is what is secret of that."""
     if item.strategy == "Remove":
         return None
-    if item.secret is not None or secret:
+    if item.secret is not None or () in secret:
         return MASKED
     if item.expression is not None:
-        return {"expression": item.expression}
-    return masked(get_in(item.value, inside))
+        return {"expression": item.expression} if not secret else MASKED
+    return masked_inside(get_in(item.value, inside), secret)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import UNSET, structs
 
-from fleetform.app.answering.masks import item_value, masked
+from fleetform.app.answering.masks import item_value, masked, masked_inside, secret_at
 from fleetform.app.answering.references import reference
-from fleetform.engine.report.effects import OptionSides, applied_overrides, sides_of
-from fleetform.model.answers.base import MASKED
+from fleetform.engine.report.effects import applied_overrides, sides_of
 from fleetform.model.answers.options import (
     AppliedOverride,
     ExplainedOption,
@@ -20,7 +19,7 @@ from fleetform.model.answers.options import (
     ValueSource,
     WinningItem,
 )
-from fleetform.model.results.decisions import Item, OptionDecision, PluginDecision, Skipped, Steps
+from fleetform.model.results.decisions import Item, OptionDecision, Part, PluginDecision, Sides, Skipped, Slot, Steps
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import readable_text_of
 
@@ -37,48 +36,54 @@ def provenance(item: Item, locator: Locator, secret: bool = False) -> Provenance
     )
 
 
-def _hidden(items: Iterable[Item], secret: bool, locator: Locator, path: Steps | None = None) -> list[HiddenItem]:
-    """Items that lost; of a path inside an option, what each says there."""
-    return [
-        HiddenItem(
-            **structs.asdict(provenance(item, locator, secret)),
-            value=item_value(item, secret, path[len(item.steps) :] if path is not None else ()),
+def _hidden(items: Iterable[Item], slot: Slot, locator: Locator, path: Steps) -> list[HiddenItem]:
+    """Items that lost at a path, with what each says there."""
+    found = []
+    for item in items:
+        # One that is about something inside the path shows all that it says.
+        secret = secret_at(slot, item.steps if len(item.steps) > len(path) else path)
+        shown = HiddenItem(
+            **structs.asdict(provenance(item, locator, bool(secret))),
+            value=item_value(item, secret, path[len(item.steps) :]),
             strategy=item.strategy if item.strategy != "Replace" else UNSET,
         )
-        for item in items
-    ]
+        found.append(shown)
+    return found
 
 
 def explained_option(decision: OptionDecision, locator: Locator, variables: Iterable[str] = ()) -> ExplainedOption:
     """An option's derivation; variables are those that its value refers to."""
-    option, secret, winner = decision.slot.option, decision.slot.secret, decision.winner
+    slot, winner = decision.slot, decision.winner
+    secret = bool(secret_at(slot, slot.steps))
     problem = decision.unresolved[0].message if decision.unresolved else decision.problem
     won = None
     if winner is not None:
         won = WinningItem(**structs.asdict(provenance(winner, locator, secret)), tie=decision.tie)
-    parts = []
-    for each in decision.parts:
-        path = decision.slot.steps + each.steps
-        part = ExplainedPart(
-            path=readable_text_of(path),
-            option=decision.name,
-            inside=readable_text_of(each.steps),
-            value=MASKED if secret else masked(each.value),
-            winner=WinningItem(**structs.asdict(provenance(each.winner, locator, secret)), tie=each.tie),
-            hidden=_hidden(each.hidden, secret, locator, path),
-        )
-        parts.append(part)
+    parts = [_part(decision, each, locator) for each in decision.parts]
     return ExplainedOption(
         path=decision.name,
-        type=option.type if option is not None else None,
+        type=slot.option.type if slot.option is not None else None,
         value=masked(decision.value),
         winner=won,
-        hidden=_hidden(decision.hidden, secret, locator),
+        hidden=_hidden(decision.hidden, slot, locator, slot.steps),
         migrated_from=winner.migrated_from if winner is not None else None,
         mentions=list(variables),
         parts=parts or UNSET,
         removed_by=provenance(decision.removed_by, locator) if decision.removed_by is not None else UNSET,
         problem=problem if problem is not None else UNSET,
+    )
+
+
+def _part(decision: OptionDecision, part: Part, locator: Locator) -> ExplainedPart:
+    path = decision.slot.steps + part.steps
+    secret = secret_at(decision.slot, path)
+    return ExplainedPart(
+        path=readable_text_of(path),
+        option=decision.name,
+        inside=readable_text_of(part.steps),
+        value=masked_inside(part.value, secret),
+        winner=WinningItem(**structs.asdict(provenance(part.winner, locator, bool(secret))), tie=part.tie),
+        hidden=_hidden(part.hidden, decision.slot, locator, path),
     )
 
 
@@ -93,7 +98,7 @@ def sources_of_values(plugin: PluginDecision, locator: Locator) -> list[ValueSou
         ValueSource(
             path=each.name,
             value=masked(each.value),
-            **structs.asdict(provenance(each.winner, locator, each.slot.secret)),
+            **structs.asdict(provenance(each.winner, locator, bool(secret_at(each.slot, each.slot.steps)))),
         )
         for each in plugin.options.values()
         if each.winner is not None and each.winner.layer.name != "default"
@@ -103,7 +108,7 @@ def sources_of_values(plugin: PluginDecision, locator: Locator) -> list[ValueSou
 def applied(
     plugin: PluginDecision,
     options: Mapping[str, OptionDecision],
-    sides: Callable[[OptionDecision], OptionSides] = sides_of,
+    sides: Callable[[OptionDecision], Sides] = sides_of,
 ) -> list[AppliedOverride]:
     """The overrides that have an item for a plugin, in order of application."""
     return [

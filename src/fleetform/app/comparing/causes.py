@@ -33,7 +33,7 @@ def cause_of(sides: Sides, change: OptionChange) -> ObjectReference | None:
         new.layer.object.ref == each.layer.object.ref
         and new.layer.name == each.layer.name
         and (new.secret, new.strategy) == (each.secret, each.strategy)
-        and same_value(item_value(new, False), item_value(each, False))
+        and same_value(item_value(new), item_value(each))
         for each in earlier
     ):
         return reference(new.layer.object.ref, new.at, sides.after.input.locator)

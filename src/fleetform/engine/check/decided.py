@@ -10,9 +10,12 @@ from fleetform.engine.check.report import listed
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects, hidden_items, winning_items
-from fleetform.model.objects import Object, Path
-from fleetform.model.results.decisions import Gate, Item, PluginDecision
+from fleetform.model.objects import At, Object, Path
+from fleetform.model.results.decisions import Gate, Item, PluginDecision, Revision
 from fleetform.model.results.diagnostics import Diagnostic, Severity
+
+# Where an item is written.
+_Place = tuple[Object[object], Path, str | int]
 
 
 def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
@@ -111,7 +114,7 @@ def _lint_ties(effects: Effects) -> Iterator[Diagnostic]:
 
 def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters on which they stand."""
-    found: dict[tuple[Object[object], str, str], list[tuple[PluginDecision, Gate]]] = {}
+    found: dict[tuple[Object[object], str, str, str, At | None], list[tuple[PluginDecision, Gate]]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
         if not wanted.gates:
@@ -120,8 +123,9 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
         for gate in wanted.gates:
             # lint_unresolved reports the others.
             if gate.gate in ("required-option", "value-type") and gate.message not in unresolved:
-                found.setdefault((plugin.target.owner, gate.gate, gate.message), []).append((plugin, gate))
-    for (owner, kind, message), where in found.items():
+                key = (plugin.target.owner, gate.gate, gate.message, gate.option, gate.at)
+                found.setdefault(key, []).append((plugin, gate))
+    for (owner, kind, message, *_), where in found.items():
         plugin, gate = where[0]
         clusters = listed([each.cluster.ref.name for each, _ in where])
         what = f"{plugin.target.definition} {(plugin.upgrade or plugin).version} on {clusters}"
@@ -129,39 +133,31 @@ def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
         if kind == "required-option":
             code, text = "missing-required", f"{gate.option} is required and has no value: {what}"
         at = gate.at or owner.at("spec")
-        if _is_nowhere(decisions, [each for each, _ in where], gate.option):
+        if _is_nowhere(decisions, plugin, gate):
             yield Diagnostic("wrong-index", text, "fix the path", "error", gate.ref, at)
         else:
             yield Diagnostic(code, text, gate.do, "warning", gate.ref or owner.ref, at)
 
 
-def _is_nowhere(decisions: Decisions, stopped: list[PluginDecision], option: str) -> bool:
+def _is_nowhere(decisions: Decisions, stopped: PluginDecision, gate: Gate) -> bool:
     """Whether a path of an option leads nowhere whatever the plugin and the version; else it is a gate there (S59)."""
-    decided = [(each.upgrade or each).options.get(option) for each in stopped]
-    faults = {_place(item): item for each in decided if each is not None for item in each.at_fault}
-    if not faults:
+    decided = (stopped.upgrade or stopped).options.get(gate.option)
+    standing = next((each for each in decided.misfits if each.at == gate.at), None) if decided is not None else None
+    if standing is None:
         return False
-    revision = stopped[0].target.revision
-    versions = decisions.versions_of(revision) if revision is not None else {}
-    looked_at = {(each.upgrade or each).version for each in stopped}
-    paths = [item.steps for item in faults.values()]
-    if any(
-        version not in looked_at and any(each.find(steps) is not None for steps in paths)
-        for version, each in versions.items()
-    ):
-        return False
-    everywhere = [
-        each for plugin in decisions.plugins.values() for each in (plugin, plugin.upgrade) if each is not None
-    ]
-    return not any(_place(item) in faults for plugin in everywhere for item in _applied(plugin))
+    place = _place(standing)
+    seen: set[Revision] = set()
+    for plugin in decisions.plugins.values():
+        for each in (plugin, plugin.upgrade) if plugin.upgrade is not None else (plugin,):
+            revision = each.target.revision
+            for decision in each.options.values() if revision is not None else ():
+                said = [item for item in (*winning_items(decision), *hidden_items(decision)) if _place(item) == place]
+                if any(item not in decision.misfits for item in said):
+                    return False
+                seen |= {revision} if said and revision is not None else set()
+    versions = (version for each in seen for version in decisions.versions_of(each).values())
+    return all(version in seen or version.find(standing.steps) is None for version in versions)
 
 
-def _applied(plugin: PluginDecision) -> Iterator[Item]:
-    """The items that could be applied to a plugin."""
-    for each in plugin.options.values():
-        said = (*winning_items(each), *hidden_items(each))
-        yield from (item for item in said if item not in each.at_fault)
-
-
-def _place(item: Item) -> tuple[Object[object], Path, str | int]:
+def _place(item: Item) -> _Place:
     return item.layer.object, item.collection, item.index

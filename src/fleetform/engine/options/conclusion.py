@@ -22,13 +22,12 @@ class Known(NamedTuple):
     partial: Any = ABSENT
 
 
-def concluded(slot: Slot, tree: Any, problem: str | None = None) -> Known:
-    """What an option's folded value comes to; problem is what could not be applied to it."""
+def concluded(slot: Slot, tree: Any) -> Known:
+    """What an option's folded value comes to."""
     if tree is ABSENT:
-        return Known(ABSENT, problem)
+        return Known(ABSENT)
     if tree.__class__ in _SINGLE:
-        if problem is None and slot.option is not None:
-            problem = breaks_rules(slot.option, tree, slot.secret)
+        problem = breaks_rules(slot.option, tree, slot.secret) if slot.option is not None else None
         return Known(Secret(None, tree) if slot.secret and tree.__class__ is not Secret else tree, problem)
     marks = list(marks_in(tree))
     if any(isinstance(each, Unresolved) and not each.gate for each in marks):
@@ -38,17 +37,22 @@ def concluded(slot: Slot, tree: Any, problem: str | None = None) -> Known:
     if slot.secret_inside:
         tree = _with_secrets(slot, tree)
     if marks:
-        failure = next((each.message for each in marks if isinstance(each, Failure)), None)
-        if failure is not None and slot.secret:
-            failure = "the expression gives no value"
+        failure = next((each for each in marks if isinstance(each, Failure)), None)
+        problem = message_of(failure, slot) if failure is not None else None
         unresolved = tuple(each for each in marks if each.__class__ is Unresolved)
-        return Known(ABSENT, problem or failure, unresolved, tree)
-    if problem is None and slot.option is not None and tree is not ABSENT:
+        return Known(ABSENT, problem, unresolved, tree)
+    problem = None
+    if slot.option is not None and tree is not ABSENT:
         problem = breaks_rules(slot.option, tree, slot.secret)
     if slot.secret and tree is not ABSENT and tree.__class__ is not Secret:
         # A secret option's plain value is secret from here on.
         tree = Secret(None, tree)
     return Known(tree, problem)
+
+
+def message_of(failure: Failure, slot: Slot) -> str:
+    """Why a part is not known; an expression's error may quote what a secret option's is made of."""
+    return "the expression gives no value" if slot.secret and failure.__class__ is Failure else failure.message
 
 
 def _with_secrets(slot: Slot, tree: Any) -> Any:

@@ -7,12 +7,13 @@ each path who decided it last, so that a decision can be read off for every opti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec import Struct, structs
 
 from fleetform.engine.options.conclusion import concluded
 from fleetform.engine.options.holes import (
+    Covered,
     cleared,
     deep_leaves,
     depth_of_misfit,
@@ -24,7 +25,19 @@ from fleetform.engine.options.holes import (
     placed,
 )
 from fleetform.engine.versions.migrations import retyped
-from fleetform.model.results.decisions import ABSENT, Entry, Family, Item, OptionDecision, Part, Secret, Slot, Steps
+from fleetform.model.results.bindings import Misfit
+from fleetform.model.results.decisions import (
+    ABSENT,
+    Entry,
+    Family,
+    Item,
+    OptionDecision,
+    Part,
+    Secret,
+    Sides,
+    Slot,
+    Steps,
+)
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, with_value
 from fleetform.syntax.option_rules import has_type
 from fleetform.syntax.trees import same_value
@@ -55,6 +68,11 @@ class Contribution(Struct, frozen=True, eq=False):
     inside: Steps
     value: Any
 
+    def meets(self, form: Form) -> bool:
+        """Whether it speaks of a path, of what lies inside it, or of what it lies in."""
+        own = normal_form(self.inside)
+        return own[: len(form)] == form[: len(own)]
+
     def at(self, path: Steps, form: Form) -> Any:
         """What it says at or below a path (given in normal form, too); NOTHING where it does not speak of it."""
         own = normal_form(self.inside)
@@ -70,13 +88,6 @@ class Contribution(Struct, frozen=True, eq=False):
             # What is not known may speak of it.
             said = hole_above(self.value, rest)
         return NOTHING if said is ABSENT else said
-
-
-class _Fault(NamedTuple):
-    """An item that could not be applied, and why."""
-
-    message: str
-    item: Item
 
 
 class Folding:
@@ -95,26 +106,31 @@ class Folding:
         self._parts: dict[Form, Part] = {}
         # How much was heard before that was decided.
         self._since: dict[Form, int] = {}
-        self._faults: dict[Form, _Fault] = {}
+        # What of each that was heard nothing heard since replaces or removes; kept where somebody asks: of overrides,
+        # and of those whose path does not fit, which are there with the reason.
+        self._uncovered: dict[int, list[Form]] = {}
+        self._misfits: dict[int, Misfit] = {}
 
     def fold(self, entries: Sequence[Entry]) -> Folding:
         for item, inside in entries:
             self._apply(item, inside)
+        for number, mark in self._misfits.items():
+            if self._uncovered[number]:
+                inside = self._heard[number].inside
+                tree = self._with_containers(inside)
+                place = inside[: depth_of_misfit(tree, inside)]
+                self._tree = with_value(tree, place, Covered(mark, under=get_in(tree, place)))
         return self
 
     # ---- Applying
 
     def _apply(self, item: Item, inside: Steps) -> None:
-        """Apply one item. One that cannot be applied is a fault at the place where its path ends (S59).
-
-        It stays one until that place, or something above it, is replaced or removed.
-        """
-        value: Any = ABSENT
+        """Apply one item. One whose path does not fit changes nothing, and is in the way until it is hidden (S59)."""
+        if item.strategy == "Remove":
+            self._remove(item, inside)
+            return
+        item, value = self._said(item, inside)
         try:
-            if item.strategy == "Remove":
-                self._remove(item, inside)
-                return
-            item, value = self._said(item, inside)
             if item.strategy == "Merge" and (isinstance(value, dict) or is_hole(value)):
                 self._merge(item, inside, value)
             elif item.strategy == "Merge" and item.migrated_from and get_in(self._tree, inside) is not ABSENT:
@@ -128,10 +144,11 @@ class Folding:
                 self._default_tree = with_value(self._default_tree, inside, value)
                 self._defaults.append(self._heard[-1])
         except PathError as error:
-            end = depth_of_misfit(self._with_containers(inside), inside)
-            self._faults[normal_form(inside[:end])] = _Fault(error.message, item)
-            # Whoever mends it hides it.
-            self._heard.append(Contribution(item, inside, value))
+            do = "fix the value where it is set"
+            mark = Misfit("value-type", error.message, do, item.at, ref=item.layer.object.ref)
+            self._misfits[len(self._heard)] = mark
+            self._claim(item, inside, value)
+            self._hear(item, inside, value)
 
     def _said(self, item: Item, inside: Steps) -> tuple[Item, Any]:
         """An item and its value as this version takes it."""
@@ -142,7 +159,7 @@ class Folding:
         mark = next(marks_in(value), None)
         if mark is not None:
             # What must be converted as a whole is not known where a part of it is not.
-            return item, value if has_type(member.option, value) else mark
+            return item, value if has_type(member.option, value) else Covered(mark, under=value)
         converted = retyped(member.option, member.retypes, value)
         return (
             (item, value)
@@ -153,47 +170,28 @@ class Folding:
     def _set(self, item: Item, inside: Steps, value: Any) -> None:
         self._tree = placed(self._with_containers(inside), inside, value) if inside else value
         self._claim(item, inside, value)
-        self._heard.append(Contribution(item, inside, value))
+        self._hear(item, inside, value)
 
     def _merge(self, item: Item, inside: Steps, value: Any) -> None:
         target = get_in(self._tree, inside)
         if isinstance(value, dict) and isinstance(target, dict):
-            leaves = list(merge_leaves(value, target, inside))
-            below = [(path, self._cleared_by(path) if isinstance(said, dict) else None) for path, _, said in leaves]
-            for path, then, _ in leaves:
+            for path, then, said in list(merge_leaves(value, target, inside)):
                 self._tree = with_value(self._tree, path, then)
-            for (path, _, said), (_, cleared_by) in zip(leaves, below, strict=True):
-                self._claim(item, path, said, cleared_by, merges=isinstance(said, dict))
-            if not leaves:
-                return
+                self._claim(item, path, said)
         elif hole_above(self._tree, inside) is not ABSENT or is_hole(target):
             then = merged_into(value, target) if is_hole(target) else value
             self._tree = placed(self._tree, inside, then, merges=not is_hole(target)) if inside else then
             # It decides what it says, and not the rest of what is not known.
             for path, said in deep_leaves(value, inside):
-                self._claim(item, path, said, merges=True)
+                self._claim(item, path, said)
         elif is_hole(value) and isinstance(target, dict):
             then = merged_into(value, target)
             self._tree = with_value(self._tree, inside, then) if inside else then
             self._claim(item, inside, value)
         else:
-            cleared_by, apart = self._cleared_by(inside), self._apart_from(value, inside) if target is ABSENT else {}
             self._tree = placed(self._with_containers(inside), inside, value) if inside else value
-            self._claim(item, inside, value, cleared_by, merges=True)
-            self._parts.update(apart)
-        self._heard.append(Contribution(item, inside, value))
-
-    def _apart_from(self, value: Any, inside: Steps) -> dict[Form, Part]:
-        """Removals below a path of which a map that is merged there does not speak: they stand."""
-        form = normal_form(inside)
-        leaves = [normal_form(path) for path, said in deep_leaves(value, inside) if said != {}]
-        return {
-            each: part
-            for each, part in self._parts.items()
-            if len(each) > len(form)
-            and each[: len(form)] == form
-            and not any(each[: len(one)] == one for one in leaves)
-        }
+            self._claim(item, inside, value)
+        self._hear(item, inside, value)
 
     def _remove(self, item: Item, inside: Steps) -> None:
         """As if no layer but the default had set it (S18)."""
@@ -202,52 +200,49 @@ class Folding:
             self._tree = remaining
         elif remaining is ABSENT:
             self._tree = cleared(self._tree, inside)
-        else:
+        elif depth_of_misfit(self._tree, inside) == len(inside):
             self._tree = placed(self._tree, inside, remaining)
         self._claim(item, inside, remaining)
-        form = normal_form(inside)
-        for default in self._defaults:
-            below = normal_form(default.inside)
-            if len(below) > len(form) and below[: len(form)] == form:
-                self._parts[below] = Part(default.inside, default.value, default.item)
-                self._since[below] = 0
-        self._heard.append(Contribution(item, inside, ABSENT))
+        self._hear(item, inside, ABSENT)
 
     def _with_containers(self, inside: Steps) -> Any:
-        """The tree to put a path into: a map on the way is one before it has a value, so that a number is a key."""
+        """The tree to put a path into: an option on the way that is a map or a list is one before it has a value."""
         tree = self._tree
         form = normal_form(inside)
         for length in range(len(form)):
             member = self._members.get(form[:length])
-            is_map = member is not None and member.option is not None and member.option.type == "map"
-            if is_map and get_in(tree, inside[:length]) is ABSENT:
-                tree = placed(tree, inside[:length], {})
+            kind = member.option.type if member is not None and member.option is not None else ""
+            if kind in ("map", "list") and get_in(tree, inside[:length]) is ABSENT:
+                tree = placed(tree, inside[:length], {} if kind == "map" else [])
         return tree
 
-    def _claim(self, item: Item, path: Steps, value: Any, cleared_by: Item | None = None, merges: bool = False) -> None:
-        """The item decides the path from here on; what was said about it before is hidden.
+    def _hear(self, item: Item, inside: Steps, value: Any) -> None:
+        """Note what an item said: a Merge speaks of the leaves of its map, and an empty one hides nothing (R0-18)."""
+        said = [(inside, value)]
+        if item.strategy == "Merge" and value.__class__ is dict:
+            said = list(deep_leaves(value, inside))
+        if self._uncovered:
+            hides = [normal_form(path) for path, each in said if item.strategy != "Merge" or each != {}]
+            for number, forms in self._uncovered.items():
+                if number != len(self._heard):
+                    left = [each for each in forms if not any(each[: len(one)] == one for one in hides)]
+                    self._uncovered[number] = left
+        if item.layer.rank or len(self._heard) in self._misfits:
+            self._uncovered[len(self._heard)] = [normal_form(path) for path, _ in said]
+        self._heard.append(Contribution(item, inside, value))
 
-        A map that is merged into what could not be reached into does not mend that.
-        """
+    def _claim(self, item: Item, path: Steps, value: Any) -> None:
+        """The item decides the path from here on; what was said about it before is hidden."""
         form = normal_form(path)
         for below in [each for each in self._parts if each[: len(form)] == form]:
             del self._parts[below]
-        for below in [each for each in self._faults if each[: len(form)] == form and not (merges and each == form)]:
-            del self._faults[below]
         hidden = tuple(self._heard_of(path, form, len(self._heard)))
-        self._parts[form] = Part(path, value, item, hidden, self._find_tie(item, path, value), cleared_by)
+        self._parts[form] = Part(path, value, item, hidden, self._find_tie(item, path, value))
         self._since[form] = len(self._heard)
 
     def _heard_of(self, path: Steps, form: Form, first: int) -> Iterator[Item]:
         """Who spoke of a path among the first of those heard, the last one first."""
         return (each.item for each in reversed(self._heard[:first]) if each.at(path, form) is not NOTHING)
-
-    def _cleared_by(self, path: Steps) -> Item | None:
-        """Who left nothing at a path for a Merge to go into. A Merge above it cleared nothing."""
-        part = self._part_over(normal_form(path))
-        if part is None or (part.winner.strategy == "Merge" and len(part.steps) < len(path)):
-            return None
-        return part.winner
 
     def _part_over(self, form: Form) -> Part | None:
         """What decides a path: the part at it, or the nearest above."""
@@ -273,8 +268,7 @@ class Folding:
         value = hole_above(self._tree, path)
         if value is ABSENT:
             value = get_in(self._tree, path)
-        faults = [each for at, each in self._faults.items() if at[: len(form)] == form or form[: len(at)] == at]
-        known = concluded(slot, value, faults[-1].message if faults else None)
+        known = concluded(slot, value)
         part = self._part_over(form)
         hidden, winner, removed_by = self._voices(path, form, part, value)
         exact = part if part is not None and len(part.steps) == len(path) else None
@@ -287,11 +281,23 @@ class Folding:
             exact.tied_with if exact is not None else None,
             removed_by,
             known.problem,
-            tuple(each.item for each in faults),
+            tuple([each.item for number in self._misfits if (each := self._heard[number]).meets(form)]),
             known.unresolved,
             known.partial,
-            exact.cleared_by if exact is not None else None,
+            self._sides(form),
         )
+
+    def _sides(self, form: Form) -> Sides | None:
+        """The overrides' items that concern a path: those of which something is left, and those that others hide."""
+        concerned = [
+            (self._heard[number].item, bool(left))
+            for number, left in self._uncovered.items()
+            if self._heard[number].item.layer.rank and self._heard[number].meets(form)
+        ]
+        if not concerned:
+            return None
+        won, lost = (tuple([item for item, stands in concerned if stands is which]) for which in (True, False))
+        return Sides(won, lost)
 
     def _voices(
         self, path: Steps, form: Form, part: Part | None, value: Any

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from fleetform.engine.options.conclusion import message_of
 from fleetform.engine.options.holes import marks_in
-from fleetform.model.objects import At, Ref
 from fleetform.model.results.bindings import Failure
 from fleetform.model.results.configs import Configs
 from fleetform.model.results.decisions import ABSENT, Gate, OptionDecision
@@ -35,23 +35,18 @@ def missing_configs(configs: Configs) -> Iterator[Gate]:
 
 
 def gates_of_option(decision: OptionDecision, hints: Hints) -> Iterator[Gate]:
-    option = decision.slot.option
+    """What is wrong with an option's value: each hole by itself, else the value, or that there is none."""
+    option, fix = decision.slot.option, "fix the value where it is set"
     if decision.problem is not None:
-        ref, at = _where(decision)
-        yield Gate("value-type", decision.problem, "fix the value where it is set", decision.name, ref, at)
+        holes = [each for each in marks_in(decision.partial) if isinstance(each, Failure)]
+        for hole in dict.fromkeys(holes):
+            yield Gate("value-type", message_of(hole, decision.slot), fix, decision.name, hole.ref, hole.at)
+        if not holes:
+            item = decision.parts[-1].winner if decision.parts else decision.winner
+            ref, at = (item.layer.object.ref, item.at) if item is not None else (None, None)
+            yield Gate("value-type", decision.problem, fix, decision.name, ref, at)
     elif decision.partial is ABSENT and decision.value is ABSENT and option is not None and option.required:
         hint = hints.get(normal_form(decision.slot.steps))
         do = f"set {decision.name} in the preset, in a group, or in an override for this cluster"
         message = f"{decision.name} is required and has no value here"
         yield Gate("required-option", message, f"{do}: {hint}" if hint else do, decision.name)
-
-
-def _where(decision: OptionDecision) -> tuple[Ref | None, At | None]:
-    """Where what is wrong with an option's value is written."""
-    failure = next((each for each in marks_in(decision.partial) if isinstance(each, Failure)), None)
-    if failure is not None and not decision.at_fault:
-        return failure.ref, failure.at
-    item = decision.at_fault[-1] if decision.at_fault else None
-    if item is None:
-        item = decision.parts[-1].winner if decision.parts else decision.winner
-    return (item.layer.object.ref, item.at) if item is not None else (None, None)

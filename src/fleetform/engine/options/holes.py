@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from fleetform.model.results.bindings import Failure, OnCluster, Unresolved
+from fleetform.model.results.bindings import Failure, Misfit, OnCluster, Unresolved
 from fleetform.model.results.decisions import ABSENT, Steps
 from fleetform.syntax.option_paths import get_in, normal_form, with_value, without
 
@@ -34,7 +34,7 @@ class Covered(Struct, frozen=True, eq=False, gc=False):
     under: Any = ABSENT
 
 
-_MARKS = frozenset({Unresolved, Failure, OnCluster})
+_MARKS = frozenset({Unresolved, Failure, Misfit, OnCluster})
 HOLES = frozenset({*_MARKS, Covered})
 
 

@@ -89,7 +89,7 @@ def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
     decision = settled.decision
     if decision is None or not is_simple(settled.slot, settled.family):
         return False
-    if decision.removed_by is not None or decision.cleared_by is not None or decision.problem is not None:
+    if decision.removed_by is not None or decision.problem is not None:
         return False
     if not isinstance(decision.value, dict):
         return False
@@ -137,6 +137,7 @@ def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) ->
         (),
         known.unresolved,
         known.partial,
+        decision.sides,
     )
 
 

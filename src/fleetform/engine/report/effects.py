@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from fleetform.engine.decisions import Decisions
@@ -12,6 +12,7 @@ from fleetform.model.results.decisions import (
     OptionDecision,
     PluginDecision,
     Shared,
+    Sides,
     Skipped,
     TieBreak,
     how_settled,
@@ -45,24 +46,20 @@ class Tie(NamedTuple):
         return self.by == "name" and self.winner.layer.created is None
 
 
-class OptionSides(NamedTuple):
-    """Of the items that overrides have for an option, those that made its value, and those without effect."""
-
-    won: tuple[Item, ...]
-    lost: tuple[Item, ...]
-
-
-def sides_of(decision: OptionDecision) -> OptionSides:
-    winners = winning_items(decision)
-    losers = [item for item in hidden_items(decision) if item.layer.rank and item not in winners]
-    return OptionSides(tuple(item for item in winners if item.layer.rank), tuple(losers))
+def sides_of(decision: OptionDecision) -> Sides:
+    """The items of overrides for an option that made its value, and those without effect (R0-18)."""
+    if decision.sides is not None:
+        return decision.sides
+    decider = decision.decider
+    won = (decider,) if decider is not None and decider.layer.rank else ()
+    return Sides(won, tuple([item for item in decision.hidden if item.layer.rank]))
 
 
 def applied_overrides(
     overrides: Iterable[Object[object]],
     options: Mapping[str, OptionDecision],
     skipped: Iterable[Skipped] = (),
-    sides: Callable[[OptionDecision], OptionSides] = sides_of,
+    sides: Callable[[OptionDecision], Sides] = sides_of,
 ) -> list[Applied]:
     """Those of a plugin's overrides that have items for its options, in order, wholly shadowed ones included.
 
@@ -94,43 +91,15 @@ def applied_overrides(
 
 def winning_items(decision: OptionDecision) -> list[Item]:
     """The items that made the value: the winner, those of parts, a removal that stands, and what cleared the way."""
-    won = [decision.winner, decision.removed_by, *(part.winner for part in decision.parts)]
-    cleared = [decision.cleared_by, *(part.cleared_by for part in decision.parts)]
-    found = [item for item in won if item is not None and not _is_covered(item, decision)]
-    return [*found, *(item for item in cleared if item is not None)]
-
-
-def _is_covered(item: Item, decision: OptionDecision) -> bool:
-    """Whether others decide all that a Merge says: that it made the map in which they stand is no effect."""
-    if item.strategy != "Merge" or not isinstance(item.value, dict) or not item.value:
-        return False
-    inside = normal_form(item.steps)[len(decision.slot.steps) :]
-    deciders = {(): decision.winner} | {normal_form(each.steps): each.winner for each in decision.parts}
-    for leaf in _leaves(item.value, inside):
-        over = next(deciders[leaf[:n]] for n in range(len(leaf), -1, -1) if leaf[:n] in deciders)
-        if over is item:
-            return False
-    return True
-
-
-def _leaves(value: Mapping[str, object], inside: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for key, each in value.items():
-        if isinstance(each, dict) and each:
-            yield from _leaves(each, (*inside, key))
-        else:
-            yield *inside, key
-
-
-def _covered(decision: OptionDecision) -> list[Item]:
-    """The items that have a place in the value, and no effect on it."""
-    items = [decision.winner, *(part.winner for part in decision.parts)]
-    return [item for item in items if item is not None and _is_covered(item, decision)]
+    said = [decision.winner, decision.removed_by, *(part.winner for part in decision.parts)]
+    won, lost = sides_of(decision)
+    return list(dict.fromkeys([*(each for each in said if each is not None and each not in lost), *won]))
 
 
 def hidden_items(decision: OptionDecision) -> list[Item]:
-    """The items that made no difference: those that others hide or cover, and those that could not be applied."""
+    """The items that made no difference, as others hide them."""
     hidden = [*decision.hidden, *(item for part in decision.parts for item in part.hidden)]
-    return [*hidden, *decision.at_fault, *_covered(decision)]
+    return [*hidden, *sides_of(decision).lost]
 
 
 class Effects:
@@ -176,7 +145,7 @@ class Effects:
                         self._look_at(settled.decision, plugins)
 
     def _look_at(self, decision: OptionDecision, plugins: int) -> None:
-        for item in (*winning_items(decision), *decision.at_fault):
+        for item in winning_items(decision):
             if item.layer.rank:
                 self._winners.add(item.layer.object)
                 if not _says_what_is_there(item, decision):
@@ -218,7 +187,7 @@ class Effects:
 def _says_what_is_there(item: Item, decision: OptionDecision) -> bool:
     """Whether an item gives an option the very value that the next item below it gives. Only plain values are known."""
     below = decision.hidden[0] if decision.hidden else None
-    if below is None or item is not decision.winner or decision.parts or decision.removed_by or decision.cleared_by:
+    if below is None or item is not decision.winner or decision.parts or decision.removed_by:
         return False
     plain = all(
         each.strategy == "Replace"

@@ -93,9 +93,12 @@ def migrations_to(passed: Iterable[Revision]) -> Migrations:
                 if step.rename is not None:
                     move = _move(step.rename.from_, parse_path(step.rename.to))
                     moves.append(move)
-                    # What was retyped before is another name's value from here on.
-                    new = normal_form(parse_path(step.rename.to))
-                    retypes = [(new if form == move.form else form, each) for form, each in retypes]
+                    # What was retyped before is another name's value from here on. An option may come back under the
+                    # old one: what was written for it before it was retyped is still there.
+                    names = (move.form, normal_form(parse_path(step.rename.to)))
+                    retypes = [
+                        (name, each) for form, each in retypes for name in (names if form == move.form else (form,))
+                    ]
                 elif step.remove is not None:
                     moves.append(_move(step.remove.name, None))
                 elif step.retype is not None:

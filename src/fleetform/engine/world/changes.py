@@ -14,6 +14,7 @@ from msgspec import structs
 
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
+from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, World
 from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
 from fleetform.engine.world.candidate import Facts
@@ -23,7 +24,7 @@ from fleetform.engine.world.context import Context, Same
 from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
 from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
-from fleetform.engine.world.parts import Part, plugins_by_part
+from fleetform.engine.world.parts import Part, PartPlugins, has_dependencies, plugins_again, plugins_by_part
 from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
 from fleetform.engine.world.sides import NOTHING_KEPT, KeptObjects
@@ -101,11 +102,13 @@ class OwnerChanges:
             self.states, changed = flat_states(self.snapshot.states, then, self.states)
         # Owners that something new reaches; None: any of them may be.
         self._touched: set[Object[Any]] | None = None
-        self._plugins: dict[Ref, tuple[Part, list[PluginDecision]]]
-        if before is not None and before.decisions.clusters is decisions.clusters:
-            self._plugins = before._plugins
+        self._plugins: dict[Ref, PartPlugins]
+        moved = changed_keys(decisions.clusters, before.decisions.clusters) if before is not None else []
+        again = plugins_again(decisions, before.decisions, before._plugins, moved) if before is not None else None
+        if before is not None and again is not None:
+            self._plugins, reached = again
             if before.stored.silent_since == stored.silent_since:
-                self._touched = {plugin.target.owner for key in changed for plugin in self._named(key)}
+                self._touched = reached | {plugin.target.owner for key in changed for plugin in self._named(key)}
         else:
             self._plugins = plugins_by_part(decisions)
         self._unwanted = self._find_unwanted(changed)
@@ -188,7 +191,7 @@ class OwnerChanges:
             return known
         states = [self.states.get(each.key, UNKNOWN) for each in plugins]
         facts = [self._facts.of(each.cluster) for each in plugins]
-        beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if _has_dependencies(each)]
+        beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if has_dependencies(each)]
         plugins_now = _Plugins(plugins, states, facts, beside)
         if known is not None and known.plugins == plugins_now:
             return known
@@ -357,11 +360,6 @@ def _asks_for_others(policy: Policy, rollouts: tuple[Rollout, ...], spec: OwnerS
     kept = [each.policy for each in rollouts[-1:] if each.is_open]
     declared = request.emergency or (spec.upgrades.emergency if spec.upgrades is not None else None)
     return declared is not None or any(map(asks_for_others, (policy, *kept)))
-
-
-def _has_dependencies(plugin: PluginDecision) -> bool:
-    revision = (plugin.upgrade or plugin).target.revision
-    return bool(plugin.target.owner.spec.wait_for or (revision is not None and revision.object.spec.depends_on))
 
 
 def _same_world(one: World, other: World) -> bool:

@@ -32,6 +32,10 @@ class Failure(Unresolved, frozen=True, eq=False, gc=False):
     ref: Ref | None = None
 
 
+class Misfit(Failure, frozen=True, eq=False, gc=False):
+    """Why a path does not fit: it leads into what is no map there, or past the end of a list."""
+
+
 class OnCluster(Struct, frozen=True, eq=False, gc=False):
     """Stands for what is read on the cluster wherever the value itself must not count (B16).
 

@@ -96,21 +96,24 @@ def how_settled(winner: Item | None, loser: Item | None) -> TieBreak | None:
 
 
 class Part(Struct, frozen=True, eq=False, gc=False):
-    """A path inside an option's value that an item of its own decides. value is ABSENT if it was removed.
-
-    cleared_by is the hidden item that had left nothing there for a Merge to go into, and so had an effect.
-    """
+    """A path inside an option's value that an item of its own decides. value is ABSENT if it was removed."""
 
     steps: Steps
     value: Any
     winner: Item
     hidden: tuple[Item, ...] = ()
     tied_with: Item | None = None
-    cleared_by: Item | None = None
 
     @property
     def tie(self) -> TieBreak | None:
         return how_settled(self.winner, self.tied_with)
+
+
+class Sides(NamedTuple):
+    """Of the items that overrides have for an option, those that have a part in it, and those that others hide."""
+
+    won: tuple[Item, ...]
+    lost: tuple[Item, ...]
 
 
 # The option as the version declares it that retypes it, and the expression that does.
@@ -146,9 +149,9 @@ class Family(Struct, frozen=True, eq=False, gc=False):
 class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     """An option's value, the item that won, and what it hid, from specific to generic.
 
-    problem says what is wrong with the value; at_fault are items that could not be applied, if that is the problem.
+    problem says what is wrong with the value; misfits are the items whose paths do not fit, hidden ones among them.
     unresolved says why variables that it refers to cannot be resolved. Where a part is not known there is no value, and
-    partial is the value with its holes. cleared_by is as in parts.
+    partial is the value with its holes. sides is there where overrides reach inside the value; else the winner has won.
     """
 
     slot: Slot
@@ -159,10 +162,10 @@ class OptionDecision(Struct, frozen=True, eq=False, gc=False):
     tied_with: Item | None = None
     removed_by: Item | None = None
     problem: str | None = None
-    at_fault: tuple[Item, ...] = ()
+    misfits: tuple[Item, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     partial: Any = ABSENT
-    cleared_by: Item | None = None
+    sides: Sides | None = None
 
     @property
     def name(self) -> str:
