@@ -232,14 +232,15 @@ def open_plane(
     plugin_folder: str | None = None,
     repository: str | None = None,
     said: Callable[[str], None] = lambda line: None,
+    looked: Callable[[], None] = lambda: None,
     private_endpoints: bool = False,
     trial: bool = False,
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
     unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
-    gets what became of notifications. private_endpoints: they may go to addresses of this network. In a trial, or at
-    another time, nothing is sent.
+    gets what became of notifications. looked is called whenever the loop has looked whether there is work.
+    private_endpoints: notifications may go to addresses of this network. In a trial, or at another time, none is sent.
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -247,7 +248,7 @@ def open_plane(
     from fleetform.load.inputs import IGNORE_FILE
     from fleetform.load.sources import FileSource, RepositorySource, folder_finder
     from fleetform.loop.control import Control, Surroundings
-    from fleetform.loop.destinations import destination_of
+    from fleetform.loop.destinations import destination_of, login_of
     from fleetform.loop.driver import Driver
     from fleetform.loop.endpoints import endpoint
     from fleetform.loop.polling import Poller
@@ -269,7 +270,7 @@ def open_plane(
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
         branch = Branch(destination.branch, destination.folder, destination.sign)
-        return GitDelivery(mirror, branch, lambda: None, time.sleep)
+        return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
 
     folder_of = folder_finder(sources)
     source: FileSource | RepositorySource = FileSource(sources)
@@ -295,9 +296,13 @@ def open_plane(
         fleet = control.fleet
         return endpoint(fleet, organization, id_) if fleet is not None else "no files were accepted yet"
 
+    def beside() -> datetime | None:
+        looked()
+        return sending.attend()
+
     notifier = HttpNotifier(Posts(private_endpoints))
     sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
-    driver = Driver(control, clock, interval, told, failed, cared, sending.attend)
+    driver = Driver(control, clock, interval, told, failed, cared, beside)
     look = partial(driver.wake, source_changed=True)
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)

@@ -79,6 +79,20 @@ def test_a_new_version_goes_from_stage_to_stage() -> None:
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.1.0"}
 
 
+def test_what_happens_on_clusters_names_the_change_of_its_rollout() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=3)
+    latest = {cluster: found.store.events("acme", cluster, limit=2) for cluster in ("eu-1", "eu-2", "us-1")}
+    [(owner, rollouts)] = found.control.image.known.rollouts.rollouts.items()
+    assert owner.name == "web"
+    for events in latest.values():
+        assert [(each.event, each.rollout, each.change_id) for each in events] == [
+            ("Healthy", rollouts[-1].name, rollouts[-1].change_id),
+            ("Started", rollouts[-1].name, rollouts[-1].change_id),
+        ]
+
+
 @pytest.mark.rule("R0-14")
 def test_an_edited_override_goes_the_same_way() -> None:
     found = installed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,7 +28,7 @@ from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
-from fleetform.loop.records import Destination
+from fleetform.loop.records import DeliveryRecord, Destination
 from fleetform.loop.telling import Telling, in_order
 from fleetform.loop.unsettled import Unsettled
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -76,7 +77,8 @@ class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
     refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
-    events are what happened on clusters. watched: clusters are judged whose health may change at any time.
+    events are what happened on clusters. watched: clusters are judged whose health may change at any time. deliveries
+    are what was brought where; took is how many seconds the pass took.
     """
 
     at: datetime
@@ -88,6 +90,8 @@ class PassReport(NamedTuple):
     unavailable: Mapping[PluginKey, str] = {}
     events: Sequence[Event] = ()
     watched: bool = False
+    deliveries: Mapping[PluginKey, DeliveryRecord] = {}
+    took: float = 0.0
 
 
 class Control:
@@ -142,8 +146,10 @@ class Control:
 
     def run_pass(self, look_at_source: bool = True) -> PassReport:
         """look_at_source: whether files may be others than at the last pass."""
+        begun = time.perf_counter()
         try:
-            return self._run_pass(look_at_source)
+            report = self._run_pass(look_at_source)
+            return report._replace(deliveries=self.image.deliveries, took=time.perf_counter() - begun)
         except BaseException:
             self.forget()
             raise

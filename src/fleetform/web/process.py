@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -23,6 +23,7 @@ from typing import NamedTuple
 from fleetform.access.token_file import TokenFileError
 from fleetform.loop.asking import Reply, RolloutRequest
 from fleetform.model.identity import Identity
+from fleetform.outside.log import Log
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.certificates import Certificate, CertificateWatch
@@ -45,6 +46,7 @@ class Served:
     access: AccessSettings
     certificate: Certificate | None = None
     webhook_secret: str | None = None
+    log: Log = field(default_factory=Log)
 
 
 class Listening(NamedTuple):
@@ -64,18 +66,23 @@ class Listening(NamedTuple):
         return f"{'https' if self.secure else 'http'}://{self.address}"
 
 
-def listen(address: str, secure: bool = False) -> Listening:
-    """Takes an address: HOST:PORT, or a port alone, which is then of this machine only. OSError if it cannot be had."""
+def parse_address(address: str) -> tuple[str, int]:
+    """HOST:PORT, or a port alone, which is then of this machine only."""
     host, _, port = address.rpartition(":")
-    host = host.strip("[]") or "127.0.0.1"
     if not port.isdigit() or int(port) > 65535:
         raise ValueError(f"{address} is not an address")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def listen(address: str, secure: bool = False) -> Listening:
+    """Takes an address. OSError if it cannot be had."""
+    host, port = parse_address(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Said to be TCP, since asyncio lets small answers go at once only then: else each waits 40 ms for the one before.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, int(port)))
+        found.bind((host, port))
         found.listen(128)
     except BaseException:
         found.close()
@@ -154,21 +161,21 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         else:
             os._exit(0)
 
-    loop, remarks = ToLoop(pipe, ended), _Remarks()
+    loop, remarks = ToLoop(pipe, ended), _Remarks(served.log)
     try:
         viewing = open_views(served.sources, served.database, served.organization, served.at, served.plugin_folder)
         door = open_door(served.access, token, this_user(), viewing.clock, remarks.say)
     except StoreError as error:
-        print(f"api: {error.message}", file=sys.stderr)
+        served.log.write("error", f"api: {error.message}")
         return
     except TokenFileError as error:
-        print(f"api: {error}", file=sys.stderr)
+        served.log.write("error", f"api: {error}")
         return
     _prepare()
     viewing.views.follow(Event(), remarks.say)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
-    app = application(service, door, streams)
+    app = application(service, door, streams, served.log)
     config = uvicorn.Config(
         Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,
@@ -200,7 +207,8 @@ def _prepare() -> None:
 class _Remarks:
     """Tells who runs the server why tokens are not taken; the same thing once a minute."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self._said: dict[str, float] = {}
 
     def say(self, text: str) -> None:
@@ -208,7 +216,7 @@ class _Remarks:
         self._said = {each: at for each, at in self._said.items() if now - at < _REPEATED}
         if text not in self._said and len(self._said) < _MOST_REMARKS:
             self._said[text] = now
-            print(f"api: {text}", file=sys.stderr)
+            self._log.write("warning", f"api: {text}")
 
 
 def this_user() -> Identity:
