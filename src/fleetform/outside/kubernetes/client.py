@@ -1,7 +1,7 @@
 """Requests to one API server. Several threads may ask at once.
 
 urllib3 and no client of Kubernetes' own: those run what kubeconfigs tell them to, keep no bookmarks and give up at the
-first 429; and a write costs a fifth of the processor time that it costs with the HTTP client that the rest uses.
+first 429; and a write takes half the processor time that it takes with the HTTP client that the rest uses.
 """
 
 from __future__ import annotations
