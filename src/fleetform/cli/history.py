@@ -12,7 +12,7 @@ from fleetform.cli.text import table
 from fleetform.model.answers.history import History
 from fleetform.ports.store import StoreReader
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 _FEW = 20
 _SHORT = 12

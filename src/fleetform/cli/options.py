@@ -31,15 +31,10 @@ from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import (
-    Fetching,
-    Parses,
-    in_repository,
-    open_control_plane,
-    open_fleet,
-    open_parses,
-    open_renderers,
-)
+from fleetform.wiring.access import open_control_plane
+from fleetform.wiring.files import in_repository
+from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
+from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
     from fleetform.outside.control_plane import ControlPlane
