@@ -23,6 +23,7 @@ _SHORT = 12
 Examples:
   fleetform history eu-prod-1                              what happened there, the latest first
   fleetform history eu-prod-1 --at 2026-11-17T03:00:00Z    what it ran at that time, and why
+  fleetform history eu-prod-1 --at -1h                     what it ran an hour ago
   fleetform history eu-prod-1 cert-manager-eu-prod-1 -o json
 """
 )
