@@ -29,13 +29,13 @@ Examples:
 )
 @click.argument("name", metavar="CLUSTER")
 @click.argument("plugin", required=False)
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, name: str, plugin: str | None) -> int:
     """What a cluster ran at a time, and what happened there before: which rollout brought it, and what came of it.
 
     It reads the database of a control plane, which may be running.
     """
-    output = flags.only("table", "wide", "json", "yaml")
+    output = flags.output
     answer = _ask(flags, name, plugin)
     if output in ("json", "yaml"):
         flags.print_data(answer)

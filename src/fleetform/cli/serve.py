@@ -70,7 +70,7 @@ Examples:
 )
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
-@shared_flags
+@shared_flags("table")
 def command(
     flags: Flags,
     once: bool,
@@ -92,7 +92,6 @@ def command(
     database, so that it can be stopped at any moment. Exit codes with --once: 0 done, 2 the files are invalid and
     nothing changed, 4 another process holds the database.
     """
-    flags.only("table")
     if listen is not None and (once or fast_forward is not None):
         raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
     if metrics is not None and (once or fast_forward is not None):
