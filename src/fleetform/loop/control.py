@@ -18,6 +18,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.contents import ContentHashes
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
@@ -281,7 +282,7 @@ class Control:
             # What was refused was taken back.
             self._refusal = None
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._fleet)
         if isinstance(found, Refusal):
             self._refusal = found
             self._catalogs_due = now + _CATALOG_PAUSE if due else self._catalogs_due
@@ -322,7 +323,8 @@ class Control:
 
     def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
         """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
-        wanted = needed(image.known.rollouts, fleet.snapshot)
+        earlier = self._changes.hashes if self._changes is not None else None
+        wanted = needed(image.known.rollouts, ContentHashes(fleet.snapshot, earlier))
         kept = {key: each for key, each in image.known.kept.items() if key in wanted}
         missing = wanted - kept.keys()
         before = self._decide(now) if missing else None
