@@ -278,7 +278,7 @@ class Control:
         due = self._catalogs_due is not None and self._catalogs_due <= now
         if self._is_known(reading) and not due:
             return False
-        if not due and not reading.problems and reading.files == self.image.files:
+        if not due and not reading.problems and reading.files and reading.files == self.image.files:
             # What was refused was taken back.
             self._refusal = None
             return False
@@ -301,7 +301,7 @@ class Control:
         """Whether it is what was accepted, or what was refused."""
         if self._refusal is not None:
             return self._refusal.reading == reading
-        return not reading.problems and reading.files == self.image.files
+        return not reading.problems and bool(reading.files) and reading.files == self.image.files
 
     def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
         """Before other files take the place of these: what rollouts that run will still start is rendered from these.
