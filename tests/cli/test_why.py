@@ -418,6 +418,20 @@ def test_policies_say_how_many_clusters_each_stage_has(ask: Callable[..., Result
     assert found["status"]["stages"] == [{"name": "qa", "clusters": 1}, {"name": "gold", "clusters": 2}]
 
 
+def test_policies_are_listed_with_the_rules_of_lifecycles(ask: Callable[..., Result]) -> None:
+    folder = installed(rules=manifest("LifecyclePolicy", "default", "{notice: 2h}"))
+    assert ask(folder, "get", "policies", "-o", "name").out.split() == [
+        "lifecyclepolicy/default",
+        "rolloutpolicy/standard",
+    ]
+
+
+def test_a_plan_of_one_cluster_has_that_one_alone(ask: Callable[..., Result]) -> None:
+    (rollout,) = ask(upgrading(), "plan", "-c", "eu-1", "-o", "json").json["rollouts"]
+    waiting = [one["cluster"] for each in rollout["stages"] for one in each["waiting"]]
+    assert waiting == ["eu-1"]
+
+
 def test_policies_say_which_presets_they_are_for(ask: Callable[..., Result]) -> None:
     more = [
         preset("rolloutPolicy: careful", name="named"),

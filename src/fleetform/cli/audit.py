@@ -12,7 +12,7 @@ from fleetform.cli.text import table
 from fleetform.model.answers.access import AuditLog
 from fleetform.outside.files import read_file
 from fleetform.store.audit_chain import first_broken
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 
 @click.command(

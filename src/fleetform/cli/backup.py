@@ -7,7 +7,7 @@ import os
 import click
 
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.wiring import back_up_database, export_state
+from fleetform.wiring.databases import back_up_database, export_state
 
 
 @click.command(

@@ -16,7 +16,7 @@ from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count
 from fleetform.model.answers.listing import ListedCatalog
-from fleetform.wiring import write_file
+from fleetform.wiring.files import write_file
 
 UNAVAILABLE = 4
 

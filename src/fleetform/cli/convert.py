@@ -18,7 +18,7 @@ from fleetform.cli.terminal import exact
 from fleetform.cli.text import count, cut
 from fleetform.cli.write import write_files
 from fleetform.model.answers.conversion import Conversion, ConvertedFile
-from fleetform.wiring import LocalFiles, write_file
+from fleetform.wiring.files import LocalFiles, write_file
 
 
 @click.command(

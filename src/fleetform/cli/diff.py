@@ -16,7 +16,7 @@ from fleetform.cli.progress import progress
 from fleetform.cli.sides import SERVER, in_same_folder
 from fleetform.cli.text import Painter
 from fleetform.model.answers.diff import Diff
-from fleetform.wiring import open_accepted
+from fleetform.wiring.fleets import open_accepted
 
 _FAILURES = ("delete", "blocked", "tie")
 

@@ -11,7 +11,7 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, table
 from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.kinds.fleet import Event
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 # What the control plane itself has to say is in no organization's wishes.
 EVENTS = (*get_args(Event), "NotDelivered")

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +31,11 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
-from fleetform.syntax.times import parse_time
-from fleetform.wiring import (
-    Fetching,
-    Parses,
-    in_repository,
-    open_control_plane,
-    open_fleet,
-    open_parses,
-    open_renderers,
-)
+from fleetform.syntax.times import parse_duration, parse_time, time_text
+from fleetform.wiring.access import open_control_plane
+from fleetform.wiring.files import in_repository
+from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
+from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
     from fleetform.outside.control_plane import ControlPlane
@@ -352,11 +348,16 @@ def _selector(_: click.Context, __: click.Parameter, text: str) -> str:
 
 
 def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text is not None:
-        try:
-            parse_time(text)
-        except ValueError as error:
-            raise click.BadParameter("write a time such as 2026-12-31 or 2026-12-31T22:00:00Z") from error
+    """A time as it is written; one before now (-1h) is worked out here, once for all that is asked."""
+    if text is None:
+        return None
+    try:
+        if text.startswith("-"):
+            return time_text(datetime.now(UTC) - parse_duration(text[1:]))
+        parse_time(text)
+    except (ValueError, OverflowError) as error:
+        message = "write a time such as 2026-12-31 or 2026-12-31T22:00:00Z, or -1h for an hour ago"
+        raise click.BadParameter(message) from error
     return text
 
 
@@ -378,8 +379,12 @@ _ABOUT = (
     click.option("-c", "--cluster", metavar="NAME", shell_complete=complete_clusters, help="Only this cluster."),
 )
 _HOW = (
-    click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
-    click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
+    click.option(
+        "--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now; -1h: an hour ago."
+    ),
+    click.option(
+        "--state", metavar="FILE|sqlite:PATH", help="What runs where: a state export, or a control plane's database."
+    ),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
     click.option("--no-cache", is_flag=True, help="Parse every file, also those that did not change."),

@@ -27,7 +27,7 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
-from fleetform.wiring import OUTPUT_MARK, write_file
+from fleetform.wiring.files import OUTPUT_MARK, write_file
 
 # So many reasons are shown; nobody reads more.
 _SHOWN = 20

@@ -7,7 +7,7 @@ import os
 import click
 
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.wiring import database_path, restore_database
+from fleetform.wiring.databases import database_path, restore_database
 
 
 @click.command(

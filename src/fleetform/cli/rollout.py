@@ -24,7 +24,7 @@ from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import ListedRollout
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.syntax.times import duration_text, parse_duration
-from fleetform.wiring import open_state
+from fleetform.wiring.databases import open_state
 
 
 @click.group(

@@ -19,7 +19,9 @@ from fleetform.outside.log import Format, Log
 from fleetform.ports.store import StoreError, UnavailableError
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, open_store_reader, sqlite_version
+from fleetform.wiring.access import AccessSettings
+from fleetform.wiring.databases import database_path, open_store_reader, sqlite_version
+from fleetform.wiring.plane import Plane, open_plane
 
 if TYPE_CHECKING:
     from fleetform.web.metrics import MetricsPort

@@ -19,7 +19,8 @@ from fleetform.engine.plan.scenario import Scenario, Spell
 from fleetform.pictures.page import rollout_page
 from fleetform.pictures.rollout_svg import rollout_svg
 from fleetform.syntax.times import duration_text, parse_duration, parse_time, time_text
-from fleetform.wiring import open_state, write_file
+from fleetform.wiring.databases import open_state
+from fleetform.wiring.files import write_file
 
 _NEVER = "never"
 
