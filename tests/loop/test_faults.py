@@ -91,7 +91,7 @@ class Story:
 
     @property
     def end(self) -> object:
-        """What it came to: what is on the clusters, and what is stored of plugins, without times."""
+        """What it came to: what is on the clusters, what is stored of plugins, and what was told; without times."""
         image = self.plane.control.image
         stored = {
             (cluster.name, name): (state.admitted, state.last_healthy, state.attempt and state.attempt.phase)
@@ -104,7 +104,8 @@ class Story:
             for each in of_owner
         ]
         there = {key: parcel.input_hash for key, parcel in self.plane.targets.there.items()}
-        return there, stored, rollouts, set(image.deliveries)
+        told = sorted(each.message.key for each in self.plane.store.feed())
+        return there, stored, rollouts, set(image.deliveries), told
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,8 @@ def test_the_story_reaches_what_it_is_about(undisturbed: Story) -> None:
     """Otherwise faults would be tried where nothing happens."""
     events = {each.event for cluster in ALL for each in undisturbed.plane.store.events("acme", cluster)}
     assert {"Started", "Healthy", "Failed", "RolledBack", "Deleted"} <= events
+    told = {each.message.event for each in undisturbed.plane.store.feed()}
+    assert told == {"Started", "Failed", "Halted", "RolledBack", "Finished"}
     assert undisturbed.boundaries.commits > 30
     assert undisturbed.boundaries.deliveries > 10
 
@@ -129,7 +132,7 @@ def _single(story: Story) -> list[Fault]:
     return [*commits, *deliveries]
 
 
-@pytest.mark.rule("R0-19", "B1")
+@pytest.mark.rule("R0-19", "B1", "R2-25")
 def test_every_single_fault_at_every_boundary_ends_the_same(undisturbed: Story) -> None:
     schedules = _single(undisturbed)
     for fault in schedules:
