@@ -248,7 +248,7 @@ def open_plane(
     from fleetform.load.inputs import IGNORE_FILE
     from fleetform.load.sources import FileSource, RepositorySource, folder_finder
     from fleetform.loop.control import Control, Surroundings
-    from fleetform.loop.destinations import destination_of
+    from fleetform.loop.destinations import destination_of, login_of
     from fleetform.loop.driver import Driver
     from fleetform.loop.endpoints import endpoint
     from fleetform.loop.polling import Poller
@@ -270,7 +270,7 @@ def open_plane(
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
         branch = Branch(destination.branch, destination.folder, destination.sign)
-        return GitDelivery(mirror, branch, lambda: None, time.sleep)
+        return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
 
     folder_of = folder_finder(sources)
     source: FileSource | RepositorySource = FileSource(sources)

@@ -233,6 +233,8 @@ def test_a_first_install_ignores_windows_and_not_freezes() -> None:
     [
         (Window("weekly", "0 22 * * MON", 4 * HOUR, zone=BERLIN), False),
         (Window("nights", "0 22 * * *", 4 * HOUR), False),
+        (Window("hours", "0 */2 * * *", HOUR), False),
+        (Window("not in August", "0 22 * 1-7,9-12 *", 4 * HOUR), True),
         (Window("monthly", "0 22 1 * *", 4 * HOUR), True),
         (Window("once", begin=NOON + DAY, end=NOON + 2 * DAY), True),
         (Window("always", begin=NOON - DAY), False),
