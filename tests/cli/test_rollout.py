@@ -332,3 +332,12 @@ def test_a_request_prints_the_name_of_its_rollout_where_names_are_asked_for(desk
     told = here.ask("rollout", "pause", "certs", "--reason", "INC-7", "-o", "name")
     assert told.out == f"rollout/{here.name}\n"
     assert "paused" in told.err
+
+
+@pytest.mark.rule("B33")
+def test_a_rollout_names_at_most_100_clusters_whatever_they_wait_for(desk: Callable[[Folder], Desk]) -> None:
+    held = [cluster(f"c-{number:03}", f"{{hold: reason {number // 15}}}", tier="gold") for number in range(120)]
+    folder = installed(clusters="---\n".join((cluster("qa-1", tier="qa"), *held)))
+    causes = desk(folder).ask("rollout", "status", "certs", "-o", "json").json["causes"]
+    assert sum(each["clusters"] for each in causes) == 120
+    assert [len(each["names"]) for each in causes] == [15] * 6 + [10, 0]
