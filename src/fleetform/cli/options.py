@@ -353,7 +353,7 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None
         return None
     try:
         if text.startswith("-"):
-            return time_text(datetime.now(UTC) - parse_duration(text[1:]))
+            return time_text(datetime.now(UTC).replace(microsecond=0) - parse_duration(text[1:]))
         parse_time(text)
     except (ValueError, OverflowError) as error:
         message = "write a time such as 2026-12-31 or 2026-12-31T22:00:00Z, or -1h for an hour ago"
