@@ -29,9 +29,9 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 run: setup ## the main job on the example fleet: decide, roll out in stages, fail, go back, finish; into out/demo
 	@PATH="$$($(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" tools/demo examples/fleet $(CURDIR)/out/demo $(CURDIR)/$(BIN)/fleetform
 
-serve: setup ## keep the example fleet running in out/demo; Ctrl-C ends it
+serve: setup ## keep the example fleet running in out/demo; Ctrl-C ends it; ARGS='--listen 8080' has it answer
 	@test -d out/demo/fleet || { mkdir -p out/demo && cp -r examples/fleet out/demo/fleet && git -C out/demo/fleet init --quiet; }
-	@cd out/demo && PATH="$$(cd $(CURDIR) && $(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" $(CURDIR)/$(BIN)/fleetform serve -f fleet --state sqlite:state/fleet.db
+	@cd out/demo && PATH="$$(cd $(CURDIR) && $(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" $(CURDIR)/$(BIN)/fleetform serve -f fleet --state sqlite:state/fleet.db $$(test -d probes && echo --health-dir probes) $(ARGS)
 
 test: setup lint spec unit ## everything that must hold
 

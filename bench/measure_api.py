@@ -37,7 +37,8 @@ from fleetform.ports.state import KnownState
 from fleetform.store.sqlite import SqliteStore
 from fleetform.syntax.names import generated_name
 from fleetform.web.process import Api, Served, listen
-from fleetform.wiring import AccessSettings, open_stored_fleet
+from fleetform.wiring.access import AccessSettings
+from fleetform.wiring.views import open_stored_fleet
 
 TITLE = "API: explanations of 100,000 plugins at 200 requests/s, beside a loop that commits 20 observations/s"
 FIRST_SECONDS, SECONDS, PER_SECOND, CONNECTIONS = 3, 20, 200, 8

@@ -9,11 +9,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import httpx2
 import pytest
 
+from fleetform.cli.options import Flags
+from fleetform.cli.serve_log import ServeLog
+from fleetform.outside.log import Log
 from fleetform.store.sqlite import SqliteStore
+from fleetform.wiring.plane import open_plane
 from support.command import Runner
 from support.fleets import BASE
 from support.repositories import Repository
@@ -95,6 +101,45 @@ def test_a_state_that_is_no_database_is_refused(fleet: Runner) -> None:
     result = fleet("serve", "--once", "--state", "sqlite:fleet.db")
     assert result.code == 2
     assert "is not a database" in result.err
+
+
+@pytest.mark.rule("S49", "B22")
+def test_an_empty_folder_is_warned_of_at_the_first_start_too(run: Runner) -> None:
+    (run.folder / "empty").mkdir()
+    result = run("serve", "-f", "empty", "--once")
+    assert result.code == 0
+    assert "the source is empty, which is taken for a mistake" in result.err
+
+
+@pytest.mark.rule("B22")
+def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_again(
+    fleet: Runner, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fleet.folder)
+    log = ServeLog(cast("Flags", SimpleNamespace(quiet=False, color=False)), Log())
+    database = str(fleet.folder / "fleet.db")
+    plane = open_plane(["."], database, log.told, log.failed, print, print, at="2026-11-01T12:00:00Z")
+
+    def told() -> str:
+        plane.driver.run_once()
+        return capsys.readouterr().err
+
+    try:
+        assert "accepted the files as they are now" in told()
+        sound = (fleet.folder / "preset.yaml").read_text()
+        fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
+        said = told()
+        assert "the files are invalid; the fleet stays as it was" in said
+        assert "preset.yaml:" in said
+        assert "(did you mean clusterSelector?)" in said
+        fleet.write(preset=sound)
+        assert "the files are as they were last accepted again" in told()
+        fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
+        told()
+        fleet.write(preset=sound.replace("value: 2", "value: 9"))
+        assert "accepted the files as they are now" in told()
+    finally:
+        plane.close()
 
 
 def test_an_interval_that_cannot_be_read_is_a_usage_error(fleet: Runner) -> None:

@@ -13,7 +13,7 @@ from fleetform.loop.destinations import login_of
 from fleetform.loop.records import Destination
 from fleetform.outside.errors import OutsideError
 from fleetform.ports.store import StoreError
-from fleetform.wiring import Plane, open_plane
+from fleetform.wiring.plane import Plane, open_plane
 from support.fleets import BASE, fleet_of
 from support.repositories import PLAIN_GIT, GitServer, Repository, http_backend
 

@@ -30,7 +30,7 @@ def test_the_story_reaches_what_it_is_about(undisturbed: World) -> None:
         assert world.moments.counts["delivery"] > 8
 
 
-@pytest.mark.rule("R0-19", "B1")
+@pytest.mark.rule("R0-19", "B1", "R2-25")
 @pytest.mark.parametrize("where", ["pass", "commit", "delivery"])
 def test_every_single_fault_at_every_moment_ends_the_same(undisturbed: World, where: str) -> None:
     """In a process that goes on unless the fault ends it."""

@@ -183,7 +183,8 @@ class World:
 
     @property
     def end(self) -> object:
-        """What it came to: what is on the clusters, and what is stored of plugins and rollouts, without times."""
+        """What it came to: what is on the clusters, what is stored of plugins and rollouts, what was told; without
+        times."""
         image = self.image
         stored = {
             (cluster.name, name): (state.admitted, state.last_healthy, state.attempt and state.attempt.phase)
@@ -196,7 +197,8 @@ class World:
             for each in of_owner
         ]
         there = {key: parcel.input_hash for key, parcel in self.targets.there.items()}
-        return there, stored, rollouts, set(image.deliveries)
+        told = sorted(each.message.key for each in self.store.feed())
+        return there, stored, rollouts, set(image.deliveries), told
 
     @property
     def versions(self) -> dict[str, str | None]:

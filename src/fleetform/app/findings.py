@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from fleetform.engine.check import lint_objects
+from fleetform.engine.check import lint_all_but_overrides
 from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
 from fleetform.engine.check.decided import lint_decisions, lint_effects
+from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -107,8 +108,11 @@ class Findings:
     @cached_property
     def _checks(self) -> list[Diagnostic]:
         """What reading said, and what is wrong with objects one by one."""
-        checks = lint_objects(self._decisions.index)
-        return [*self._reading, *self._for_us(checks, self._decisions.plugins.values())]
+        decisions, index = self._decisions, self._decisions.index
+        checks = [*self._checked.of(decisions, "all but overrides", partial(lint_all_but_overrides, index))]
+        for override in index.snapshot.overrides.values():
+            checks += self._checked.of(decisions, override, partial(lint_override, override, index, index.snapshot.at))
+        return [*self._reading, *self._for_us(checks, decisions.plugins.values())]
 
     @cached_property
     def _shown(self) -> list[Diagnostic]:

@@ -28,7 +28,7 @@ from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Object, Origin
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.model.results.rendering import RenderInput
 from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
@@ -220,6 +220,8 @@ def read_fleet(
     diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
     diagnostics += [each for document, reading in kept for each in (*document.remarks, *reading.diagnostics)]
     objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
+    if not objects and not diagnostics:
+        diagnostics.append(_empty(input_))
     objects, state = set_apart(objects, state, diagnostics)
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
@@ -236,6 +238,12 @@ def read_fleet(
         wanted = [each.object for each in revisions if (each.object.ref, each.version) not in found.found]
         catalogs.look(sorted(wanted, key=lambda each: (each.ref, each.spec.version)))
     return replace(fleet, snapshot=_with_digests(fleet))
+
+
+def _empty(input_: Input) -> Diagnostic:
+    """An input of nothing has no error, and any answer from it says nothing about a fleet."""
+    hint = "give a folder with -f, or start one with `fleetform init`"
+    return Diagnostic("empty-input", f"there is no manifest in {input_.name}", hint, "warning", at=Place(input_.name))
 
 
 def _unreadable(of_texts: Sequence[Diagnostic], readings: Sequence[tuple[Document, Reading]]) -> Unreadable:

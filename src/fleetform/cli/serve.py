@@ -19,7 +19,9 @@ from fleetform.outside.log import Format, Log
 from fleetform.ports.store import StoreError, UnavailableError
 from fleetform.syntax.addresses import shown
 from fleetform.syntax.times import parse_duration, parse_time
-from fleetform.wiring import AccessSettings, Plane, database_path, open_plane, open_store_reader, sqlite_version
+from fleetform.wiring.access import AccessSettings
+from fleetform.wiring.databases import database_path, open_store_reader, sqlite_version
+from fleetform.wiring.plane import Plane, open_plane
 
 if TYPE_CHECKING:
     from fleetform.web.metrics import MetricsPort
@@ -68,7 +70,7 @@ Examples:
 )
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
-@shared_flags
+@shared_flags("table")
 def command(
     flags: Flags,
     once: bool,
@@ -90,7 +92,6 @@ def command(
     database, so that it can be stopped at any moment. Exit codes with --once: 0 done, 2 the files are invalid and
     nothing changed, 4 another process holds the database.
     """
-    flags.only("table")
     if listen is not None and (once or fast_forward is not None):
         raise click.UsageError("--listen is for a control plane that goes on: drop --once and --fast-forward.")
     if metrics is not None and (once or fast_forward is not None):

@@ -40,12 +40,13 @@ class ServeLog:
             self.log.write("info", text)
 
     def told(self, report: PassReport) -> None:
-        if report.refusal != self._refusal:
-            self._refusal = report.refusal
-            if report.refusal is not None:
-                self._refused(report.at, report.refusal)
-        elif report.accepted:
+        before, self._refusal = self._refusal, report.refusal
+        if report.refusal is not None and report.refusal != before:
+            self._refused(report.at, report.refusal)
+        if report.accepted:
             self._line(report.at, "info", "accepted the files as they are now", event="Accepted")
+        elif before is not None and report.refusal is None:
+            self._line(report.at, "info", "the files are as they were last accepted again", event="Accepted")
         for each in _folded(report.events):
             self._happened(report.at, each)
         unavailable = Counter(report.unavailable.values())
@@ -61,13 +62,21 @@ class ServeLog:
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
         failing: dict[str, list[str]] = {}
+        hints: dict[str, str] = {}
         for key, record in report.deliveries.items():
             if record.failure:
                 failing.setdefault(record.failure, []).append(key[1])
+                hints[record.failure] = record.hint
         for reason in sorted(set(failing) - self._undelivered):
             clusters = failing[reason]
             text = f"cannot deliver {count(len(clusters), 'plugin')}: {reason}; it is tried again"
-            fields = {"reason": reason, "clusters": len(clusters), "names": clusters[:_MOST_NAMED]}
+            text += f": {hints[reason]}" if hints[reason] else ""
+            fields = {
+                "reason": reason,
+                "hint": hints[reason],
+                "clusters": len(clusters),
+                "names": clusters[:_MOST_NAMED],
+            }
             self._line(report.at, "error", text, "red", event="CannotDeliver", **fields)
         self._deliveries, self._undelivered = report.deliveries, set(failing)
 
@@ -113,7 +122,8 @@ class ServeLog:
         findings = []
         for each in shown:
             place = f"{place_text(each.place)}: " if each.place is not None else ""
-            findings.append(f"{each.severity}[{each.code}]: {place}{each.message}")
+            hint = f" ({each.hint})" if each.hint else ""
+            findings.append(f"{each.severity}[{each.code}]: {place}{each.message}{hint}")
         more = len(refusal.findings) - len(shown)
         if more:
             findings.append(f"and {more:,} more: `fleetform validate` lists them")

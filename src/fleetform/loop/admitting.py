@@ -128,7 +128,7 @@ def _states(
 ) -> dict[PluginKey, PluginState]:
     """What is stored of plugins after a plan."""
     states: dict[PluginKey, PluginState] = {}
-    steps = {step.key: (step, owner) for owner in found.owners for step in owner.steps}
+    steps = {step.key: (step, owner) for owner in found.owners if not owner.at_rest for step in owner.steps}
     for key, progress, _, is_start in to_store:
         if key is None or progress is None:
             continue
@@ -173,7 +173,7 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
     kept = known.kept
     if admitted != stored.admitted:
         stored = structs.replace(stored, admitted=admitted)
-        wanted = needed(stored, changes.snapshot) if kept else set()
+        wanted = needed(stored, changes.hashes) if kept else set()
         kept = {key: each for key, each in kept.items() if key in wanted}
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known

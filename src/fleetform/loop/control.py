@@ -18,6 +18,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.contents import ContentHashes
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
@@ -277,11 +278,11 @@ class Control:
         due = self._catalogs_due is not None and self._catalogs_due <= now
         if self._is_known(reading) and not due:
             return False
-        if not due and not reading.problems and reading.files == self.image.files:
+        if not due and not reading.problems and reading.files and reading.files == self.image.files:
             # What was refused was taken back.
             self._refusal = None
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._fleet)
         if isinstance(found, Refusal):
             self._refusal = found
             self._catalogs_due = now + _CATALOG_PAUSE if due else self._catalogs_due
@@ -300,7 +301,7 @@ class Control:
         """Whether it is what was accepted, or what was refused."""
         if self._refusal is not None:
             return self._refusal.reading == reading
-        return not reading.problems and reading.files == self.image.files
+        return not reading.problems and bool(reading.files) and reading.files == self.image.files
 
     def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
         """Before other files take the place of these: what rollouts that run will still start is rendered from these.
@@ -322,7 +323,8 @@ class Control:
 
     def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
         """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
-        wanted = needed(image.known.rollouts, fleet.snapshot)
+        earlier = self._changes.hashes if self._changes is not None else None
+        wanted = needed(image.known.rollouts, ContentHashes(fleet.snapshot, earlier))
         kept = {key: each for key, each in image.known.kept.items() if key in wanted}
         missing = wanted - kept.keys()
         before = self._decide(now) if missing else None

@@ -28,7 +28,8 @@ from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.certificates import Certificate, CertificateWatch
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.wiring import AccessSettings, open_door, open_views
+from fleetform.wiring.access import AccessSettings, open_door
+from fleetform.wiring.views import open_views
 
 _PATIENCE = 5.0
 _REPEATED, _MOST_REMARKS = 60.0, 20

@@ -7,16 +7,17 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fleetform.engine.decisions import Decisions
+from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
 
-# All of a snapshot that checks of objects look at; the time is another matter.
+# All of a snapshot that checks of objects look at beside the object itself; the time is another matter. No check of one
+# object looks at overrides.
 _PARTS = (
     "organizations",
     "clusters",
     "definitions",
     "presets",
     "plugins",
-    "overrides",
     "others",
     "retired",
     "announced",
@@ -26,6 +27,7 @@ _PARTS = (
     "unreadable",
 )
 Found = tuple[Diagnostic, ...]
+_MANY = 1000
 
 
 class _Kept(NamedTuple):
@@ -59,4 +61,9 @@ class CheckedObjects:
         parts = tuple(getattr(snapshot, part) for part in _PARTS)
         if kept is None or not kept.holds(parts, snapshot.at):
             kept = self._kept = _Kept(parts, snapshot.at, decisions.next_due, {})
+        elif len(kept.found) > _MANY + 2 * len(snapshot.overrides):
+            # Overrides that were edited a thousand times are known in each of their forms.
+            there = set(snapshot.overrides.values())
+            for what in [each for each in kept.found if isinstance(each, Object) and each not in there]:
+                del kept.found[what]
         return kept

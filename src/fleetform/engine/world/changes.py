@@ -90,7 +90,7 @@ class OwnerChanges:
         self._redecide, self._kept, self.authors = redecide, kept, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
-        self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
+        self.hashes: ContentHashes = ContentHashes(self.snapshot, before.hashes if before is not None else None)
         self._facts: Facts = Facts(stored.silent_since, before._facts if before is not None else None)
         self._contexts: dict[str, Context] = {}
         self._made: dict[Ref, _Made] = {}
@@ -200,14 +200,14 @@ class OwnerChanges:
         # What reaches only clusters that join makes no other change.
         installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
         objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
-        contents = self._hashes.contents(objects)
+        contents = self.hashes.contents(objects)
         base = self.admitted_of(ref)
         joiners = self._with_joiners(part, context, staging, plugins_now, made, contents)
         change = self._change(part, context, staging, joiners.candidates, contents, rollouts, request, base)
         if asks:
-            made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
+            made_by = authors_of(self.hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
-        elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
+        elsewhere = {each: self.hashes.now(each) for each in base if each not in contents}
         return _Made(change, contents, made_of, plugins_now, made, elsewhere, joiners.decided)
 
     def _candidates(
@@ -232,7 +232,7 @@ class OwnerChanges:
 
     def _is_elsewhere(self, known: Mapping[str, str | None]) -> bool:
         """Whether objects that no longer reach the owner are as they were."""
-        return all(self._hashes.now(identity) == then for identity, then in known.items())
+        return all(self.hashes.now(identity) == then for identity, then in known.items())
 
     def _change(
         self,
@@ -249,7 +249,7 @@ class OwnerChanges:
         last = rollouts[-1] if rollouts else None
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
-        name = change_id(self._hashes, base, contents, rollouts, lambda: self._differing(candidates))
+        name = change_id(self.hashes, base, contents, rollouts, lambda: self._differing(candidates))
         used = frozenset(each.name for each in earlier)
         upgrades = spec.upgrades
         return Change(
@@ -302,7 +302,7 @@ class OwnerChanges:
         new = sum(each.admitted is None for each in now.states)
         if admitted is None or self._redecide is None or new in (0, len(now.states)) or staging.policy.external:
             return Joiners(candidates)
-        joining = Joining(self.decisions, self.inputs, self._hashes, self._kept, self._redecide)
+        joining = Joining(self.decisions, self.inputs, self.hashes, self._kept, self._redecide)
         last = rollouts[-1] if rollouts else None
         return joining.with_sides(candidates, now.plugins, now.states, context.lifecycle, contents, admitted, last)
 
@@ -327,7 +327,7 @@ class OwnerChanges:
         return self.change(owner) if owner in self._plugins else None
 
     def contents_of(self, object_: AnyObject) -> str:
-        return self._hashes.of(object_)
+        return self.hashes.of(object_)
 
     def admitted_of(self, owner: Ref) -> Contents:
         """The objects that an owner's plugins were last made of; none if nobody knows."""
@@ -336,7 +336,7 @@ class OwnerChanges:
 
     def is_as_admitted(self, owner: Object[Any]) -> bool:
         """Whether an owner says what it said when its plugins were admitted."""
-        return not self._hashes.differing([owner], self.admitted_of(owner.ref))
+        return not self.hashes.differing([owner], self.admitted_of(owner.ref))
 
     def persons_of(self, organization: str) -> Persons:
         return self._context(organization).persons
