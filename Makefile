@@ -8,6 +8,7 @@ JOBS ?= auto
 export UV_COMPILE_BYTECODE := 1
 
 SEEDS ?= 5000
+SCHEDULES ?= 100000
 FIRST ?= 1000
 
 .PHONY: help setup run serve test lint unit spec soak bench mutants schemas lock clean
@@ -28,9 +29,9 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 run: setup ## the main job on the example fleet: decide, roll out in stages, fail, go back, finish; into out/demo
 	@PATH="$$($(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" tools/demo examples/fleet $(CURDIR)/out/demo $(CURDIR)/$(BIN)/fleetform
 
-serve: setup ## keep the example fleet running in out/demo; Ctrl-C ends it
+serve: setup ## keep the example fleet running in out/demo; Ctrl-C ends it; ARGS='--listen 8080' has it answer
 	@test -d out/demo/fleet || { mkdir -p out/demo && cp -r examples/fleet out/demo/fleet && git -C out/demo/fleet init --quiet; }
-	@cd out/demo && PATH="$$(cd $(CURDIR) && $(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" $(CURDIR)/$(BIN)/fleetform serve -f fleet --state sqlite:state/fleet.db
+	@cd out/demo && PATH="$$(cd $(CURDIR) && $(BIN)/python -m tools.kit 2>/dev/null | tail -1):$$PATH" $(CURDIR)/$(BIN)/fleetform serve -f fleet --state sqlite:state/fleet.db $$(test -d probes && echo --health-dir probes) $(ARGS)
 
 test: setup lint spec unit ## everything that must hold
 
@@ -48,8 +49,9 @@ unit: setup ## the tests; the first time on a machine etcd and kube-apiserver ar
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
 	@$(BIN)/python -m tools.spec
 
-soak: setup ## many random fleets against the model of the rules; SEEDS=20000 FIRST=0
+soak: setup ## many random fleets against the rules, and random faults against the control plane; SEEDS=20000 SCHEDULES=1000 FIRST=0
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
+	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios
 	@$(BIN)/python -m bench

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_api,
     measure_bindings,
     measure_check,
     measure_configs,
+    measure_control,
     measure_decide,
     measure_edit,
     measure_envsubst,
@@ -25,10 +27,12 @@ from bench import (
 from bench.table import print_table
 
 MEASUREMENTS = {
+    "api": measure_api,
     "decide": measure_decide,
     "peers": measure_peers,
     "edit": measure_edit,
     "loop": measure_loop,
+    "control": measure_control,
     "versions": measure_versions,
     "configs": measure_configs,
     "bindings": measure_bindings,

@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,8 +16,8 @@ from fleetform.access.device_grant import Issuer, SignInError, Waiting
 from fleetform.access.issuer import IssuerKeys, discover, issuer_web
 from fleetform.access.logins import login_file, token_for
 from fleetform.access.oidc import OidcSettings, OidcTokens
-from fleetform.ports.access import SignInSettings
-from support.api import ServedPlane
+from fleetform.ports.access import SignInSettings, Tokens
+from support.api import TOKEN, ServedPlane
 from support.command import Result, Runner
 from support.fleets import BASE
 from support.oidc import CLIENT, Provider
@@ -103,45 +104,56 @@ def test_another_client_and_an_issuer_without_the_grant_say_what_is_missing(prov
 # ---- The command, against an API that takes these tokens
 
 
+Ask = Callable[..., Result]
+Connect = Callable[..., Ask]
+
+
 @pytest.fixture
-def ask(
-    provider: Provider,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Result]:
-    tokens = OidcTokens(OidcSettings(provider.issuer, CLIENT), IssuerKeys(issuer_web(), provider.issuer), time.time)
-    settings = SignInSettings(provider.issuer, CLIENT)
-    served = ServedPlane(tmp_path, {**BASE, "roles.yaml": ROLES}, "root", tokens, sign_in=settings)
-    served.plane.settle()
+def connect(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Connect:
+    """The command line, whose requests reach an API in this process; an issuer is asked over the network."""
 
-    def sent(request: httpx2.Request) -> httpx2.Response:
-        headers = {name: value for name, value in request.headers.items() if name != "host"}
-        path = request.url.raw_path.decode()
-        found = served.send(request.method, path, token=None, content=request.content, headers=headers)
-        return httpx2.Response(found.status_code, headers=found.headers, content=found.content)
+    def connected_to(*tokens: Tokens, sign_in: SignInSettings | None = None) -> Ask:
+        served = ServedPlane(tmp_path, {**BASE, "roles.yaml": ROLES}, "root", *tokens, sign_in=sign_in)
+        served.plane.settle()
 
-    client = httpx2.Client
+        def sent(request: httpx2.Request) -> httpx2.Response:
+            headers = {name: value for name, value in request.headers.items() if name != "host"}
+            path = request.url.raw_path.decode()
+            found = served.send(request.method, path, token=None, content=request.content, headers=headers)
+            return httpx2.Response(found.status_code, headers=found.headers, content=found.content)
 
-    def connected(**settings: object) -> httpx2.Client:
-        return client(transport=httpx2.MockTransport(sent), **settings)  # type: ignore[arg-type]
+        class Module:
+            """httpx2, with another client."""
 
-    class Module:
-        """httpx2, with another client: the issuer is asked over the real one."""
+            def Client(self, **settings: Any) -> httpx2.Client:  # noqa: N802
+                return httpx2.Client(transport=httpx2.MockTransport(sent), **settings)
 
-        Client = staticmethod(connected)
+            def __getattr__(self, name: str) -> object:
+                return getattr(httpx2, name)
 
-        def __getattr__(self, name: str) -> object:
-            return getattr(httpx2, name)
+        monkeypatch.setattr("fleetform.outside.control_plane.httpx2", Module())
+        return Runner(tmp_path, capsys, monkeypatch)
 
-    monkeypatch.setattr("fleetform.outside.control_plane.httpx2", Module())
-    provider.interval = 0
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("FLEETFORM_TOKEN", raising=False)
-    return Runner(tmp_path, capsys, monkeypatch)
+    return connected_to
 
 
-def test_login_keeps_a_private_file_and_every_verb_uses_it(ask: Callable[..., Result], provider: Provider) -> None:
+@pytest.fixture
+def ask(connect: Connect, provider: Provider) -> Ask:
+    provider.interval = 0
+    keys = IssuerKeys(issuer_web(), provider.issuer)
+    tokens = OidcTokens(OidcSettings(provider.issuer, CLIENT), keys, time.time)
+    return connect(tokens, sign_in=SignInSettings(provider.issuer, CLIENT))
+
+
+@pytest.fixture
+def served_alone(connect: Connect) -> Ask:
+    """A server without an issuer."""
+    return connect()
+
+
+def test_login_keeps_a_private_file_and_every_verb_uses_it(ask: Ask, provider: Provider) -> None:
     denied = ask("get", "clusters", "--server", URL)
     assert (denied.code, f"fleetform login --server {URL}" in denied.err) == (3, True)
     found = ask("login", "--server", URL)
@@ -159,7 +171,7 @@ def test_login_keeps_a_private_file_and_every_verb_uses_it(ask: Callable[..., Re
 
 
 def test_a_token_that_is_over_is_renewed_once_and_what_was_taken_back_is_forgotten(
-    ask: Callable[..., Result], provider: Provider
+    ask: Ask, provider: Provider
 ) -> None:
     provider.lasts = 10
     ask("login", "--server", URL)
@@ -177,14 +189,15 @@ def test_a_token_that_is_over_is_renewed_once_and_what_was_taken_back_is_forgott
     assert not Path(login_file(URL)).exists()
 
 
-def test_a_login_goes_over_nothing_that_others_can_read(ask: Callable[..., Result]) -> None:
+def test_a_login_goes_over_nothing_that_others_can_read(ask: Ask) -> None:
     found = ask("login", "--server", "http://fleet.example.org")
     assert (found.code, "not an https address" in found.err) == (3, True)
 
 
-def test_a_server_without_an_issuer_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Result]
-) -> None:
-    monkeypatch.setattr("fleetform.outside.control_plane.ControlPlane.sign_in_document", lambda _: {})
-    found = ask("login", "--server", URL)
+@pytest.mark.parametrize("token", ["", TOKEN])
+def test_a_server_without_an_issuer_says_so(served_alone: Ask, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    monkeypatch.setenv("FLEETFORM_TOKEN", token)
+    found = served_alone("login", "--server", URL)
     assert (found.code, "lets nobody sign in" in found.err) == (2, True)
+    monkeypatch.setenv("FLEETFORM_TOKEN", "")
+    assert "fleetform login" not in served_alone("get", "clusters", "--server", URL).err

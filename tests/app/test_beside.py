@@ -8,7 +8,7 @@ import pytest
 
 from fleetform.app.comparing.beside import beside
 from fleetform.app.scope import Scope
-from fleetform.wiring import open_fleet
+from fleetform.wiring.fleets import open_fleet
 from support.answers import diff
 from support.command import Runner
 from support.fleets import BASE, CLUSTERS, fleet_of, fleet_with, override

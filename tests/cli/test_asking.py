@@ -162,6 +162,8 @@ def test_hints_say_what_to_write(fleet: Runner) -> None:
     )
     result = fleet("validate")
     assert "write repository: ./charts and chart: web" in result.out
+    # One slip is one error.
+    assert "2 errors" in result.out
     assert 'y, yes, on and true without quotes are the boolean true (YAML 1.1): write "y"' in result.out
     fleet.write(all="apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n")
     assert "this looks like a Helm template: render it first" in fleet("validate").out

@@ -14,7 +14,7 @@ from fleetform.app.get import get, kinds
 from fleetform.app.scope import Scope
 from fleetform.cli.data import json_text
 from fleetform.syntax.printable import escaped_json
-from fleetform.wiring import open_fleet
+from fleetform.wiring.fleets import open_fleet
 from support.command import Runner
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from cli.test_rollout import Desk, upgrading
 from fleetform.app.errors import NoAnswerError
@@ -109,6 +110,15 @@ def test_failures_are_told_by_their_cause_and_not_by_their_cluster() -> None:
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 100
     assert any("30 clusters" in line and "c00, c01" in line for line in lines)
+
+
+def test_a_rollout_that_leads_nowhere_any_more_and_one_that_somebody_asked_about_read_well() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    item, now = standing(found)
+    lines = status_lines(structs.replace(item, from_="1.0.0", to=None, note="ann: INC-1"), now, Painter(False))
+    assert lines[0] == f"{item.name}  web 1.0.0   {item.phase} (last asked for by ann: INC-1)"
 
 
 @pytest.mark.rule("S50")

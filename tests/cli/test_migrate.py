@@ -138,6 +138,11 @@ def test_the_edits_are_data_too_and_hide_secrets(run: Runner, fleet: Path) -> No
     assert view["kind"] == "Migration"
     actions = {(each["path"], each["action"]) for each in view["edits"]}
     assert actions == {("host", "rename"), ("args", "retype"), ("legacy", "remove")}
+    assert {each["path"]: each.get("to") for each in view["edits"]} == {
+        "host": "server.host",
+        "args": None,
+        "legacy": None,
+    }
 
 
 def test_a_file_that_is_linked_and_its_permissions_stay(run: Runner, fleet: Path, tmp_path: Path) -> None:

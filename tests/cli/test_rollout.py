@@ -319,3 +319,25 @@ def test_a_change_that_a_preview_named_is_approved_by_that_name(desk: Callable[[
     assert sorted(at.folder.go()) == ["eu-1", "eu-2", "qa-1"]
     assert rollout["changeId"] in at._runner("diff", str(earlier), ".", "-o", "wide").out
     assert rollout["name"] in at._runner("diff", str(earlier), ".", "-o", "markdown").out
+
+
+def test_a_list_without_rollouts_names_the_organizations_that_have_some(desk: Callable[[Folder], Desk]) -> None:
+    told = desk(upgrading(other=manifest("Cluster", "fra-1", organization="globex"))).ask("rollout", "list")
+    assert (told.code, told.out) == (0, "")
+    assert told.err == "no rollouts\nthe input holds acme, globex: choose one with -n, or -A for all\n"
+
+
+def test_a_request_prints_the_name_of_its_rollout_where_names_are_asked_for(desk: Callable[[Folder], Desk]) -> None:
+    here = desk(upgrading())
+    told = here.ask("rollout", "pause", "certs", "--reason", "INC-7", "-o", "name")
+    assert told.out == f"rollout/{here.name}\n"
+    assert "paused" in told.err
+
+
+@pytest.mark.rule("B33")
+def test_a_rollout_names_at_most_100_clusters_whatever_they_wait_for(desk: Callable[[Folder], Desk]) -> None:
+    held = [cluster(f"c-{number:03}", f"{{hold: reason {number // 15}}}", tier="gold") for number in range(120)]
+    folder = installed(clusters="---\n".join((cluster("qa-1", tier="qa"), *held)))
+    causes = desk(folder).ask("rollout", "status", "certs", "-o", "json").json["causes"]
+    assert sum(each["clusters"] for each in causes) == 120
+    assert [len(each["names"]) for each in causes] == [15] * 6 + [10, 0]

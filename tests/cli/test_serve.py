@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import httpx2
 import pytest
 
+from fleetform.cli.options import Flags
+from fleetform.cli.serve_log import ServeLog
+from fleetform.outside.log import Log
 from fleetform.store.sqlite import SqliteStore
+from fleetform.wiring.plane import open_plane
 from support.command import Runner
 from support.fleets import BASE
 from support.repositories import Repository
@@ -93,6 +101,45 @@ def test_a_state_that_is_no_database_is_refused(fleet: Runner) -> None:
     result = fleet("serve", "--once", "--state", "sqlite:fleet.db")
     assert result.code == 2
     assert "is not a database" in result.err
+
+
+@pytest.mark.rule("S49", "B22")
+def test_an_empty_folder_is_warned_of_at_the_first_start_too(run: Runner) -> None:
+    (run.folder / "empty").mkdir()
+    result = run("serve", "-f", "empty", "--once")
+    assert result.code == 0
+    assert "the source is empty, which is taken for a mistake" in result.err
+
+
+@pytest.mark.rule("B22")
+def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_again(
+    fleet: Runner, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fleet.folder)
+    log = ServeLog(cast("Flags", SimpleNamespace(quiet=False, color=False)), Log())
+    database = str(fleet.folder / "fleet.db")
+    plane = open_plane(["."], database, log.told, log.failed, print, print, at="2026-11-01T12:00:00Z")
+
+    def told() -> str:
+        plane.driver.run_once()
+        return capsys.readouterr().err
+
+    try:
+        assert "accepted the files as they are now" in told()
+        sound = (fleet.folder / "preset.yaml").read_text()
+        fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
+        said = told()
+        assert "the files are invalid; the fleet stays as it was" in said
+        assert "preset.yaml:" in said
+        assert "(did you mean clusterSelector?)" in said
+        fleet.write(preset=sound)
+        assert "the files are as they were last accepted again" in told()
+        fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
+        told()
+        fleet.write(preset=sound.replace("value: 2", "value: 9"))
+        assert "accepted the files as they are now" in told()
+    finally:
+        plane.close()
 
 
 def test_an_interval_that_cannot_be_read_is_a_usage_error(fleet: Runner) -> None:
@@ -263,3 +310,59 @@ def test_what_is_only_to_be_reported_stays_and_is_shown(fleet: Runner) -> None:
     )
     fleet("serve", "-q", "--at", "2026-11-02T12:50:00Z", "--once")
     assert fleet("history", "eu-1", "-o", "json").json["items"][0]["event"] == "DriftEnded"
+
+
+def test_the_log_as_json_is_a_document_a_line_with_the_change(fleet: Runner) -> None:
+    found = fleet("serve", "--once", "--at", "2026-11-01T12:00:00Z", "--log-format", "json")
+    lines = [json.loads(line) for line in found.err.splitlines()]
+    started = next(each for each in lines if each.get("event") == "Started")
+    assert started["time"] == "2026-11-01T12:00:00Z"
+    assert (started["level"], started["organization"], started["version"]) == ("info", "acme", "1.0.0")
+    assert (started["clusters"], started["names"]) == (1, ["eu-2"])
+    assert started["rollout"].startswith("web-")
+    healthy = next(each for each in lines if each.get("event") == "Healthy")
+    assert healthy["changeId"] == started["changeId"]
+    assert started["changeId"].startswith("c1:")
+
+
+def test_the_log_as_json_tells_what_is_wrong_with_files_in_one_line(fleet: Runner) -> None:
+    fleet.write(preset=BASE["preset.yaml"].replace("clusterSelector", "clusterSelektor"))
+    found = fleet("serve", "--once", "--log-format", "json")
+    [refused] = [each for each in map(json.loads, found.err.splitlines()) if each.get("event") == "Refused"]
+    assert (found.code, refused["level"]) == (2, "error")
+    assert any("clusterSelektor" in each for each in refused["findings"])
+
+
+def test_what_cannot_be_delivered_is_said_once(fleet: Runner) -> None:
+    (fleet.folder / "out").write_text("this is no folder")
+    first = fleet("serve", "--once", "--at", "2026-11-01T12:00:00Z")
+    assert first.err.count("cannot deliver 1 plugin") == 1
+
+
+@pytest.mark.rule("R2-27")
+def test_metrics_are_served_by_the_loop_on_a_port_of_their_own(fleet: Runner) -> None:
+    program = [sys.executable, "-c", "from fleetform.cli.main import main; main()"]
+    command = [*program, "serve", "--metrics", "127.0.0.1:0", "--log-format", "json"]
+    process = subprocess.Popen(command, cwd=fleet.folder, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        port = ""
+        for line in process.stderr:
+            told = json.loads(line)
+            if told["message"].startswith("metrics at port "):
+                port = told["message"].removeprefix("metrics at port ").partition(",")[0]
+            if told.get("event") == "Healthy":
+                break
+        text = httpx2.get(f"http://127.0.0.1:{port}/metrics", trust_env=False, timeout=30).text
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert 'fleetform_plugins{organization="acme",preset="web"} 3.0' in text
+    assert "fleetform_pass_duration_seconds_bucket" in text
+
+
+@pytest.mark.parametrize("arguments", [("--metrics", "9464", "--once"), ("--metrics", "nowhere")])
+def test_metrics_that_make_no_sense_are_refused(fleet: Runner, arguments: tuple[str, ...]) -> None:
+    found = fleet("serve", *arguments)
+    assert (found.code, "--metrics" in found.err) == (2, True)

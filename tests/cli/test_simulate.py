@@ -9,7 +9,7 @@ import pytest
 
 from support.command import Runner
 from support.simulations import parsed
-from support.worlds import definition, fleet_files
+from support.worlds import cluster, definition, fleet_files, policy
 
 AT = ("--at", "2026-11-16T12:00:00Z")
 
@@ -65,6 +65,19 @@ def test_the_timeline_fits_80_columns_and_tells_how_it_ends(change: Runner) -> N
 
 
 @pytest.mark.rule("S44")
+def test_a_few_failures_among_many_clusters_do_not_hide_how_far_the_others_are(change: Runner) -> None:
+    many = "---\n".join(cluster(f"c-{number:03}", tier="gold") for number in range(200))
+    slowly = policy("{name: gold, remainder: true, maxConcurrency: 10, maxFailures: 100%}")
+    for folder in ("before", "after"):
+        change.write(**{f"{folder}__clusters": many, f"{folder}__policy": slowly})
+    result = change(*simulate(change, "--fail", "0.1"))
+    assert " fail: " in result.out
+    (bar,) = (line.partition("▕")[2].partition("▏")[0] for line in result.out.splitlines() if line.startswith("  gold"))
+    assert bar.count("✗") == 1
+    assert set("▁▂▃▄▅▆▇") <= set(bar)
+
+
+@pytest.mark.rule("S44")
 @pytest.mark.parametrize(
     ("flags", "outcome"),
     [
@@ -92,7 +105,6 @@ def test_flags_say_what_comes_true(change: Runner, flags: tuple[str, ...], outco
         (("--fail", "eu-1@tomorrow"), 2, "tomorrow is not a time"),
         (("--duration", "soon"), 2, "is not a duration"),
         (("--until", "later"), 2, "write a time such as"),
-        (("-o", "markdown"), 2, "is not available here"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused(change: Runner, flags: tuple[str, ...], code: int, says: str) -> None:

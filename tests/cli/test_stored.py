@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from cli.test_serve import delivered, fleet  # noqa: F401
+from fleetform.syntax.times import parse_time
 from support.command import Runner
 
 AT = ("--at", "2026-11-01T12:00:00Z")
@@ -33,6 +35,14 @@ def test_history_tells_what_a_cluster_ran_at_a_time_and_which_rollout_brought_it
     assert now["running"][0]["changeId"].startswith("c1:")
 
 
+def test_history_of_an_hour_ago_needs_no_reckoning(served: Runner) -> None:
+    answer = served("history", "eu-2", "--at", "-1h", "-o", "json").json
+    assert "." not in answer["at"]
+    ago = datetime.now(UTC) - parse_time(answer["at"])
+    assert timedelta(hours=1) <= ago < timedelta(hours=1, minutes=10)
+    assert [each["version"] for each in answer["running"]] == ["1.1.0"]
+
+
 def test_history_reads_well(served: Runner) -> None:
     result = served("history", "eu-2", "--at", "2026-11-02")
     assert result.code == 0
@@ -44,7 +54,8 @@ def test_history_reads_well(served: Runner) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("history", "eu-9"), 1, "nothing is known of cluster eu-9"),
+        (("history", "eu-9"), 1, "nothing is known of cluster eu-9 in organization default"),
+        (("history", "eu-2", "--at", "-9soon"), 2, "or -1h for an hour ago"),
         (("history", "eu-2", "--at", "2020-01-01"), 1, "up to then"),
         (("history", "eu-2", "--state", "sqlite:none.db"), 2, "there is no database none.db"),
         (("history", "eu-2", "--state", "state.json"), 2, "is a state export, no database"),

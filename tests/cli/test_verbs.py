@@ -136,7 +136,6 @@ def test_explain_prints_the_winner_first_with_its_place(example: Runner) -> None
         (("explian", "x"), 2, "Did you mean explain?"),
         (("validate", "--stric"), 2, "--strict"),
         (("get", "plugins", "-o", "xml"), 2, "xml"),
-        (("get", "plugins", "-o", "markdown"), 2, "-o markdown is not available here"),
         (("get", "plugins", "-l", "a=="), 0, "no plugins in acme"),
         (("get", "plugins", "-l", "a in b"), 2, "expected ("),
         (("get", "plugins", "--at", "soon"), 2, "2026-12-31"),
@@ -483,3 +482,11 @@ def test_values_are_masked_where_the_definition_is_not_known(run: Runner) -> Non
         preset=BASE["preset.yaml"].replace("{name: web}\n", "{name: wep}\n") + "    - {name: token, value: hunter2}\n"
     )
     assert "hunter2" not in run("get", "presets", "-o", "yaml").out
+
+
+@pytest.mark.parametrize("question", ["plan", "why -l tier=gold", "simulate", "get clusters", "diff . ."])
+def test_an_answer_from_a_folder_without_manifests_says_so(run: Runner, question: str) -> None:
+    for file in run.folder.glob("*.yaml"):
+        file.unlink()
+    assert "warning: there is no manifest in .; give a folder with -f" in run(*question.split()).err
+    assert [each["code"] for each in run(*question.split(), "-o", "json").json["diagnostics"]] == ["empty-input"]

@@ -165,7 +165,21 @@ def queued() -> Folder:
     return folder
 
 
+def before_a_newer_change() -> Folder:
+    """As queued, asked of a cluster that 1.1.0 has not reached yet."""
+    folder = upgrading()
+    folder.edit(certs=NEW + "---\n" + definition("1.2.0"))
+    folder.go()
+    return folder
+
+
 ANSWERS = [
+    (
+        before_a_newer_change,
+        1,
+        "Waiting",
+        ["certs 1.0.0 → 1.1.0   waiting, starts once the stages before it are done; 1.2.0 is queued behind it"],
+    ),
     (
         frozen,
         1,
@@ -404,6 +418,20 @@ def test_policies_say_how_many_clusters_each_stage_has(ask: Callable[..., Result
     assert found["status"]["stages"] == [{"name": "qa", "clusters": 1}, {"name": "gold", "clusters": 2}]
 
 
+def test_policies_are_listed_with_the_rules_of_lifecycles(ask: Callable[..., Result]) -> None:
+    folder = installed(rules=manifest("LifecyclePolicy", "default", "{notice: 2h}"))
+    assert ask(folder, "get", "policies", "-o", "name").out.split() == [
+        "lifecyclepolicy/default",
+        "rolloutpolicy/standard",
+    ]
+
+
+def test_a_plan_of_one_cluster_has_that_one_alone(ask: Callable[..., Result]) -> None:
+    (rollout,) = ask(upgrading(), "plan", "-c", "eu-1", "-o", "json").json["rollouts"]
+    waiting = [one["cluster"] for each in rollout["stages"] for one in each["waiting"]]
+    assert waiting == ["eu-1"]
+
+
 def test_policies_say_which_presets_they_are_for(ask: Callable[..., Result]) -> None:
     more = [
         preset("rolloutPolicy: careful", name="named"),
@@ -436,3 +464,18 @@ def test_a_reason_names_the_object_to_look_at(
     (item,) = ask(make(), "why", "eu-1", "-o", "json").json["items"]
     named = {each["gate"]: f"{each['object']['kind']}/{each['object']['name']}" for each in item["reasons"]}
     assert named[gate] == object_
+
+
+@pytest.mark.rule("B8")
+def test_a_cluster_in_flight_says_what_is_queued_behind_its_change(ask: Callable[..., Result]) -> None:
+    folder = before_a_newer_change()
+    told = ask(folder, "why", "qa-1").out
+    assert "certs 1.0.0 → 1.1.0   is being changed, since Sun 12:00 UTC (now); 1.2.0 is queued behind it" in told
+
+
+@pytest.mark.rule("B8")
+def test_newer_values_of_the_same_version_are_told_as_a_newer_change(ask: Callable[..., Result]) -> None:
+    folder = upgrading()
+    folder.edit(preset=preset(values="[{name: host, value: x}]"))
+    folder.go()
+    assert "the stages before it are done; a newer change is queued behind it" in ask(folder, "why", "eu-1").out

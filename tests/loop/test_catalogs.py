@@ -12,7 +12,7 @@ from fleetform.loop.control import PassReport
 from fleetform.model.objects import Ref
 from fleetform.ports.store import StoreError
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import open_plane
+from fleetform.wiring.plane import open_plane
 from support.fleets import BASE
 from support.repositories import Repository
 

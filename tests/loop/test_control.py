@@ -79,6 +79,20 @@ def test_a_new_version_goes_from_stage_to_stage() -> None:
     assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.1.0"}
 
 
+def test_what_happens_on_clusters_names_the_change_of_its_rollout() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=3)
+    latest = {cluster: found.store.events("acme", cluster, limit=2) for cluster in ("eu-1", "eu-2", "us-1")}
+    [(owner, rollouts)] = found.control.image.known.rollouts.rollouts.items()
+    assert owner.name == "web"
+    for events in latest.values():
+        assert [(each.event, each.rollout, each.change_id) for each in events] == [
+            ("Healthy", rollouts[-1].name, rollouts[-1].change_id),
+            ("Started", rollouts[-1].name, rollouts[-1].change_id),
+        ]
+
+
 @pytest.mark.rule("R0-14")
 def test_an_edited_override_goes_the_same_way() -> None:
     found = installed()
@@ -630,3 +644,19 @@ def test_the_notice_of_a_version_ends_while_the_process_runs() -> None:
     assert set(found.versions.values()) == {"1.0.0"}
     found.wait(hours=1)
     assert found.versions["eu-2"] == "1.1.0"
+
+
+@pytest.mark.rule("R2-14", "B34")
+def test_a_rollback_that_fails_is_retried_a_few_times_and_no_more() -> None:
+    found = installed()
+    found.health.says["eu-2"] = "Failed"
+    upgraded(found)
+    found.wait(hours=12)
+    tries = [(each.event, each.version) for each in found.store.events("acme", "eu-2") if each.version == "1.0.0"]
+    assert tries.count(("RolledBack", "1.0.0")) == 1
+    # Installed once, and the way back tried again three times.
+    assert tries.count(("Started", "1.0.0")) == 4
+    found.health.says.clear()
+    upgraded(found, "1.2.0")
+    found.wait(hours=6)
+    assert set(found.versions.values()) == {"1.2.0"}

@@ -30,9 +30,9 @@ spec: {defaultDelivery: %s}
             Destination("git", "https://git.example.com/x", "main"),
         ),
         (
-            "{git: {url: u, branch: b, path: p, sign: true, secretRef: {name: key}}}",
+            "{git: {url: ../u, branch: b, path: p, sign: true, secretRef: {name: key}}}",
             None,
-            Destination("git", "u", "b", "p", True, "acme/key"),
+            Destination("git", "presets/u", "b", "p", True, "acme/key"),
         ),
     ],
 )

@@ -7,9 +7,11 @@ import hashlib
 import hmac
 import json
 import socket
+import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -20,6 +22,7 @@ from fleetform.notify.notifier import HttpNotifier
 from fleetform.notify.slack import message_of
 from fleetform.outside.posts import Posts
 from fleetform.ports.notify import Endpoint, Letter, Outcome
+from support.certificates import write_certificate
 from support.servers import Reply, WebServer
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -167,6 +170,23 @@ def test_a_name_is_resolved_once_and_the_connection_goes_to_what_was_judged() ->
     assert found.arrived
     assert asked == ["hooks.invalid"]
     assert server.asked[0].headers["host"] == f"hooks.invalid:{port}"
+
+
+def test_a_certificate_is_held_to_the_name_though_the_connection_goes_to_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = write_certificate(tmp_path, "hooks", "hooks.test")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    with WebServer(lambda _: Reply(200)) as server:
+        server._server.socket = context.wrap_socket(server._server.socket, server_side=True)
+        port = server.host.rpartition(":")[2]
+        notifier = HttpNotifier(Posts(private=True, resolve=lambda host, port: ["127.0.0.1"]))
+        assert notifier.send(hook(f"https://hooks.test:{port}/"), LETTER, NOW) == Outcome()
+        other = notifier.send(hook(f"https://other.test:{port}/"), LETTER, NOW)
+    assert "certificate is not trusted" in other.failure
+    assert len(server.asked) == 1
 
 
 def test_what_goes_to_slack_is_escaped_folded_and_cut() -> None:

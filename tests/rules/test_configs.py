@@ -12,7 +12,7 @@ from fleetform.engine.configs.combine import plural_of
 from fleetform.engine.desired import values_tree
 from fleetform.syntax.hashing import spec_hash
 from support.answers import diff, explain, get
-from support.fleets import CLUSTERS, documents, fleet_of, plugin_on
+from support.fleets import CLUSTERS, codes, documents, fleet_of, plugin_on
 
 ACME = Scope("acme")
 GROUP = "example.com"
@@ -454,3 +454,17 @@ def test_a_definitions_own_default_that_does_not_exist_is_told() -> None:
     missing = definition(f"{{group: {GROUP}, resource: r1, default: {{name: n9}}}}, {R2}")
     found = [(each.code, each.path) for each in fleet(definition=missing).findings.all]
     assert ("missing-reference", "spec.configs[0].default") in found
+
+
+@pytest.mark.parametrize(
+    ("configs", "found"),
+    [
+        ("", ["no-source"]),
+        (R1, ["no-source"]),
+        ("{group: addon.open-cluster-management.io, resource: addontemplates}", []),
+        (f"{R1}, {{group: addon.open-cluster-management.io, resource: addontemplates}}", []),
+    ],
+)
+def test_a_definition_without_a_source_needs_a_template_to_render(configs: str, found: list[str]) -> None:
+    text = definition(configs).replace("  source: {manifests: {path: ./m}}\n", "")
+    assert [each for each in codes(fleet_of(text)) if each == "no-source"] == found

@@ -11,7 +11,7 @@ import pytest
 
 from fleetform.app.comparing.definition_changes import against
 from fleetform.app.fleet import Fleet
-from fleetform.wiring import open_fleet
+from fleetform.wiring.fleets import open_fleet
 from support.answers import validate
 from support.command import Runner
 from support.fleets import fleet_of

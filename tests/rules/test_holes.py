@@ -184,3 +184,12 @@ def test_hints_do_not_follow_the_order_of_keys() -> None:
         return [each.do for each in plugin_on(bound_fleet(bindings=bindings, clusters=cluster), "eu-1").gates]
 
     assert do("{b: 1, a: 2}") == do("{a: 2, b: 1}") == ["it has /spec/facts/a, /spec/facts/b"]
+
+
+@pytest.mark.rule("S37", "R3-26")
+@pytest.mark.parametrize(("hole", "gate"), HOLES)
+def test_an_optional_name_beside_one_that_is_needed_does_not_open_its_gate(hole: str, gate: str) -> None:
+    fleet = fleet_of_map(f"{{a: $(O), b: {hole}, c: {{d: [1, $(O)], e: kept}}}}")
+    assert seen(fleet) == (None, [gate])
+    partial = plugin_on(fleet, "eu-1").options["labels"].partial
+    assert (set(partial), partial["c"]) == ({"b", "c"}, {"d": [1], "e": "kept"})

@@ -448,3 +448,13 @@ def test_an_announcement_that_is_no_time_is_an_error_at_its_place() -> None:
     odd = announced("2.0.0", "{breaking: false}").replace("2026-10-01", "soon")
     (found,) = fleet_with(newer=odd).findings.errors
     assert (found.code, found.path) == ("bad-stamp", "metadata.annotations.fleetform.dev/announced")
+
+
+@pytest.mark.rule("R2-43")
+@pytest.mark.parametrize(
+    ("pin", "chosen"), [("1.1.0+a", "1.1.0+a"), ("=v1.1.0+a", "1.1.0+a"), ("1.1.0+b", "1.1.0+b"), ("1.1.0", "1.1.0+b")]
+)
+def test_of_builds_of_one_version_a_pin_that_names_one_means_that(pin: str, chosen: str) -> None:
+    pinned = PRESET.replace("{name: web}", f"{{name: web, version: '{pin}'}}", 1)
+    fleet = fleet_with(a=version("1.1.0+a"), b=version("1.1.0+b"), preset=pinned)
+    assert plugin_on(fleet, "eu-1").version == chosen

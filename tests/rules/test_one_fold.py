@@ -144,7 +144,7 @@ def test_a_binding_that_nothing_refers_to_warns_and_blocks_nobody() -> None:
     unread = "[{name: X, clusterFieldRef: {path: /spec/none}}]"
     fleet = bound_fleet("[]", unread)
     assert gates_on(fleet) == []
-    assert told(fleet, "unbound")[0].endswith("nothing there refers to it, so that it blocks nobody")
+    assert told(fleet, "unbound")[0].endswith("nothing there refers to it, so it blocks nothing")
     assert gates_on(bound_fleet("[{name: host, value: $(X)}]", unread)) == ["config-missing"]
     assert gates_on(bound_fleet("[]", unread, "  substitute: {A: $(X)}\n")) == ["config-missing"]
 

@@ -66,6 +66,20 @@ def test_a_second_one_that_would_write_is_refused_and_told_who_holds_it(store: S
         SqliteStore(path)
 
 
+@pytest.mark.rule("B18")
+def test_a_new_database_and_its_log_are_for_its_user_alone(store: SqliteStore, path: str) -> None:
+    """The files that were accepted are in it, Secrets among them."""
+    files = [path, f"{path}-wal", f"{path}-shm", f"{path}.lock"]
+    assert {os.stat(each).st_mode & 0o777 for each in files} == {0o600}
+
+
+def test_permissions_that_somebody_gave_a_database_stay(path: str) -> None:
+    SqliteStore(path).close()
+    os.chmod(path, 0o640)
+    SqliteStore(path).close()
+    assert os.stat(path).st_mode & 0o777 == 0o640
+
+
 def test_the_hold_ends_with_closing(path: str) -> None:
     SqliteStore(path).close()
     SqliteStore(path).close()

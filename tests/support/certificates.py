@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 
-def write_certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate of this name for 127.0.0.1, signed by itself, and its key."""
+def write_certificate(folder: Path, name: str, *hosts: str) -> tuple[Path, Path]:
+    """A certificate of this name for 127.0.0.1, or for hosts instead, signed by itself, and its key."""
+    there: list[x509.GeneralName] = [x509.DNSName(each) for each in hosts] or [x509.IPAddress(ip_address("127.0.0.1"))]
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -26,7 +27,7 @@ def write_certificate(folder: Path, name: str) -> tuple[Path, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(there), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -136,13 +136,15 @@ class Plane:
     clock: TurnedClock = field(default_factory=TurnedClock)
     renders: PlainRenders = field(default_factory=PlainRenders)
     targets: Targets = field(default_factory=Targets)
+    # What a new process has read so far.
+    parses: Callable[[], tuple[DocumentCache, KeptReadings]] = lambda: (DocumentCache(), KeptReadings())
 
     def __post_init__(self) -> None:
         self.health = ScriptedHealth(self.targets)
         self.restart()
 
     def restart(self) -> None:
-        cache, readings = DocumentCache(), KeptReadings()
+        cache, readings = self.parses()
 
         def open_fleet(files: Mapping[str, bytes], at: datetime, known: KnownState) -> Fleet:
             read = [InputFile(name, content) for name, content in sorted(files.items())]

@@ -197,7 +197,7 @@ class FleetCommand(Runner):
         super().__init__(folder / "fleet", capsys, monkeypatch)
         self.cache = folder / "cache"
         self.now = NOW
-        monkeypatch.setattr("fleetform.wiring._now", lambda: self.now)
+        monkeypatch.setattr("fleetform.wiring.clock.now", lambda: self.now)
         monkeypatch.setenv("FLEETFORM_CACHE_DIR", str(self.cache))
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
         for name, value in PLAIN_GIT.items():

@@ -17,6 +17,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.progress import Health, observed
 from fleetform.engine.plan.records import Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.world.contents import ContentHashes
 from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.model.objects import Ref
 from fleetform.model.state import UNKNOWN, PluginState
@@ -95,7 +96,7 @@ class Folder:
                 del self.files[f"{name}.yaml"]
             else:
                 self.files[f"{name}.yaml"] = text
-        wanted = needed(self.known.rollouts, self.fleet.snapshot)
+        wanted = needed(self.known.rollouts, ContentHashes(self.fleet.snapshot))
         kept = {key: each for key, each in self.known.kept.items() if key in wanted}
         kept |= kept_from(before.snapshot, before.input.documents, wanted - kept.keys())
         self.known = replace(self.known, kept=kept)

@@ -73,6 +73,7 @@ CONTEXT: dict[str, Any] = {
         "quantity('50k').asInteger() == 50000 && quantity('1.5').asApproximateFloat() == 1.5",
         "!quantity('1.5').isInteger() && !quantity('9999999999999999999999999999999999999G').isInteger()",
         "quantity('-1').sign() == -1 && quantity('0').sign() == 0 && quantity('2').sign() == 1",
+        "quantity('500m').sign() == 1 && quantity('-500m').sign() == -1",
         "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('50M').compareTo(quantity('50Mi')) == -1",
         "quantity('1Gi').isGreaterThan(quantity('1G')) && !quantity('1Gi').isGreaterThan(quantity('1Gi'))",
         "quantity('50M').isLessThan(quantity('100M')) && !quantity('50M').isLessThan(quantity('50M'))",

@@ -19,7 +19,7 @@ from fleetform.app.why import why
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.listing import LISTED
 from support.api import ServedPlane
-from support.fleets import BASE
+from support.fleets import BASE, override
 
 POLICY = dedent(
     """
@@ -55,6 +55,28 @@ def test_every_kind_of_get_is_served_as_get_answers_it(served: ServedPlane) -> N
     assert sorted(LISTED) == kinds()
     for plural in kinds():
         assert served.get(plural) == plain(get(fleet, Scope(None), plural)), plural
+
+
+@pytest.mark.rule("R0-18")
+def test_plugins_are_served_with_the_overrides_that_speak_of_them_as_files_are_now(served: ServedPlane) -> None:
+    def applied() -> dict[str, list[tuple[str, list[str], list[str]]]]:
+        found = {}
+        for item in served.get("plugins")["items"]:
+            overrides = item["status"]["appliedOverrides"]
+            told = [(each["name"], sorted(each["won"]), sorted(each["lost"])) for each in overrides]
+            found[item["metadata"]["name"].removeprefix("web-")] = sorted(told)
+        return found
+
+    assert applied() == {"eu-1": [], "eu-2": [], "us-1": []}
+    everywhere = override("all", "[{path: replicas, value: 3}, {path: host, value: x}]")
+    region = "clusterSelector: {matchLabels: {region: eu}}"
+    served.plane.files.files |= {
+        "all.yaml": everywhere,
+        "eu.yaml": override("eu", "[{path: replicas, value: 4}]", region),
+    }
+    served.plane.settle()
+    split = [("all", ["host"], ["replicas"]), ("eu", ["replicas"], [])]
+    assert applied() == {"eu-1": split, "eu-2": split, "us-1": [("all", ["host", "replicas"], [])]}
 
 
 def test_verbs_answer_as_on_the_command_line(served: ServedPlane) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from fleetform.web.process import listen
 from support.command import Runner
 from support.fleets import BASE
 
@@ -114,6 +115,13 @@ def test_killed_without_warning_it_leaves_no_process_behind(server: Server) -> N
     while server.get("/healthz").status_code == 200:
         assert time.monotonic() < ends
         time.sleep(0.1)
+
+
+def test_what_is_listened_on_is_tcp_by_name() -> None:
+    """asyncio lets small answers go at once only then; else each waits 40 ms for the client's acknowledgement."""
+    listening = listen("127.0.0.1:0")
+    assert listening.socket.proto == socket.IPPROTO_TCP
+    listening.socket.close()
 
 
 def test_an_address_that_cannot_be_had_is_said(run: Runner) -> None:

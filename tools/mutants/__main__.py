@@ -19,7 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,9 +44,9 @@ class Verdict(NamedTuple):
 class Verdicts:
     """What is known of mutants, as long as what it was found with stays the same."""
 
-    def __init__(self, kept: sqlite3.Connection) -> None:
+    def __init__(self, kept: sqlite3.Connection, states: Mapping[str, str]) -> None:
         self._kept = kept
-        self._states = states_of_tests()
+        self._states = states
         self._all = ",".join(sorted(self._states.values()))
 
     def known(self, mutant: Mutant) -> Verdict | None:
@@ -107,9 +107,11 @@ class Session:
                 self._verdicts.forget(each.mutant)
 
 
-def try_all(chosen: Sequence[Mutant], runs: Runs, given: argparse.Namespace, until: float) -> None:
+def try_all(chosen: Sequence[Mutant], runs: Runs, given: argparse.Namespace, until: float) -> Verdicts:
     """Tries what is not known yet: in a warm room what can be, the rest in processes that import the product anew."""
-    verdicts = Verdicts(opened())
+    # As the files are now: whoever edits tests meanwhile finds them tried at the next run.
+    states = states_of_tests()
+    verdicts = Verdicts(opened(), states)
     trials = [
         Trial(mutant, list(_within(given.seconds, runs.tests_of(mutant.file, mutant.lines))))
         for mutant in chosen
@@ -123,7 +125,7 @@ def try_all(chosen: Sequence[Mutant], runs: Runs, given: argparse.Namespace, unt
 
     def work(said: int, scratch: Path) -> None:
         # A connection of its own: SQLite's do not live in two processes.
-        session = Session(Verdicts(opened()), given.jobs, until)
+        session = Session(Verdicts(opened(), states), given.jobs, until)
         WarmRoom.enter(files, lambda room: session.in_room(warm, room))
 
     if warm:
@@ -131,16 +133,16 @@ def try_all(chosen: Sequence[Mutant], runs: Runs, given: argparse.Namespace, unt
     fresh = [each for each in trials if verdicts.known(each.mutant) is None]
     Session(verdicts, given.jobs, until).try_out(fresh, fresh_child)
     print(file=sys.stderr)
+    return verdicts
 
 
 def _within(seconds: float, tests: Iterable[Test]) -> Iterator[Test]:
-    """The first test, and those after it that fit."""
+    """The first test, and those after it that still fit."""
     used = 0.0
     for test in tests:
-        if used and used + test.seconds > seconds:
-            return
-        used += test.seconds
-        yield test
+        if not used or used + test.seconds <= seconds:
+            used += test.seconds
+            yield test
 
 
 def _report(chosen: Sequence[Mutant], runs: Runs, verdicts: Verdicts) -> None:
@@ -204,8 +206,7 @@ def main() -> int:
         print(f"{not_measured} test files are not measured yet: the same command goes on with them")
         return 1
     runs = Runs(kept)
-    try_all(chosen, runs, given, until)
-    _report(chosen, runs, Verdicts(kept))
+    _report(chosen, runs, try_all(chosen, runs, given, until))
     return 0
 
 

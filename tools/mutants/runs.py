@@ -229,13 +229,14 @@ class Runs:
         """Tests that run the first of some lines that is run at all, in the order in which they are tried.
 
         What is run once and kept for others belongs to the test that came first, and what runs when a module is
-        imported to none: where few tests run a line, any that runs something of the file comes after them.
+        imported to none: where few tests run a line, any that runs something of the file comes after them; where none
+        does, as nothing but tables stands in the file, any test may notice.
         """
         running = [(name, bits) for name, bits in self._rows(file) if name in self._tests]
         found = ([name for name, bits in running if _has_line(bits, line)] for line in lines)
         names = next(filter(None, found), [])
         others = {name for name, _ in running}.difference(names) if len(names) < _FEW else set()
-        return [*self._ordered(names), *self._ordered(others)]
+        return [*self._ordered(names), *self._ordered(others)] or self._ordered(self._tests)
 
     def while_reading(self, file: Path, lines: Iterable[int]) -> bool:
         """Whether lines run before the first test does."""

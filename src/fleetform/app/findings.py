@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from fleetform.engine.check import lint_objects
+from fleetform.engine.check import lint_all_but_overrides
+from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.check.concerning import deciding_objects, lint_concerning
 from fleetform.engine.check.decided import lint_decisions, lint_effects
+from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.report.effects import Effects
 from fleetform.model.kinds import PLATFORM_NAMESPACE
@@ -26,6 +28,7 @@ class Findings:
     """All there is to say about what was read and decided.
 
     reading is what reading said. catalog_files are the files of catalogs: what is wrong there is for others to fix.
+    checked has what was found before.
     """
 
     def __init__(
@@ -35,7 +38,9 @@ class Findings:
         locator: Locator,
         catalog_files: Set[str] = frozenset(),
         strict: bool = False,
+        checked: CheckedObjects | None = None,
     ) -> None:
+        self._checked = checked or CheckedObjects()
         self._decisions, self._reading, self._locator = decisions, reading, locator
         self._catalog_files, self._strict = catalog_files, strict
 
@@ -88,7 +93,7 @@ class Findings:
         # What stands in a text that cannot be read, nobody knows.
         anything = [each for each in self._reading if each.object is None and each.severity == "error"]
         read = [*anything, *(each for each in self._reading if each.object in refs)]
-        return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin), [plugin])])
+        return self.in_order([*read, *self._for_us(lint_concerning(self._decisions, plugin, self._checked), [plugin])])
 
     def in_order(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Findings in file order; with strict, warnings are errors."""
@@ -103,8 +108,11 @@ class Findings:
     @cached_property
     def _checks(self) -> list[Diagnostic]:
         """What reading said, and what is wrong with objects one by one."""
-        checks = lint_objects(self._decisions.index)
-        return [*self._reading, *self._for_us(checks, self._decisions.plugins.values())]
+        decisions, index = self._decisions, self._decisions.index
+        checks = [*self._checked.of(decisions, "all but overrides", partial(lint_all_but_overrides, index))]
+        for override in index.snapshot.overrides.values():
+            checks += self._checked.of(decisions, override, partial(lint_override, override, index, index.snapshot.at))
+        return [*self._reading, *self._for_us(checks, decisions.plugins.values())]
 
     @cached_property
     def _shown(self) -> list[Diagnostic]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -17,6 +17,7 @@ from fleetform.app.reading.live_exports import set_apart
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
+from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.decide import at_version, decide, decide_some, side_of
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
@@ -27,7 +28,7 @@ from fleetform.engine.placement.placements import Placements
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Object, Origin
 from fleetform.model.results.decisions import PluginDecision
-from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.model.results.rendering import RenderInput
 from fleetform.model.snapshot import Snapshot, Unreadable, VersionKey
 from fleetform.ports.catalogs import CatalogReader, Digests
@@ -44,6 +45,13 @@ Spec = TypeVar("Spec")
 _NO_TRANSFORMS: Mapping[str, str] = {}
 
 
+class Planned(NamedTuple):
+    """A plan that was made before, for one that is made from it: it only saves work."""
+
+    changes: OwnerChanges
+    plan: Plan
+
+
 @dataclass(frozen=True)
 class Fleet:
     """A fleet as it was read; what follows from it is decided when it is asked for.
@@ -51,7 +59,8 @@ class Fleet:
     reading is what is wrong with the documents. partial are decisions about some plugins, in place of all: for a
     question about them alone. transforms are what transform plugins are, by name: part of what plugins are made of.
     skipped are documents that are no manifests (S10). previous are decisions of this fleet, or of another
-    to decide from; objects that are shared with it (comparing/beside) stand where origins says.
+    to decide from; objects that are shared with it (comparing/beside) stand where origins says. planned is an earlier
+    plan to plan from.
     """
 
     input: Input
@@ -66,6 +75,8 @@ class Fleet:
     skipped: tuple[Origin, ...] = ()
     previous: Decisions | None = None
     origins: Mapping[Origin, Origin] = field(default_factory=dict)
+    planned: Planned | None = None
+    checked: CheckedObjects = field(default_factory=CheckedObjects)
 
     @cached_property
     def index(self) -> Index:
@@ -90,7 +101,7 @@ class Fleet:
     @cached_property
     def owner_changes(self) -> OwnerChanges:
         """What each owner wants now, and what is stored of that."""
-        return self.owner_changes_after(None)
+        return self.owner_changes_after(self.planned.changes if self.planned is not None else None)
 
     def owner_changes_after(self, before: OwnerChanges | None) -> OwnerChanges:
         """The same; before is what was found in an earlier pass, and saves work."""
@@ -120,13 +131,13 @@ class Fleet:
         """What starts now, what waits, for what and until when."""
         from fleetform.engine.plan.plan import plan
 
-        return plan(self.world, self.snapshot.at)
+        return plan(self.world, self.snapshot.at, self.planned.plan if self.planned is not None else None)
 
     @cached_property
     def findings(self) -> Findings:
         """What is wrong with it."""
         files = self.catalog_definitions.files
-        return Findings(self.decisions, self.reading, self.input.locator, files, self.strict)
+        return Findings(self.decisions, self.reading, self.input.locator, files, self.strict, self.checked)
 
     @property
     def placements(self) -> Placements:
@@ -209,6 +220,8 @@ def read_fleet(
     diagnostics = [each for each in input_.diagnostics if not below(file_of(each), folders)]
     diagnostics += [each for document, reading in kept for each in (*document.remarks, *reading.diagnostics)]
     objects = [each for _, reading in kept for each in (reading.object, *reading.also) if each is not None]
+    if not objects and not diagnostics:
+        diagnostics.append(_empty(input_))
     objects, state = set_apart(objects, state, diagnostics)
     found = read_catalogs(objects, catalogs, input_.locator)
     diagnostics += found.diagnostics
@@ -225,6 +238,12 @@ def read_fleet(
         wanted = [each.object for each in revisions if (each.object.ref, each.version) not in found.found]
         catalogs.look(sorted(wanted, key=lambda each: (each.ref, each.spec.version)))
     return replace(fleet, snapshot=_with_digests(fleet))
+
+
+def _empty(input_: Input) -> Diagnostic:
+    """An input of nothing has no error, and any answer from it says nothing about a fleet."""
+    hint = "give a folder with -f, or start one with `fleetform init`"
+    return Diagnostic("empty-input", f"there is no manifest in {input_.name}", hint, "warning", at=Place(input_.name))
 
 
 def _unreadable(of_texts: Sequence[Diagnostic], readings: Sequence[tuple[Document, Reading]]) -> Unreadable:

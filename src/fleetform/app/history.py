@@ -34,7 +34,8 @@ def history(
 
 def nothing_known(organization: str, cluster: str, plugin: str | None) -> NotFoundError:
     what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
-    return NotFoundError(f"nothing is known of {what} in {organization} up to then", "check the names and --at")
+    message = f"nothing is known of {what} in organization {organization} up to then"
+    return NotFoundError(message, "check the names, the organization (-n) and --at; `get clusters` lists what there is")
 
 
 def organizations_with(store: StoreReader, cluster: str) -> list[str]:

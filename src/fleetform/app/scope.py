@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fleetform.app.errors import NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.selectors import Requirements, matches_all
 
@@ -56,18 +56,23 @@ class Scope:
 
     def contenders(self, fleet: Fleet) -> list[PluginDecision]:
         """Plugins that are not made, as another owner has their release."""
-        claims = fleet.decisions.claims
-        return [each.plugin for each in claims if self.holds_cluster(each.cluster.ref, each.cluster.labels)]
+        if self.cluster is None:
+            claims = fleet.decisions.claims
+            return [each.plugin for each in claims if self.holds_cluster(each.cluster.ref, each.cluster.labels)]
+        return [claim.plugin for here in self._decided(fleet) for claim in here.claims]
 
     def plugins(self, fleet: Fleet) -> list[PluginDecision]:
-        clusters = fleet.decisions.index.snapshot.clusters
-        return [
-            plugin
-            for ref, here in fleet.decisions.clusters.items()
-            # By name first: a question about one of 10,000 clusters looks at no other.
-            if self.cluster in (None, ref.name) and self.holds_cluster(ref, clusters[ref].labels)
-            for plugin in here.plugins.values()
-        ]
+        return [plugin for here in self._decided(fleet) for plugin in here.plugins.values()]
+
+    def _decided(self, fleet: Fleet) -> Iterator[ClusterDecisions]:
+        """What was decided on its clusters; a question about one of 10,000 looks at no other."""
+        clusters, decided = fleet.decisions.index.snapshot.clusters, fleet.decisions.clusters
+        refs: Iterable[Ref] = decided
+        if self.cluster is not None:
+            refs = [Ref("Cluster", home, self.cluster) for home in fleet.organizations]
+        for ref in refs:
+            if ref in decided and self.holds_cluster(ref, clusters[ref].labels):
+                yield decided[ref]
 
 
 def scope_of(

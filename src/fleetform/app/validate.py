@@ -32,10 +32,4 @@ def validate(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> ValidateResult:
 def findings(fleet: Fleet, more: Sequence[Diagnostic] = ()) -> Sequence[Diagnostic]:
     if more:
         return told_once(fleet.findings.in_order([*fleet.findings.all, *more]))
-    if fleet.findings.all or len(fleet.snapshot.objects):
-        return told_once(fleet.findings.all)
-    message = f"there is no manifest in {fleet.input.name}"
-    hint = "give a folder with -f, or start one with `fleetform init`"
-    return (
-        Diagnostic("empty-input", message, hint, "error" if fleet.strict else "warning", at=Place(fleet.input.name)),
-    )
+    return told_once(fleet.findings.all)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fleetform.wiring import AccessSettings
+from fleetform.wiring.access import AccessSettings
 
 if TYPE_CHECKING:
     from fleetform.web.certificates import Certificate

@@ -12,7 +12,7 @@ from fleetform.cli.text import table
 from fleetform.model.answers.access import AuditLog
 from fleetform.outside.files import read_file
 from fleetform.store.audit_chain import first_broken
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 
 @click.command(
@@ -29,14 +29,14 @@ Examples:
 @click.option("--head", metavar="HASH", help="With --verify: an entry's hash from earlier, which must still be in it.")
 @click.option("--from", "export", metavar="FILE", help="Read an export instead of a database.")
 @click.option("--after", metavar="NUMBER", default=0, help="Only entries behind this one.")
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, verify: bool, head: str | None, export: str | None, after: int) -> int:
     """Who did what to rollouts, and who was refused, oldest first.
 
     Each entry's hash covers the one before it: who changes one must change all that follow, and --verify tells. What is
     cut off at the end is noticed by --head, with a hash that was kept elsewhere. Exit codes: 1 the log was changed.
     """
-    output = flags.only("table", "wide", "json", "yaml")
+    output = flags.output
     if head is not None and not verify:
         raise click.UsageError("--head belongs to --verify.")
     if verify and after:

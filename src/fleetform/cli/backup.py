@@ -7,7 +7,7 @@ import os
 import click
 
 from fleetform.cli.options import Flags, shared_flags
-from fleetform.wiring import back_up_database, export_state
+from fleetform.wiring.databases import back_up_database, export_state
 
 
 @click.command(
@@ -21,13 +21,12 @@ Examples:
 @click.option("--redacted", is_flag=True, help="A state export without files and bytes, for previews elsewhere.")
 @click.option("--yes", is_flag=True, help="Replace a file that exists.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@shared_flags
+@shared_flags("table")
 def command(flags: Flags, file: str, redacted: bool, yes: bool, dry_run: bool) -> int:
     """Write a whole, checked copy of a control plane's database; the control plane may be running.
 
     With --redacted it is a state export: what runs where, rollouts, approvals and stamps.
     """
-    flags.only("table")
     if os.path.exists(file) and not yes and not dry_run:
         raise click.UsageError(f"{file} exists. Give --yes to replace it.")
     if not dry_run:

@@ -16,7 +16,7 @@ from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count
 from fleetform.model.answers.listing import ListedCatalog
-from fleetform.wiring import write_file
+from fleetform.wiring.files import write_file
 
 UNAVAILABLE = 4
 
@@ -43,13 +43,13 @@ Examples:
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--due", is_flag=True, help="Only sources whose interval has passed.")
-@shared_flags
+@shared_flags("table", "json", "yaml")
 def fetch(flags: Flags, names: tuple[str, ...], due: bool) -> int:
     """Read catalogs from where they are into the cache, and say what they hold.
 
     A source that cannot be read keeps its last good state, and the command ends with 4.
     """
-    output = flags.only("table", "json", "yaml")
+    output = flags.output
     if flags.confined:
         raise click.UsageError("--confined fetches nothing, and this is all that catalog fetch does.")
     fleet = replace(flags, fetching="due" if due else "all", catalogs=names or None).decided()
@@ -84,13 +84,12 @@ Example:
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, hidden=True, help="No question is ever asked; here for scripts.")
 @click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
-@shared_flags
+@shared_flags("table")
 def write_feed(flags: Flags, output_dir: str, dry_run: bool, yes: bool, reason: str | None) -> int:
     """Write the versions of every definition as files that Renovate reads.
 
     Versions that policies refuse (yanked, below a floor, past their end) are left out.
     """
-    flags.only("table")
     fleet = flags.fleet()
     files = feed(fleet, flags.scope(fleet))
     for name, each in files.items():

@@ -22,7 +22,7 @@ def _completing(names: Callable[[Fleet, click.Context], Iterable[str]]) -> Compl
 
     def complete(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
         with suppress(Exception):
-            from fleetform.wiring import open_fleet
+            from fleetform.wiring.fleets import open_fleet
 
             given = context.params
             fleet = open_fleet(list(given.get("filename") or (".",)), given.get("organization"))

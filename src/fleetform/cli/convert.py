@@ -18,7 +18,7 @@ from fleetform.cli.terminal import exact
 from fleetform.cli.text import count, cut
 from fleetform.cli.write import write_files
 from fleetform.model.answers.conversion import Conversion, ConvertedFile
-from fleetform.wiring import LocalFiles, write_file
+from fleetform.wiring.files import LocalFiles, write_file
 
 
 @click.command(
@@ -38,7 +38,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
 @click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
-@shared_flags
+@shared_flags("table", "json", "yaml")
 def command(
     flags: Flags,
     paths: tuple[str, ...],
@@ -57,7 +57,7 @@ def command(
     definition renamed, retyped or removed. A value that a cluster still needs as it is stays. The patch that --dry-run
     and --check show holds the lines around each edit as they stand, plain secrets included.
     """
-    output = flags.only("table", "json", "yaml")
+    output = flags.output
     fleet = flags.fleet((*flags.filename, *paths))
     if migrating:
         if output_dir is not None:

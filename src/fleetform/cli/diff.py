@@ -16,7 +16,7 @@ from fleetform.cli.progress import progress
 from fleetform.cli.sides import SERVER, in_same_folder
 from fleetform.cli.text import Painter
 from fleetform.model.answers.diff import Diff
-from fleetform.wiring import open_accepted
+from fleetform.wiring.fleets import open_accepted
 
 _FAILURES = ("delete", "blocked", "tie")
 
@@ -56,7 +56,7 @@ Examples:
     is_flag=True,
     help="What cannot be compared (a secret's content, a catalog) does not count as a difference.",
 )
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "markdown")
 def command(
     flags: Flags,
     from_side: str,
@@ -71,7 +71,7 @@ def command(
 
     Clusters with the same change are shown once. FROM is taken as what runs.
     """
-    output = flags.only("table", "wide", "json", "yaml", "markdown")
+    output = flags.output
     if to_side is not None and flags.filename:
         raise click.UsageError("FROM and TO are both named, so there is nothing left to read with -f.")
     if SERVER in (from_side, to_side):

@@ -58,7 +58,7 @@ Examples:
     callback=_asked,
     help="Which options make a field of a rendered object what it is.",
 )
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "name")
 def command(
     flags: Flags,
     name: str | None,
@@ -86,7 +86,7 @@ def command(
     given = [question for question, value in questions.items() if value]
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} are two questions: ask one at a time.")
-    output = flags.only("table", "wide", "json", "yaml", "name")
+    output = flags.output
     if manifest is not None:
         _refuse_server(flags, "--manifest renders on this machine")
         return explain_manifest(flags, *_ask(flags, name, definition), manifest)
@@ -122,7 +122,7 @@ def _everywhere(flags: Flags, name: str, option: str) -> OptionEverywhere | None
 
 
 def _show_everywhere(flags: Flags, answer: OptionEverywhere) -> int:
-    if flags.output in ("json", "yaml"):
+    if flags.only("table", "wide", "json", "yaml") in ("json", "yaml"):
         flags.print_data(answer)
         return 0
     paint = Painter(flags.color)
@@ -171,7 +171,7 @@ def _ask(flags: Flags, name: str | None, definition: str | None) -> tuple[Fleet,
         # It may be missing for an error: that is then the answer.
         if not flags.partial:
             flags.refuse_unless_partial(fleet, fleet.findings.errors)
-        flags.say_unread_catalogs(fleet)
+        flags.say_unread(fleet)
         raise
     errors = fleet.findings.errors if whole else [each for each in fleet.reading if each.severity == "error"]
     touching = Broken(narrowed, errors).touching(plugin)

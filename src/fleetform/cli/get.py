@@ -53,7 +53,7 @@ Examples:
     is_flag=True,
     help="Only overrides with findings: without effect, redundant, tied or expired.",
 )
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "name")
 def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, ...], odd_only: bool) -> int:
     """List objects of a KIND with what follows from them.
 
@@ -73,7 +73,7 @@ def command(flags: Flags, kind: str, names: tuple[str, ...], states: tuple[str, 
     if odd_only and flags.server is not None:
         raise click.UsageError("--findings reads files: drop --server, and name them with -f.")
     wanted = StateFilter(states)
-    output = flags.only("table", "wide", "json", "yaml", "name")
+    output = flags.output
     if flags.server is not None:
         return _ask_server(flags, plural, names, states)
     fleet = flags.decided()

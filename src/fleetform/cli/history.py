@@ -12,7 +12,7 @@ from fleetform.cli.text import table
 from fleetform.model.answers.history import History
 from fleetform.ports.store import StoreReader
 from fleetform.syntax.times import parse_time
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 _FEW = 20
 _SHORT = 12
@@ -23,18 +23,19 @@ _SHORT = 12
 Examples:
   fleetform history eu-prod-1                              what happened there, the latest first
   fleetform history eu-prod-1 --at 2026-11-17T03:00:00Z    what it ran at that time, and why
+  fleetform history eu-prod-1 --at -1h                     what it ran an hour ago
   fleetform history eu-prod-1 cert-manager-eu-prod-1 -o json
 """
 )
 @click.argument("name", metavar="CLUSTER")
 @click.argument("plugin", required=False)
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, name: str, plugin: str | None) -> int:
     """What a cluster ran at a time, and what happened there before: which rollout brought it, and what came of it.
 
     It reads the database of a control plane, which may be running.
     """
-    output = flags.only("table", "wide", "json", "yaml")
+    output = flags.output
     answer = _ask(flags, name, plugin)
     if output in ("json", "yaml"):
         flags.print_data(answer)

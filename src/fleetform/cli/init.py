@@ -7,7 +7,7 @@ import os
 import click
 
 from fleetform.app.init import FILES
-from fleetform.wiring import write_file
+from fleetform.wiring.files import write_file
 
 
 @click.command(

@@ -7,7 +7,7 @@ import click
 from fleetform.app.errors import NoAnswerError
 from fleetform.model.answers.access import WhoAmI
 from fleetform.ports.access import SignInSettings
-from fleetform.wiring import open_control_plane
+from fleetform.wiring.access import open_control_plane
 
 
 @click.command(

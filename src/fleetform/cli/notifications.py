@@ -11,7 +11,7 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import Painter, table
 from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.kinds.fleet import Event
-from fleetform.wiring import open_store_reader
+from fleetform.wiring.databases import open_store_reader
 
 # What the control plane itself has to say is in no organization's wishes.
 EVENTS = (*get_args(Event), "NotDelivered")
@@ -29,14 +29,14 @@ Examples:
 )
 @click.option("--event", "events", multiple=True, type=click.Choice(EVENTS), help="Only this; may be repeated.")
 @click.option("--limit", default=20, show_default=True, metavar="NUMBER", help="So many at most; 0 shows all.")
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, events: tuple[str, ...], limit: int) -> int:
     """What people were told: what waits, is blocked, needs an approval, started, failed, went back or is done.
 
     One line for each thing that happened, however many clusters it concerns. It reads the database of a control plane,
     which may be running.
     """
-    output = flags.only("table", "wide", "json", "yaml")
+    output = flags.output
     if limit < 0:
         raise click.UsageError("--limit cannot be less than 0.")
     answer = _ask(flags, events, limit)

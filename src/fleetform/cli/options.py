@@ -6,8 +6,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -30,23 +31,18 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
-from fleetform.syntax.times import parse_time
-from fleetform.wiring import (
-    Fetching,
-    Parses,
-    in_repository,
-    open_control_plane,
-    open_fleet,
-    open_parses,
-    open_renderers,
-)
+from fleetform.syntax.times import parse_duration, parse_time, time_text
+from fleetform.wiring.access import open_control_plane
+from fleetform.wiring.files import in_repository
+from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
+from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
     from fleetform.outside.control_plane import ControlPlane
 
-F = TypeVar("F", bound=Callable[..., Any])
 # So many errors are named before a partial answer; nobody reads more.
 _SHOWN = 20
+_UNREAD = ("catalog-unread", "catalog-unavailable", "empty-input")
 _DESPITE = "; --partial answers without what is broken"
 _REQUESTS = ("approve", "pause", "resume", "abort", "rollback", "retry", "start")
 # What a control plane answers over its API.
@@ -65,7 +61,6 @@ _ANSWERS = {
     "plan": "Plan",
     "simulate": "Simulation",
 }
-OUTPUTS = ("table", "wide", "json", "yaml", "name", "markdown")
 
 
 @dataclass(frozen=True)
@@ -112,11 +107,12 @@ class Flags:
             print_skipped(fleet, to_stderr=True)
             print_findings(fleet, fleet.findings.of_objects, self.color, to_stderr=True)
         else:
-            self.say_unread_catalogs(fleet)
+            self.say_unread(fleet)
 
-    def say_unread_catalogs(self, fleet: Fleet) -> None:
-        """Without its catalogs a fleet may look as if definitions were missing."""
-        unread = [each for each in fleet.reading if each.code in ("catalog-unread", "catalog-unavailable")]
+    def say_unread(self, fleet: Fleet) -> None:
+        """Without its catalogs a fleet may look as if definitions were missing, and without any file as if all were
+        well."""
+        unread = [each for each in fleet.reading if each.code in _UNREAD]
         # Catalogs may name one repository many times, at several refs.
         told = Counter((f"{each.severity}: {each.message}", each.hint) for each in unread)
         for (message, hint), sources in told.items():
@@ -206,7 +202,7 @@ class Flags:
         return scope_of(fleet, self.organization, self.everywhere, self.cluster, self.selector, owner)
 
     def only(self, *outputs: str) -> str:
-        """The output format, if this verb has it."""
+        """The output format, for a question that has fewer of them than its verb."""
         if self.output not in outputs:
             raise click.UsageError(f"-o {self.output} is not available here; there are {', '.join(outputs)}.")
         return self.output
@@ -255,9 +251,26 @@ class Flags:
             click.echo(text, err=True)
 
 
-def shared_flags(function: F) -> Any:
-    """Give a verb the shared flags, and its function the Flags as its first argument."""
+def shared_flags(*outputs: str) -> Callable[[Callable[..., Any]], Any]:
+    """Give a verb the shared flags, with the formats that it has, and its function the Flags as its first argument."""
 
+    def decorate(function: Callable[..., Any]) -> Any:
+        decorated: Any = _with_flags(function)
+        for option in reversed((*_ABOUT, _output_option(outputs), *_HOW)):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def _output_option(outputs: Sequence[str]) -> Callable[[Any], Any]:
+    # A verb that prints in one way accepts its name, as all do, and offers no choice.
+    one = len(outputs) == 1
+    kind = click.Choice(outputs)
+    return click.option("-o", "--output", type=kind, default=outputs[0], show_default=True, hidden=one, help=_FORMAT)
+
+
+def _with_flags(function: Callable[..., Any]) -> Any:
     def wrapper(**given: Any) -> Any:
         flags = Flags(
             filename=given.pop("filename"),
@@ -294,10 +307,7 @@ def shared_flags(function: F) -> Any:
                 flags.print_failure([Finding(code=code, severity="error", message=message, hint=error.hint)])
             raise
 
-    decorated: Any = update_wrapper(wrapper, function)
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return update_wrapper(wrapper, function)
 
 
 def _check_server(flags: Flags) -> None:
@@ -338,16 +348,22 @@ def _selector(_: click.Context, __: click.Parameter, text: str) -> str:
 
 
 def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text is not None:
-        try:
-            parse_time(text)
-        except ValueError as error:
-            raise click.BadParameter("write a time such as 2026-12-31 or 2026-12-31T22:00:00Z") from error
+    """A time as it is written; one before now (-1h) is worked out here, once for all that is asked."""
+    if text is None:
+        return None
+    try:
+        if text.startswith("-"):
+            return time_text(datetime.now(UTC).replace(microsecond=0) - parse_duration(text[1:]))
+        parse_time(text)
+    except (ValueError, OverflowError) as error:
+        message = "write a time such as 2026-12-31 or 2026-12-31T22:00:00Z, or -1h for an hour ago"
+        raise click.BadParameter(message) from error
     return text
 
 
 _WHERE = "Where to read: a file, a folder, a git revision, or - for stdin; repeatable. Default: the current folder."
-_OPTIONS = (
+_FORMAT = "The format."
+_ABOUT = (
     click.option("-f", "--filename", multiple=True, metavar="PATH|git:REF[:DIR]|-", help=_WHERE),
     click.option(
         "-n",
@@ -361,9 +377,14 @@ _OPTIONS = (
         "-l", "--selector", metavar="LABELS", default="", callback=_selector, help="Only clusters with these labels."
     ),
     click.option("-c", "--cluster", metavar="NAME", shell_complete=complete_clusters, help="Only this cluster."),
-    click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="The format."),
-    click.option("--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now."),
-    click.option("--state", metavar="FILE", help="A state export: creation stamps, and what runs where."),
+)
+_HOW = (
+    click.option(
+        "--at", metavar="TIME", callback=_time, help="Answer as of this time instead of now; -1h: an hour ago."
+    ),
+    click.option(
+        "--state", metavar="FILE|sqlite:PATH", help="What runs where: a state export, or a control plane's database."
+    ),
     click.option("--fetch", is_flag=True, help="Read catalogs and charts from where they are, not from the cache."),
     click.option("-p", "--plugin-dir", metavar="DIR", help="Where transform plugins are; nothing outside it runs."),
     click.option("--no-cache", is_flag=True, help="Parse every file, also those that did not change."),

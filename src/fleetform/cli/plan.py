@@ -28,10 +28,10 @@ Examples:
   fleetform plan -l tier=gold -o json
 """
 )
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "name")
 def command(flags: Flags) -> int:
     """What starts now, what waits and for what, and when to look again; writes nothing."""
-    output = flags.only("table", "wide", "json", "yaml", "name")
+    output = flags.output
     answer, hint = _ask(flags)
     if output in ("json", "yaml"):
         flags.print_data(answer)

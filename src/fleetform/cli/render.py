@@ -27,7 +27,7 @@ from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.syntax.names import object_label
 from fleetform.syntax.yaml_out import write_documents
-from fleetform.wiring import OUTPUT_MARK, write_file
+from fleetform.wiring.files import OUTPUT_MARK, write_file
 
 # So many reasons are shown; nobody reads more.
 _SHOWN = 20
@@ -53,7 +53,7 @@ Exit codes: 0 rendered; 3 something blocks a plugin, or its chart fails; 4 a too
 @click.option("--no-transform", is_flag=True, help="Leave transforms and patches out.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written, and write none.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "name")
 def command(
     flags: Flags,
     name: str | None,
@@ -64,7 +64,7 @@ def command(
     yes: bool,
 ) -> int:
     """Render plugins into Kubernetes objects; plugins that Flux delivers, into what Flux gets."""
-    output = flags.only("table", "wide", "json", "yaml", "name")
+    output = flags.output
     if name is None and flags.cluster is None and not flags.selector and not flags.everywhere:
         raise click.UsageError("Name a plugin, or give -c CLUSTER, -l LABELS or -A.")
     fleet = flags.decided()

@@ -15,6 +15,7 @@ import click
 from msgspec import structs
 
 from fleetform.app.rollout import Asked, Person, Rollouts
+from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.following import TIMED_OUT, Follower, Standing, missing_text
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.rollout_view import status_lines
@@ -23,7 +24,7 @@ from fleetform.cli.text import Painter, table
 from fleetform.model.answers.listing import ListedRollout
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.syntax.times import duration_text, parse_duration
-from fleetform.wiring import open_state
+from fleetform.wiring.databases import open_state
 
 
 @click.group(
@@ -49,10 +50,9 @@ def _verb(function: Callable[..., Any]) -> Any:
     def wrapper(flags: Flags, **given: Any) -> Any:
         if flags.state is None and flags.server is None:
             raise click.UsageError("Rollouts are kept in a state: give --state FILE, or --server URL.")
-        flags.only("table", "wide", "json", "yaml", "name")
         return function(flags, **given)
 
-    return shared_flags(update_wrapper(wrapper, function))
+    return shared_flags("table", "wide", "json", "yaml", "name")(update_wrapper(wrapper, function))
 
 
 def _writes(function: Callable[..., Any]) -> Any:
@@ -125,14 +125,24 @@ def _do(
         click.confirm(question, abort=True, err=True)
     answer = request(dry_run=dry_run)
     waits = wait is not None and not dry_run
-    if flags.output not in ("json", "yaml"):
-        click.echo(f"{'would be stored: ' if dry_run else ''}{answer.message or ''}")
-    elif not waits:
-        flags.print_data(answer)
+    told = f"{'would be stored: ' if dry_run else ''}{answer.message or ''}"
+    if flags.output in ("table", "wide"):
+        click.echo(told)
+    elif flags.output == "name":
+        flags.say(told)
+    if not waits:
+        _print_asked(flags, answer)
     if wait is None or dry_run:
         return 0
     rollout = answer.name if isinstance(answer, RolloutAnswer) else name
     return _follow(flags, rollout, partial(_standing, flags), True, wait.timeout)
+
+
+def _print_asked(flags: Flags, answer: RolloutAnswer | RolloutList) -> None:
+    if flags.output in ("json", "yaml"):
+        flags.print_data(answer)
+    elif flags.output == "name" and isinstance(answer, RolloutAnswer):
+        click.echo(f"rollout/{answer.name}")
 
 
 def _write_state(
@@ -161,11 +171,15 @@ def _ask_server(
 @_verb
 def list_(flags: Flags) -> int:
     """All rollouts: those that run or are about to, and those that ended."""
+    hint = ""
     if flags.server is not None:
         listed = flags.control_plane().listing("rollouts", flags.parameters()).items
         found = [each.status for each in listed if isinstance(each, ListedRollout)]
     else:
-        found = _rollouts(flags).all()
+        fleet = flags.fleet()
+        scope = flags.scope(fleet)
+        found = Rollouts(fleet, scope, _person(flags)).all()
+        hint = other_organizations_hint(fleet, scope, nothing_found=not found)
     answer = RolloutList(items=found, diagnostics=[])
     if flags.output in ("json", "yaml"):
         flags.print_data(answer)
@@ -178,7 +192,9 @@ def list_(flags: Flags) -> int:
         ):
             click.echo(line)
     else:
-        flags.say("no rollouts: everything is what is wanted")
+        flags.say("no rollouts")
+    if hint:
+        flags.say(hint)
     return 0
 
 

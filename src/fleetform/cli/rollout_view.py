@@ -19,8 +19,10 @@ def status_lines(
     item: RolloutAnswer, now: datetime, paint: Painter, width: int | None = None, height: int | None = None
 ) -> list[str]:
     """height is how many lines there is room for: stages that are done go first, then causes."""
-    way = f"{item.from_} → {item.to}" if item.from_ and item.from_ != item.to else item.to or ""
-    note = f" ({item.note})" if item.note else ""
+    way = (
+        f"{item.from_} → {item.to}" if item.from_ and item.to and item.from_ != item.to else item.to or item.from_ or ""
+    )
+    note = f" (last asked for by {item.note})" if item.note else ""
     phase = paint(item.phase, fg=_PHASES.get(item.phase, "blue"))
     lines = [f"{paint(item.name, bold=True)}  {item.preset} {way}   {phase}{note}", f"  change {item.change_id}"]
     times = [("first seen", item.created), ("started", item.started), ("ended", item.ended)]

@@ -19,7 +19,8 @@ from fleetform.engine.plan.scenario import Scenario, Spell
 from fleetform.pictures.page import rollout_page
 from fleetform.pictures.rollout_svg import rollout_svg
 from fleetform.syntax.times import duration_text, parse_duration, parse_time, time_text
-from fleetform.wiring import open_state, write_file
+from fleetform.wiring.databases import open_state
+from fleetform.wiring.files import write_file
 
 _NEVER = "never"
 
@@ -136,7 +137,7 @@ Exit codes: 0 it completes; 1 it halts, rolls back or gets stuck.
 @click.option("--svg", metavar="FILE", help="Write a picture.")
 @click.option("--html", metavar="FILE", help="Write a self-contained page: picture, figures, lists.")
 @click.option("--save-state", metavar="FILE", help="Write what would be stored in the end, for --state of other verbs.")
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml")
 def command(
     flags: Flags,
     from_side: str | None,
@@ -156,7 +157,7 @@ def command(
 
     The planner itself runs on a virtual clock, with the durations, failures and approvals that are given.
     """
-    output = flags.only("table", "wide", "json", "yaml")
+    output = flags.output
     paths = [to_side] if to_side else list(flags.filename)
     folders = paths if len(paths) == 1 and os.path.isdir(paths[0]) else []
     before = flags.fleet([in_same_folder(from_side, folders)]) if from_side else None

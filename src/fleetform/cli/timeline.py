@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -21,6 +23,7 @@ _SOAK, _FROZEN, _OPEN, _CLOSED, _FAILED = "▒", "x", "·", " ", "✗"
 _COLOURS = {"Completed": "green", "Halted": "red", "RolledBack": "magenta", "Stuck": "yellow"}
 _STAGE_COLOURS = {"okt": "green", "bt": "red", "wt": "yellow", "bkt": "magenta", "": None}
 _MOST_FAILURES = 3
+_FAILURES = ("Failed", "TimedOut")
 _MOST_REASONS = 5
 # Events, what is said of one and of many clusters, and in which colour.
 _TROUBLE = (
@@ -66,14 +69,22 @@ class _Bar(NamedTuple):
 
     def draw(self) -> str:
         begin, length = self.axis.begin, (self.axis.end - self.axis.begin) / self.cells
+        edges = [begin + length * number for number in range(self.cells + 1)]
+        failures = self._failures(edges)
         return "".join(
-            self._cell(begin + length * number, begin + length * (number + 1)) for number in range(self.cells)
+            _FAILED if number in failures else self._cell(edges[number], edges[number + 1])
+            for number in range(self.cells)
         )
+
+    def _failures(self, edges: list[datetime]) -> set[int]:
+        """The cells that are about failures: that of the first, and those in which no fewer fail than succeed. If all
+        were, a few of thousands would hide how far the others are."""
+        failed = Counter(bisect(edges, each.at) - 1 for each in self.events if each.event in _FAILURES)
+        succeeded = Counter(bisect(edges, each.at) - 1 for each in self.events if each.event == "Succeeded")
+        return {cell for cell in failed if cell == min(failed) or failed[cell] >= succeeded[cell]}
 
     def _cell(self, begin: datetime, end: datetime) -> str:
         stage = self.stage
-        if any(begin <= each.at < end and each.event in ("Failed", "TimedOut") for each in self.events):
-            return _FAILED
         level = _level_before(stage.levels, end)
         soak_begin, soak_end = soaking(stage, self.axis.end)
         moving = any(begin <= each.at < end for each in stage.levels)
@@ -148,7 +159,7 @@ def _legend(simulation: Simulation) -> str:
         signs.append(f"{_OPEN} window open")
     if any(each.freezes for each in stages):
         signs.append(f"{_FROZEN} freeze")
-    if any(each.event in ("Failed", "TimedOut") for each in simulation.events):
+    if any(each.event in _FAILURES for each in simulation.events):
         signs.append(f"{_FAILED} failed")
     return "  ".join(signs)
 

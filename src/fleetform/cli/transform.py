@@ -38,7 +38,7 @@ from fleetform.transform.runner import Runner
 from fleetform.transformers.opened import open_plugins
 from fleetform.transformers.plugins import BoundPlugin
 from fleetform.transformers.trees import TreeError, apply_tree, transform_tree
-from fleetform.wiring import LocalFiles
+from fleetform.wiring.files import LocalFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 # So many groups of conflicts are shown; the JSON answer has them all.

@@ -33,14 +33,14 @@ Examples:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--against", "base", metavar="REF|DIR", help="Hold changed definitions to those of a commit or folder.")
 @click.option("--render", "with_objects", is_flag=True, help="Render every plugin, too, and report those that fail.")
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "markdown")
 def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects: bool) -> int:
     """Report everything that is wrong with the input, at once.
 
     Errors make it exit 1; warnings do not, unless --strict is given. With --against, definitions that changed are held
     to what they were: a version bump for every change, and no option that stops working within a major version.
     """
-    output = flags.only("table", "wide", "json", "yaml", "markdown")
+    output = flags.output
     fleet = flags.decided((*flags.filename, *paths))
     unavailable = False
     more: list[Diagnostic] = []

@@ -35,13 +35,13 @@ Exit codes: 0 up to date; 1 waiting, in flight, failed, paused or unreachable; 3
 @click.argument("cluster_name", required=False, metavar="[CLUSTER]", shell_complete=complete_clusters)
 @click.argument("plugin", required=False, metavar="[PLUGIN]")
 @click.option("--state-is", "states", multiple=True, metavar="STATE", help=STATE_HELP)
-@shared_flags
+@shared_flags("table", "wide", "json", "yaml", "name")
 def command(flags: Flags, cluster_name: str | None, plugin: str | None, states: tuple[str, ...]) -> int:
     """Why a cluster is not updated: when it starts at the earliest, every gate, and what to do.
 
     The gate that decides is marked. PLUGIN is a plugin's name, its preset's or its definition's.
     """
-    output = flags.only("table", "wide", "json", "yaml", "name")
+    output = flags.output
     if cluster_name is not None and flags.cluster not in (None, cluster_name):
         raise click.UsageError(f"{cluster_name} and -c {flags.cluster} are two clusters: give one.")
     if cluster_name is None and flags.cluster is None and not (states or flags.selector):

@@ -8,7 +8,7 @@ import click
 
 from fleetform.cli.options import Flags
 from fleetform.cli.text import count
-from fleetform.wiring import write_file
+from fleetform.wiring.files import write_file
 
 
 def write_files(flags: Flags, files: list[tuple[str, str]], dry_run: bool, yes: bool) -> None:

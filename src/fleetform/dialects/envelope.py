@@ -9,7 +9,7 @@ from fleetform.model.kinds.base import Metadata, Record
 from fleetform.model.objects import At, Object, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Severity
 from fleetform.model.shape import Misfit, read_record
-from fleetform.syntax.trees import YamlMap, YamlValue
+from fleetform.syntax.trees import YamlMap, YamlValue, as_map
 
 R = TypeVar("R", bound=Record)
 
@@ -40,6 +40,11 @@ def read_metadata(tree: YamlMap, origin: Origin, ref: Ref) -> Envelope:
     if isinstance(read, Metadata):
         return Envelope(read, [])
     return Envelope(None, list(misfit_diagnostics(read, origin, ref, ("metadata",))))
+
+
+def lacks_name(tree: YamlMap) -> bool:
+    """Whether no name is written; one that is no text, such as an unquoted y, is a finding of its own."""
+    return as_map(tree.get("metadata")).get("name") in (None, "")
 
 
 def misfit_diagnostics(

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fleetform.dialects.envelope import misfit_diagnostics, read_tolerantly
+from fleetform.dialects.envelope import lacks_name, misfit_diagnostics, read_tolerantly
 from fleetform.dialects.native.spellings import Pair, closest_first, written_at
 from fleetform.model.conventions import Conventions
 from fleetform.model.kinds.base import Metadata, Record
@@ -28,7 +28,7 @@ def metadata_text(tree: YamlMap, field: str) -> str | None:
 def check_envelope(tree: YamlMap, origin: Origin, ref: Ref) -> list[Diagnostic]:
     """Findings about all but the spec: no name, or a field that no manifest has."""
     found = []
-    if not metadata_text(tree, "name"):
+    if lacks_name(tree):
         message, at = f"the {tree['kind']} has no name", At(origin, (*origin.base, "metadata"))
         found.append(Diagnostic("bad-name", message, "write metadata.name", object=ref, at=at))
     for key in tree:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
-from fleetform.engine.decisions import Decisions
 from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
 from fleetform.loop.records import SourceRecord
@@ -47,15 +46,17 @@ class Accepted(NamedTuple):
 
 
 def accept(
-    reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime, previous: Decisions | None = None
+    reading: SourceFiles, image: Image, open_fleet: OpenFleet, now: datetime, before: Fleet | None = None
 ) -> Accepted | Refusal:
-    """Judges files that differ from those that were accepted last, decided from the decisions about those."""
+    """Judges files that differ from those that were accepted last; before is what is known of those."""
     if reading.problems:
         findings = reported(reading.problems, FileLocator())
         return Refusal(reading, "not everything could be read, so nobody knows what is gone", findings)
     if not reading.files:
         return Refusal(reading, "the source is empty, which is taken for a mistake", empty=True)
-    fleet = replace(open_fleet(reading.files, now, image.known), previous=previous)
+    fleet = open_fleet(reading.files, now, image.known)
+    if before is not None:
+        fleet = replace(fleet, previous=before.decisions, checked=before.checked)
     if fleet.findings.errors:
         return Refusal(reading, "the files are invalid", reported(fleet.findings.errors, fleet.input.locator))
     if not fleet.snapshot.objects:
@@ -63,7 +64,7 @@ def accept(
     known = _stamped(image.known, fleet, now)
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
-        fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions)
+        fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions, checked=fleet.checked)
     # The objects and maps that decisions hold, which are those of the pass before where nothing changed.
     fleet = replace(fleet, snapshot=fleet.decisions.index.snapshot, previous=fleet.decisions)
     source = SourceRecord(reading.revision, reading.author)

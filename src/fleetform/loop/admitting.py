@@ -128,24 +128,32 @@ def _states(
 ) -> dict[PluginKey, PluginState]:
     """What is stored of plugins after a plan."""
     states: dict[PluginKey, PluginState] = {}
-    steps = {step.key: (step, owner.change) for owner in found.owners for step in owner.steps}
+    steps = {step.key: (step, owner) for owner in found.owners if not owner.at_rest for step in owner.steps}
     for key, progress, _, is_start in to_store:
         if key is None or progress is None:
             continue
         if not is_start:
             states[key] = progress
             continue
-        step, change = steps[key]
+        step, owner = steps[key]
         hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
         if hash_ in image.states or hash_ in rendering.states:
             states[key] = progress
             state = image.states.get(hash_) or rendering.states[hash_]
-            extras.events.append(_started(step, change.change_id, state.revision, now))
+            extras.events.append(_started(step, _change_id(step, owner), state.revision, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
             extras.events.append(_render_failed(key, hash_, rendering.failed[hash_], now))
     return states
+
+
+def _change_id(step: Step, owner: OwnerPlan) -> str:
+    """The change that a start belongs to: its rollout's, though files may have come to another meanwhile."""
+    attempt, rollout = step.progress.attempt, owner.rollout
+    if rollout is not None and attempt is not None and attempt.rollout == rollout.name:
+        return rollout.change_id
+    return owner.change.change_id
 
 
 def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], changes: OwnerChanges) -> KnownState:
@@ -165,7 +173,7 @@ def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], chan
     kept = known.kept
     if admitted != stored.admitted:
         stored = structs.replace(stored, admitted=admitted)
-        wanted = needed(stored, changes.snapshot) if kept else set()
+        wanted = needed(stored, changes.hashes) if kept else set()
         kept = {key: each for key, each in kept.items() if key in wanted}
     if stored is known.rollouts and len(rejected) == len(known.rejected):
         return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
+from fleetform.engine.world.contents import ContentHashes
 from fleetform.loop.accepting import OpenFleet, Refusal, accept, accepted_by, next_reading
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
@@ -27,7 +29,7 @@ from fleetform.loop.destinations import Destinations, drift_of
 from fleetform.loop.drifting import corrected, delivered_keys, find_drift
 from fleetform.loop.image import Extras, Image, commit_image, read_image
 from fleetform.loop.observing import Seen, observe
-from fleetform.loop.records import Destination
+from fleetform.loop.records import DeliveryRecord, Destination
 from fleetform.loop.telling import Telling, in_order
 from fleetform.loop.unsettled import Unsettled
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -76,7 +78,8 @@ class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
     refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
-    events are what happened on clusters. watched: clusters are judged whose health may change at any time.
+    events are what happened on clusters. watched: clusters are judged whose health may change at any time. deliveries
+    are what was brought where; took is how many seconds the pass took.
     """
 
     at: datetime
@@ -88,6 +91,8 @@ class PassReport(NamedTuple):
     unavailable: Mapping[PluginKey, str] = {}
     events: Sequence[Event] = ()
     watched: bool = False
+    deliveries: Mapping[PluginKey, DeliveryRecord] = {}
+    took: float = 0.0
 
 
 class Control:
@@ -142,8 +147,10 @@ class Control:
 
     def run_pass(self, look_at_source: bool = True) -> PassReport:
         """look_at_source: whether files may be others than at the last pass."""
+        begun = time.perf_counter()
         try:
-            return self._run_pass(look_at_source)
+            report = self._run_pass(look_at_source)
+            return report._replace(deliveries=self.image.deliveries, took=time.perf_counter() - begun)
         except BaseException:
             self.forget()
             raise
@@ -271,11 +278,11 @@ class Control:
         due = self._catalogs_due is not None and self._catalogs_due <= now
         if self._is_known(reading) and not due:
             return False
-        if not due and not reading.problems and reading.files == self.image.files:
+        if not due and not reading.problems and reading.files and reading.files == self.image.files:
             # What was refused was taken back.
             self._refusal = None
             return False
-        found = accept(reading, self.image, self._around.open_fleet, now, self._decisions)
+        found = accept(reading, self.image, self._around.open_fleet, now, self._fleet)
         if isinstance(found, Refusal):
             self._refusal = found
             self._catalogs_due = now + _CATALOG_PAUSE if due else self._catalogs_due
@@ -294,7 +301,7 @@ class Control:
         """Whether it is what was accepted, or what was refused."""
         if self._refusal is not None:
             return self._refusal.reading == reading
-        return not reading.problems and reading.files == self.image.files
+        return not reading.problems and bool(reading.files) and reading.files == self.image.files
 
     def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
         """Before other files take the place of these: what rollouts that run will still start is rendered from these.
@@ -316,7 +323,8 @@ class Control:
 
     def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:
         """With the objects that rollouts still need as they are in these files, for clusters that join (B21)."""
-        wanted = needed(image.known.rollouts, fleet.snapshot)
+        earlier = self._changes.hashes if self._changes is not None else None
+        wanted = needed(image.known.rollouts, ContentHashes(fleet.snapshot, earlier))
         kept = {key: each for key, each in image.known.kept.items() if key in wanted}
         missing = wanted - kept.keys()
         before = self._decide(now) if missing else None

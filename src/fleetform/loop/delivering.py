@@ -77,7 +77,7 @@ class Deliveries:
                     records[parcel.key] = _failed(before, destination, failure, now)
                     continue
                 records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
-                if before is not None and before.destination != destination and before.input_hash:
+                if before is not None and not before.destination.is_at(destination) and before.input_hash:
                     self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
             for key in removed:
                 failure = failures.get(key)

@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.reading.secrets import secret_named
 from fleetform.loop.records import Destination
-from fleetform.model.kinds.base import Delivery, Drift
+from fleetform.model.kinds.base import Delivery, Drift, SecretRef
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.outside.credentials import Credentials, credentials_in
+from fleetform.outside.mirrors import is_path
 
 
 def destination_of(
@@ -27,10 +30,23 @@ def destination_of(
     if written.directory is not None:
         return Destination("directory", os.path.normpath(os.path.join(base, written.directory.path)))
     if written.git is not None:
-        git = written.git
-        secret = f"{plugin.organization}/{git.secret_ref.name}" if git.secret_ref is not None else ""
-        return Destination("git", git.url, git.branch or "main", git.path or "", git.sign, secret)
+        git, ref = written.git, written.git.secret_ref
+        url = os.path.normpath(os.path.join(base, git.url)) if is_path(git.url) else git.url
+        secret, key = (f"{plugin.organization}/{ref.name}", ref.key or "") if ref is not None else ("", "")
+        return Destination("git", url, git.branch or "main", git.path or "", git.sign, secret, key)
     return None
+
+
+def login_of(fleet: Fleet | None, destination: Destination) -> Credentials | None:
+    """The login of a repository, as the Secret in the input says now; OutsideError if there is none where one is named.
+
+    It is looked up at each delivery, and never kept: a new password counts at once.
+    """
+    if not destination.secret:
+        return None
+    organization, _, name = destination.secret.partition("/")
+    objects = fleet.snapshot.others.values() if fleet is not None else ()
+    return credentials_in(secret_named(objects, organization, name), SecretRef(name, destination.secret_key or None))
 
 
 def drift_of(fleet: Fleet, key: PluginKey) -> Drift:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.reading.secrets import secret_texts
+from fleetform.app.reading.secrets import secret_named
 from fleetform.model.kinds.fleet import Notification as Wish
 from fleetform.model.objects import Ref
 from fleetform.ports.notify import Endpoint
@@ -53,11 +53,10 @@ def endpoint(fleet: Fleet, organization: str, id_: str) -> Endpoint | str | None
     ref = target.secret_ref if target is not None else None
     secrets: dict[str, str] = {}
     if ref is not None:
-        wanted = Ref("Secret", organization, ref.name)
-        tree = next((each.content for each in fleet.snapshot.objects if each.ref == wanted), None)
-        if tree is None:
+        found = secret_named(fleet.snapshot.others.values(), organization, ref.name)
+        if found is None:
             return f"there is no Secret {ref.name} in the input"
-        secrets = secret_texts(tree)
+        secrets = found
         if ref.key is not None:
             secrets = {"secret" if wish.webhook is not None else "token": secrets.get(ref.key, "")}
     kept = tuple(sorted(secrets.items()))

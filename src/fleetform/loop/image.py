@@ -57,6 +57,12 @@ class Image:
         every = (each for of_owner in self.known.rollouts.rollouts.values() for each in of_owner)
         return frozenset(each.name for each in every if each.is_open)
 
+    @cached_property
+    def change_ids(self) -> Mapping[tuple[str, str], str]:
+        """The change of each rollout, by its organization and name."""
+        every = (each for of_owner in self.known.rollouts.rollouts.values() for each in of_owner)
+        return {(each.owner.organization, each.name): each.change_id for each in every}
+
     def plugin(self, key: PluginKey) -> PluginState:
         organization, cluster, name = key
         return self.known.plugin(Ref("Cluster", organization, cluster), name)

@@ -50,7 +50,7 @@ def observe(
         after = observed(before, each.input_hash, verdict.health, now, verdict.message)
         if after is not before:
             changed[each.key] = after
-            extras.events.append(_event(each, after, verdict, now))
+            extras.events.append(_event(image, each, after, verdict, now))
         # What is healthy is judged again at every pass; only what is under way asks for one of its own.
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
@@ -99,7 +99,7 @@ def _with_silence(
     return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
 
 
-def _event(delivered: Delivered, state: PluginState, verdict: Verdict, now: datetime) -> Event:
+def _event(image: Image, delivered: Delivered, state: PluginState, verdict: Verdict, now: datetime) -> Event:
     attempt, admitted = state.attempt, state.admitted
     assert attempt is not None
     return Event(
@@ -109,5 +109,6 @@ def _event(delivered: Delivered, state: PluginState, verdict: Verdict, now: date
         version=admitted.version if admitted is not None else None,
         input_hash=delivered.input_hash,
         rollout=attempt.rollout,
+        change_id=image.change_ids.get((delivered.key[0], attempt.rollout), ""),
         reason=verdict.message,
     )

@@ -28,7 +28,10 @@ NO_SOURCE = SourceRecord()
 
 
 class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Where a plugin is delivered: a folder of this machine, or a branch of a repository. secret names its login."""
+    """Where a plugin is delivered: a folder of this machine, or a branch of a repository.
+
+    secret is the organization and name of the Secret with its login; secret_key the one key of it that is meant.
+    """
 
     kind: Literal["directory", "git"]
     path: str
@@ -36,6 +39,11 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     folder: str = ""
     sign: bool = False
     secret: str = ""
+    secret_key: str = ""
+
+    def is_at(self, other: Destination) -> bool:
+        """Whether both are one place: who logs in, and whether commits are signed, is none of that."""
+        return (self.kind, self.path, self.branch, self.folder) == (other.kind, other.path, other.branch, other.folder)
 
 
 class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):

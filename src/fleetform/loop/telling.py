@@ -75,7 +75,7 @@ class Telling:
                 known = self._due[rollout.name, stage] = (moves, due.at if due is not None else None)
             return known[1]
 
-        return plan_notices(found, Knowledge(lambda key: _is_forced(fleet, key), decide_by), now)
+        return plan_notices(found, Knowledge(self._told, lambda key: _is_forced(fleet, key), decide_by), now)
 
     def _messages(self, notices: Iterable[Notice], fleet: Fleet | None) -> list[Message]:
         new = {each.key: each for each in notices if each.key not in self._told}

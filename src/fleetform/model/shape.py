@@ -102,22 +102,27 @@ def _misfits_of_union(tree: object, shape: inspect.UnionType, path: Path) -> Ite
 
 def _misfits_of_struct(tree: dict[str, object], shape: inspect.StructType, path: Path) -> Iterator[Misfit]:
     fields = {field.encode_name: field for field in shape.fields}
+    meant = {nearest(key, fields) for key in tree if key not in fields}
     for key, value in tree.items():
         if key in fields:
             yield from _misfits(value, fields[key].type, (*path, key))
-        else:
-            known = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
-            hint = _folder_of_chart(key, value, fields) or known
-            yield Misfit("unknown-field", (*path, key), f"{_named(path)} has no field {key}", hint)
-    meant = {nearest(key, fields) for key in tree if key not in fields}
+            continue
+        hint = did_you_mean(key, fields, f"known here: {', '.join(sorted(fields))}")
+        if of_chart := _folder_of_chart(key, value, fields):
+            hint = of_chart
+            meant |= _CHART_IN_FOLDER
+        yield Misfit("unknown-field", (*path, key), f"{_named(path)} has no field {key}", hint)
     for name, field in fields.items():
         if field.required and name not in tree and name not in meant:
             yield Misfit("missing-field", path, f"{_named(path)} needs the field {name}", f"add {name}")
 
 
+_CHART_IN_FOLDER = frozenset({"repository", "chart"})
+
+
 def _folder_of_chart(key: str, value: object, fields: Collection[str]) -> str | None:
     """What to write for `helm: {path: ./charts/web}`: a chart in a folder has a repository, too, the folder above."""
-    if key != "path" or not isinstance(value, str) or not {"repository", "chart"} <= set(fields):
+    if key != "path" or not isinstance(value, str) or not set(fields) >= _CHART_IN_FOLDER:
         return None
     folder, _, chart = value.rstrip("/").rpartition("/")
     return f"write repository: {folder or '.'} and chart: {chart or 'NAME'}" if chart not in ("", ".", "..") else None

@@ -106,7 +106,7 @@ class ControlPlane:
         try:
             response = self._sent("GET", "/.well-known/oauth-protected-resource")
         except ServerError as error:
-            if error.exit_code == _EXIT_CODES[401]:
+            if error.exit_code in (_EXIT_CODES[401], _EXIT_CODES[404]):
                 return {}
             raise
         return self._decoded(response, dict[str, Any])
@@ -147,7 +147,9 @@ class ControlPlane:
             hint = "is it a control plane of this release?"
             return ServerError(f"{self._url} answers {status}, and not as Fleetform does", hint, "unavailable", 4)
         if status == 401:
-            hint = f"fleetform login --server {self._url}, ask as the user who runs it, or set FLEETFORM_TOKEN"
+            hint = "ask as the user who runs it, or set FLEETFORM_TOKEN"
+            if "resource_metadata" in response.headers.get("www-authenticate", ""):
+                hint = f"fleetform login --server {self._url}"
             return ServerError(f"{self._url} does not know you", hint, found.code, exit_code)
         choices = "".join(f"\n  {each}" for each in found.choices or ())
         return ServerError(found.detail + (f":{choices}" if choices else ""), found.hint, found.code, exit_code)

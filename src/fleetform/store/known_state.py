@@ -6,11 +6,12 @@ what differs is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from fleetform.app.stored_state import known_state, plugin_document, state_document
 from fleetform.engine.world.stored import NOTHING_STORED
@@ -30,7 +31,7 @@ from fleetform.model.state_document import (
     VersionDocument,
 )
 from fleetform.ports.state import KeptDocument, KnownState
-from fleetform.ports.store import Delete, Put, StoreReader
+from fleetform.ports.store import Changes, Delete, Put, StoreReader
 
 PLUGIN_STATE = "PluginState"
 
@@ -83,17 +84,76 @@ _SECTIONS = (
 # Documents as people wrote them: a database has them beside the files, an export has not, for secrets may be in them.
 KEPT = "KeptObject"
 KINDS = frozenset({KEPT, *(section.kind for section in _SECTIONS)})
+# What becomes of sections: fields of what is known, and of what is stored about rollouts.
+_KNOWN_AS = {
+    "Stamp": "stamps",
+    "Version": "versions",
+    "Rejection": "rejected",
+    "PlacementDecision": "placements",
+    KEPT: "kept",
+}
+_STORED_AS = {
+    "Silence": "silent_since",
+    "Rollout": "rollouts",
+    "Approval": "approvals",
+    "AdmittedObjects": "admitted",
+    "Request": "requests",
+}
+_plugin = msgspec.json.Decoder(PluginDocument)
 _kept = msgspec.json.Decoder(KeptDocument)
 
 
-def read_known_state(store: StoreReader, name: str) -> KnownState:
-    """All that is stored; name is how messages call the store."""
-    sections: dict[str, Any] = {}
+def read_known_state(store: StoreReader, name: str, version: int | None = None) -> KnownState:
+    """All that is stored, now or at a version; name is how messages call the store."""
+    return _read(store, KINDS, name, version)
+
+
+def followed(before: KnownState, changes: Changes, store: StoreReader, name: str) -> KnownState:
+    """What is known after changes. Plugins that did not change keep their records: there are many of them.
+
+    Of everything else there is little: a kind of which something changed is read anew, as it is at that version.
+    """
+    plugins = [each for each in changes.records if each.ref.kind == PLUGIN_STATE]
+    gone = [ref for ref, _ in changes.removed if ref.kind == PLUGIN_STATE]
+    refs = (*(each.ref for each in changes.records), *(ref for ref, _ in changes.removed))
+    kinds = {ref.kind for ref in refs} & (KINDS - {PLUGIN_STATE})
+    found = _read(store, kinds, name, changes.version)
+    stored = {_STORED_AS[kind] for kind in kinds if kind in _STORED_AS}
+    rollouts = structs.replace(before.rollouts, **{each: getattr(found.rollouts, each) for each in stored})
+    known = {each: getattr(found, each) for each in (_KNOWN_AS[kind] for kind in kinds if kind in _KNOWN_AS)}
+    if stored:
+        known["rollouts"] = rollouts
+    if plugins or gone:
+        documents = [_plugin.decode(each.body) for each in plugins]
+        now = known_state(StateDocument(stamps=[], plugins=documents), name).plugins
+        known["plugins"] = _with_plugins(before.plugins, now, gone)
+    return replace(before, **known) if known else before
+
+
+def _with_plugins(before: PluginStates, now: PluginStates, gone: Iterable[Ref]) -> PluginStates:
+    found = {**before, **{cluster: {**before.get(cluster, {}), **here} for cluster, here in now.items()}}
+    for ref in gone:
+        name, _, plugin = ref.name.partition("/")
+        cluster = Ref("Cluster", ref.organization, name)
+        here = {each: state for each, state in found.get(cluster, {}).items() if each != plugin}
+        if here:
+            found[cluster] = here
+        else:
+            found.pop(cluster, None)
+    return found
+
+
+def _read(store: StoreReader, kinds: Collection[str], name: str, version: int | None) -> KnownState:
+    sections: dict[str, Any] = {"stamps": []}
     for section in _SECTIONS:
-        decoder = msgspec.json.Decoder(section.type)
-        sections[section.field] = [decoder.decode(record.body) for record in store.list(section.kind).records]
-    kept = [_kept.decode(record.body) for record in store.list(KEPT).records]
+        if section.kind in kinds:
+            decoder = msgspec.json.Decoder(section.type)
+            records = store.list(section.kind, version=version).records
+            sections[section.field] = [decoder.decode(record.body) for record in records]
     known = known_state(StateDocument(**sections), name)
+    if KEPT not in kinds:
+        return known
+    kept = [_kept.decode(record.body) for record in store.list(KEPT, version=version).records]
     return replace(known, kept={(each.identity, each.hash): each for each in kept})
 
 

@@ -218,6 +218,7 @@ class SqliteStore(SqliteReader):
         self._path = path
         try:
             with translated(path):
+                _create_private(path)
                 self._connection = apsw.Connection(path)
                 self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
                 if check_schema(self._connection, path) and (damage := quick_check(self._connection)) is not None:
@@ -366,6 +367,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+def _create_private(path: str) -> None:
+    """A new database is for its user alone, and so is its log: the files that were accepted may hold Secrets.
+
+    One that is there is never opened so: closing it would let go of locks that other connections have.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def _number(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
@@ -387,5 +397,8 @@ def translated(path: str) -> Iterator[None]:
         raise UnusableError(f"{path} is damaged: {error}", "restore a backup") from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise UnavailableError(f"{path} cannot be written: {error}", "check the folder's permissions") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UnavailableError(f"{path} cannot be written: {reason}", "check the folder's permissions") from error
     except apsw.IOError as error:
         raise UnavailableError(f"{path} cannot be read or written: {error}", "check the disk") from error

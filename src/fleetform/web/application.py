@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -24,6 +23,7 @@ from fleetform.app.errors import NoAnswerError
 from fleetform.app.problems import problem, problem_of
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.problem import Problem
+from fleetform.outside.log import Log
 from fleetform.ports.access import SignedIn
 from fleetform.ports.store import StoreError
 from fleetform.web.endpoints import DOCUMENT, EVENTS, PROBES, READS, REQUESTS, SIGN_IN, Read, Request
@@ -38,8 +38,9 @@ _HOST = re.compile(r"[A-Za-z0-9.\[\]:-]{1,300}\Z")
 _Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 
 
-def application(service: Service, door: Door, streams: Streams) -> ASGIApp:
+def application(service: Service, door: Door, streams: Streams, log: Log | None = None) -> ASGIApp:
     """The API. Whoever has no token learns nothing, not even which addresses there are."""
+    guarded = partial(_guarded, log or Log())
     document = msgspec.json.encode(openapi_document())
 
     async def openapi(_: HttpRequest) -> Response:
@@ -56,11 +57,11 @@ def application(service: Service, door: Door, streams: Streams) -> ASGIApp:
         return await streams.open(request, _asker(request))
 
     routes = [
-        *(Route(each.path, _guarded(partial(_read, service, each)), methods=["GET"]) for each in READS),
-        *(Route(each.path, _guarded(partial(_request, service, each)), methods=["POST"]) for each in REQUESTS),
-        Route(EVENTS, _guarded(events), methods=["GET"]),
+        *(Route(each.path, guarded(partial(_read, service, each)), methods=["GET"]) for each in READS),
+        *(Route(each.path, guarded(partial(_request, service, each)), methods=["POST"]) for each in REQUESTS),
+        Route(EVENTS, guarded(events), methods=["GET"]),
         Route(DOCUMENT, openapi, methods=["GET"]),
-        *(Route(path, _guarded(found), methods=["GET"]) for path, found in zip(PROBES, (alive, ready), strict=True)),
+        *(Route(path, guarded(found), methods=["GET"]) for path, found in zip(PROBES, (alive, ready), strict=True)),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_address})
     return _Guard(inner, door)
@@ -112,7 +113,7 @@ def _asker(request: HttpRequest) -> SignedIn:
     return asker
 
 
-def _guarded(answer: _Endpoint) -> _Endpoint:
+def _guarded(log: Log, answer: _Endpoint) -> _Endpoint:
     """Errors as problems. What nobody expected is told to who runs the server, and not to who asked."""
 
     async def endpoint(request: HttpRequest) -> Response:
@@ -123,7 +124,7 @@ def _guarded(answer: _Endpoint) -> _Endpoint:
         except HTTPException:
             raise
         except Exception as error:
-            print(f"api: {request.method} {request.url.path}: {error!r}", file=sys.stderr)
+            log.write("error", f"api: {request.method} {request.url.path}: {error!r}")
             return _response(problem(500, "internal", "this is a bug in Fleetform", "the server's output says more"))
 
     return endpoint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import grp
 import multiprocessing
@@ -12,20 +13,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Event
 from typing import NamedTuple
 
 from fleetform.access.token_file import TokenFileError
 from fleetform.loop.asking import Reply, RolloutRequest
 from fleetform.model.identity import Identity
+from fleetform.outside.log import Log
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.certificates import Certificate, CertificateWatch
 from fleetform.web.relay import FromApi, ToLoop
-from fleetform.wiring import AccessSettings, open_door, open_views
+from fleetform.wiring.access import AccessSettings, open_door
+from fleetform.wiring.views import open_views
 
 _PATIENCE = 5.0
 _REPEATED, _MOST_REMARKS = 60.0, 20
@@ -43,6 +47,7 @@ class Served:
     access: AccessSettings
     certificate: Certificate | None = None
     webhook_secret: str | None = None
+    log: Log = field(default_factory=Log)
 
 
 class Listening(NamedTuple):
@@ -62,17 +67,23 @@ class Listening(NamedTuple):
         return f"{'https' if self.secure else 'http'}://{self.address}"
 
 
-def listen(address: str, secure: bool = False) -> Listening:
-    """Takes an address: HOST:PORT, or a port alone, which is then of this machine only. OSError if it cannot be had."""
+def parse_address(address: str) -> tuple[str, int]:
+    """HOST:PORT, or a port alone, which is then of this machine only."""
     host, _, port = address.rpartition(":")
-    host = host.strip("[]") or "127.0.0.1"
     if not port.isdigit() or int(port) > 65535:
         raise ValueError(f"{address} is not an address")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def listen(address: str, secure: bool = False) -> Listening:
+    """Takes an address. OSError if it cannot be had."""
+    host, port = parse_address(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Said to be TCP, since asyncio lets small answers go at once only then: else each waits 40 ms for the one before.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, int(port)))
+        found.bind((host, port))
         found.listen(128)
     except BaseException:
         found.close()
@@ -105,6 +116,10 @@ class Api:
         theirs.close()
         listening.socket.close()
         self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid or 0
 
     def close(self) -> None:
         """Ends the process; one that does not end is killed."""
@@ -147,19 +162,21 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         else:
             os._exit(0)
 
-    loop, remarks = ToLoop(pipe, ended), _Remarks()
+    loop, remarks = ToLoop(pipe, ended), _Remarks(served.log)
     try:
         viewing = open_views(served.sources, served.database, served.organization, served.at, served.plugin_folder)
         door = open_door(served.access, token, this_user(), viewing.clock, remarks.say)
     except StoreError as error:
-        print(f"api: {error.message}", file=sys.stderr)
+        served.log.write("error", f"api: {error.message}")
         return
     except TokenFileError as error:
-        print(f"api: {error}", file=sys.stderr)
+        served.log.write("error", f"api: {error}")
         return
+    _prepare()
+    viewing.views.follow(Event(), remarks.say)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
-    app = application(service, door, streams)
+    app = application(service, door, streams, served.log)
     config = uvicorn.Config(
         Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,
@@ -179,10 +196,20 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     server.run(sockets=[listening])
 
 
+def _prepare() -> None:
+    """Answers come in milliseconds beside a thread that decides: it gives way often, and garbage is looked for rarely.
+
+    There are millions of objects that form no cycles, and a collection walks through all of them.
+    """
+    sys.setswitchinterval(0.001)
+    gc.set_threshold(100_000, 50, 100)
+
+
 class _Remarks:
     """Tells who runs the server why tokens are not taken; the same thing once a minute."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self._said: dict[str, float] = {}
 
     def say(self, text: str) -> None:
@@ -190,7 +217,7 @@ class _Remarks:
         self._said = {each: at for each, at in self._said.items() if now - at < _REPEATED}
         if text not in self._said and len(self._said) < _MOST_REMARKS:
             self._said[text] = now
-            print(f"api: {text}", file=sys.stderr)
+            self._log.write("warning", f"api: {text}")
 
 
 def this_user() -> Identity:

@@ -89,7 +89,7 @@ class Service:
 
     def ready(self) -> None:
         """UnavailableError before anything was accepted."""
-        self._views.current()
+        self._views.current(planned=False)
 
     def tag(self, asker: SignedIn) -> str:
         """The view that an answer would be made from now."""
@@ -99,7 +99,7 @@ class Service:
 
     def visible(self, asker: SignedIn) -> frozenset[str] | None:
         """The organizations that somebody may know of; None: all."""
-        return _visible(self._views.current(), asker)
+        return _visible(self._views.current(planned=False), asker)
 
     def list(self, asker: SignedIn, plural: str, query: ListQuery) -> Answered:
         view, start = self._page(query)
@@ -116,7 +116,7 @@ class Service:
     def explain(self, asker: SignedIn, query: ExplainQuery) -> Answered:
         if (query.plugin is None) == (query.definition is None):
             raise BadQueryError("name a plugin or a definition", "plugin=NAME, or definition=NAME with cluster=NAME")
-        view = self._views.current()
+        view = self._views.current(planned=False)
         plugin = find_plugin(view.fleet, _scope(view, asker, query), query.plugin, query.definition)
         return Answered(explain(view.fleet, plugin, query.option), view.tag)
 
@@ -150,16 +150,16 @@ class Service:
         return Answered(found, tag_of(found))
 
     def source(self, asker: SignedIn, _: NoQuery) -> Answered:
-        view, image = self._views.accepted()
+        view, files, source = self._views.accepted()
         roles = _roles(view, asker)
         visible_to(roles, asker.who)
         if roles.where("operate") is not None:
             # Files may say more than answers show.
             raise DeniedError(f"{asker.who.shown} may not read the files", "operators of all organizations may")
-        return Answered(accepted_source(image.files, image.source.revision, image.known), view.tag)
+        return Answered(accepted_source(files, source.revision, view.fleet.state), view.tag)
 
     def audit(self, asker: SignedIn, query: AuditQuery) -> Answered:
-        roles = _roles(self._views.current(), asker)
+        roles = _roles(self._views.current(planned=False), asker)
         visible_to(roles, asker.who)
         told = roles.where("operate")
         if told is not None and not told:
@@ -176,7 +176,7 @@ class Service:
         return Answered(found, after=found.items[-1].id if more else None)
 
     def who_am_i(self, asker: SignedIn, _: NoQuery) -> Answered:
-        view = self._views.current()
+        view = self._views.current(planned=False)
         roles, who = _roles(view, asker), asker.who
         there = sorted({*view.fleet.organizations, *(ref.name for ref in view.fleet.snapshot.organizations)})
         return Answered(
@@ -210,6 +210,9 @@ class Service:
         reply = self._ask(request)
         if reply.problem is not None:
             return reply.problem
+        with self._reading:
+            # Who asks for something sees what came of it.
+            self._views.need(self._store.version())
         if reply.rollout is None:
             return RolloutList(items=[], message=reply.message, diagnostics=[])
         return structs.replace(reply.rollout, message=reply.message)

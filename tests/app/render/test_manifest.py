@@ -25,6 +25,8 @@ def traced(fleet: Runner, field: str) -> dict[str, Any]:
         ("Deployment/web:/spec/paused", [("debug", "decides", True)]),
         ("Deployment/web:/metadata/annotations/size", [("replicas", "decides", True)]),
         ("Deployment/web:/spec/template/spec/containers/0/args/2", [("extra", "passed", False)]),
+        # Of several it is those that somebody set, before the chart's own.
+        ("Deployment/web:/spec/template/spec/containers/0/args", [("host", "passed", True)]),
         ("Deployment/web:/metadata/annotations/fixed", []),
     ],
 )

@@ -119,6 +119,10 @@ def test_a_patch_whose_target_matches_nothing_warns_with_the_nearest_name(fleet:
     assert [(each["code"], each["hint"]) for each in result["diagnostics"]] == [
         ("unmatched-patch", "did you mean Deployment/shop/web?")
     ]
+    (message,) = [each["message"] for each in result["diagnostics"]]
+    assert "kind Deployment" in message
+    assert "name wbe" in message
+    assert "None" not in message
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
 from fleetform.engine.plan.rollouts import Policy
@@ -38,6 +39,17 @@ def test_a_stage_needs_so_many_distinct_people_none_the_author() -> None:
     assert message.startswith("1 of 2 people")
     assert "ann made the change" in message
     hand.approve("prod", "eve", groups=SRE)
+    assert hand.go() == ["p"]
+
+
+@pytest.mark.rule("R2-32", "S47")
+def test_the_author_does_not_count_under_another_name_that_is_proved_to_be_theirs() -> None:
+    hand = ready(asking(ApprovalRule(1, groups=SRE)))
+    hand.approve("prod", "ann@example.com", groups=SRE)
+    (given,) = hand.world.changes[0].approvals
+    hand.change(approvals=(structs.replace(given, also=("ann",)),))
+    assert hand.go() == []
+    hand.change(approvals=(structs.replace(given, also=("bob",)),))
     assert hand.go() == ["p"]
 
 

@@ -68,6 +68,15 @@ def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once_windows_or_not()
 
 
 @pytest.mark.rule("B21", "S51")
+def test_a_new_cluster_does_not_wait_for_a_slot_of_its_stage() -> None:
+    hand = play([candidate(name) for name in "ab"], Policy(stages=stages(all={"max_concurrency": 1})))
+    assert hand.go() == ["a"]
+    join(hand, "new", "all")
+    assert hand.go() == ["new"]
+    assert hand.gates("b") == ["concurrency"]
+
+
+@pytest.mark.rule("B21", "S51")
 def test_a_new_cluster_of_a_stage_not_reached_gets_what_runs_there_and_then_goes_with_its_stage() -> None:
     hand = running()
     join(hand, "new", "prod", baseline=OLD)

@@ -8,6 +8,7 @@ import pytest
 
 from fleetform.engine.plan.policy import Ceilings, compile_policy, limits_of, too_long
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.engine.plan.stages import StageRule
 from fleetform.engine.plan.strategies import Group, strategy_stages
 from fleetform.model.kinds.base import ClusterSelector, People
 from fleetform.model.kinds.lifecycle import Emergency, LifecyclePolicySpec, RolloutPolicySpec, Stage, StageApprovals
@@ -101,3 +102,14 @@ def test_a_strategy_of_open_cluster_management_is_planned_by_the_same_core() -> 
     hand.healthy("b")
     assert hand.go() == [], "a cluster that soaks holds its slot there"
     assert hand.wait(HOUR) == ["d"]
+
+
+@pytest.mark.rule("B24", "S2")
+@pytest.mark.parametrize(
+    ("type_", "field"), [("Progressive", "progressive"), ("ProgressivePerGroup", "progressivePerGroup")]
+)
+def test_failures_round_down_and_up_in_open_cluster_managements_strategies(type_: str, field: str) -> None:
+    strategy = {"type": type_, field: {"maxFailures": "50%"}}
+    (only,) = strategy_stages(strategy, [Group("", 0, ("a", "b", "c"))])
+    assert only.rule.budget(3) == 2
+    assert StageRule("all", max_failures="50%").budget(3) == 1

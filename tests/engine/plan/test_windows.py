@@ -61,6 +61,19 @@ def test_intervals_begin_in_both_of_the_repeated_hours_and_in_none_of_the_skippe
     assert begins(skipped, "2026-03-29T00:00", 1) == ["03-30 00:00"]
 
 
+@pytest.mark.rule("B13")
+@pytest.mark.parametrize("minute", range(0, 120, 5))
+def test_asked_inside_of_the_repeated_hours_a_window_answers_as_from_outside(minute: int) -> None:
+    now = at("2026-10-25T00:00") + minute * MINUTE
+    every = Window("w", "*/30 * * * *", 10 * MINUTE, zone=BERLIN)
+    opening = next(every.upcoming(now))
+    assert opening.begin == at("2026-10-25T00:00") + (minute // 30 + 1) * 30 * MINUTE
+    assert (every.current(now) is not None) == (minute % 30 < 10)
+    once = Window("w", "30 2 * * *", HOUR, zone=BERLIN)
+    assert (once.current(now) is not None) == (30 <= minute < 90)
+    assert next(once.upcoming(now)).begin == (at("2026-10-25T00:30") if minute < 30 else at("2026-10-26T01:30"))
+
+
 @pytest.mark.parametrize(("day", "ends"), [("2026-03-28", "2026-03-29T05:00"), ("2026-10-24", "2026-10-25T04:00")])
 def test_a_window_lasts_as_long_as_it_says_over_a_change_of_the_clock(day: str, ends: str) -> None:
     window = Window("w", "0 22 * * *", 8 * HOUR, zone=BERLIN)
@@ -233,6 +246,8 @@ def test_a_first_install_ignores_windows_and_not_freezes() -> None:
     [
         (Window("weekly", "0 22 * * MON", 4 * HOUR, zone=BERLIN), False),
         (Window("nights", "0 22 * * *", 4 * HOUR), False),
+        (Window("hours", "0 */2 * * *", HOUR), False),
+        (Window("not in August", "0 22 * 1-7,9-12 *", 4 * HOUR), True),
         (Window("monthly", "0 22 1 * *", 4 * HOUR), True),
         (Window("once", begin=NOON + DAY, end=NOON + 2 * DAY), True),
         (Window("always", begin=NOON - DAY), False),

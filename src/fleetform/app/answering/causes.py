@@ -11,7 +11,8 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.planning import PluginPhase, RolloutCause
 from fleetform.syntax.times import time_text
 
-_MOST_CAUSES, _MOST_NAMES = 20, 20
+# Names of one cause, and of all of them together (B33).
+_MOST_CAUSES, _MOST_NAMES, _MOST_NAMED = 20, 20, 100
 # What a person must look at comes first.
 _ORDER: tuple[PluginPhase, ...] = ("Failed", "Blocked", "Unreachable", "InFlight", "Paused", "Waiting", "UpToDate")
 
@@ -32,17 +33,23 @@ def rollout_causes(owner: OwnerPlan, rollout: Rollout) -> list[RolloutCause]:
             if cause is not None:
                 found.setdefault(cause, []).append(step.key[1])
     ordered = sorted(found.items(), key=lambda each: (_ORDER.index(each[0].state), -len(each[1]), each[0].message))
-    return [
-        RolloutCause(
-            state=cause.state,
-            gate=cause.gate,
-            message=cause.message,
-            until=time_text(cause.until) if cause.until is not None else None,
-            clusters=len(clusters),
-            names=sorted(clusters)[:_MOST_NAMES],
+    told: list[RolloutCause] = []
+    room = _MOST_NAMED
+    for cause, clusters in ordered[:_MOST_CAUSES]:
+        names = sorted(clusters)[: min(_MOST_NAMES, room)]
+        room -= len(names)
+        until = time_text(cause.until) if cause.until is not None else None
+        told.append(
+            RolloutCause(
+                state=cause.state,
+                gate=cause.gate,
+                message=cause.message,
+                until=until,
+                clusters=len(clusters),
+                names=names,
+            )
         )
-        for cause, clusters in ordered[:_MOST_CAUSES]
-    ]
+    return told
 
 
 def _belongs(step: Step, rollout: Rollout) -> bool:

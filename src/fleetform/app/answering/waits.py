@@ -66,7 +66,7 @@ class Waits:
         earliest = self._outlook.earliest(step)
         # The step bears what is stored once it is taken; what runs is what is stored now.
         admitted = self._plan.world.states.get(step.key, UNKNOWN).admitted
-        target = step.target or (candidate.wanted if candidate is not None else None)
+        target = _goes_to(step, candidate)
         known = target or admitted
         ref = owner.change.owner if owner is not None else removal.owner if removal is not None else None
         attempt = step.progress.attempt
@@ -86,7 +86,7 @@ class Waits:
             stage=step.stage or None,
             since=time_text(attempt.since) if attempt is not None and step.action != "start" else None,
             earliest=time_text(earliest.at) if earliest.at is not None else None,
-            summary=self._summary(step, earliest, unknown, removal),
+            summary=self._summary(step, earliest, unknown, removal) + _then(owner, candidate, target),
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
         )
@@ -268,6 +268,24 @@ def _is_unknown(admitted: Deployed | None, candidate: Candidate | None) -> bool:
         return False
     same = admitted.version == candidate.wanted.version and admitted.definition in (None, candidate.wanted.definition)
     return same and not (is_known(admitted.input_hash) and is_known(candidate.wanted.input_hash))
+
+
+def _goes_to(step: Step, candidate: Candidate | None) -> Deployed | None:
+    """What a plugin is being changed to, or will be: once that is under way, files that changed since do not count."""
+    if step.target is not None or candidate is None:
+        return step.target
+    return step.progress.admitted if step.state == "InFlight" else candidate.wanted
+
+
+def _then(owner: OwnerPlan | None, candidate: Candidate | None, target: Deployed | None) -> str:
+    """That what it waits for is not the last: a newer change is queued behind the rollout that runs (B8)."""
+    rollout = owner.rollout if owner is not None else None
+    if rollout is None or not rollout.is_open or rollout.queued is None or candidate is None or target is None:
+        return ""
+    newer = candidate.wanted
+    if newer.input_hash == target.input_hash:
+        return ""
+    return f"; {newer.version if newer.version != target.version else 'a newer change'} is queued behind it"
 
 
 def _gate_of(reason: Reason, candidate: Candidate | None) -> Gate | None:

@@ -39,12 +39,15 @@ def list_presets(fleet: Fleet, scope: Scope) -> Iterator[ListedPreset]:
 def _preset_status(
     fleet: Fleet, preset: Object[PluginPresetSpec], plugins: list[PluginDecision], steps: dict[PluginKey, Step]
 ) -> PresetStatus:
-    versions = Counter(plugin.version or "none" for plugin in plugins)
     lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
     progress: PresetProgress | UnsetType = UNSET
     wanted = [fleet.inputs.hash(each.upgrade or each) for each in plugins]
     stored = [fleet.state.plugin(each.cluster.ref, each.name) for each in plugins]
     summary = summarize(zip(stored, wanted, strict=True))
+    # What they run, where that is known: while a rollout is on its way it is not what was decided.
+    running = [each.admitted.version if each.admitted is not None else None for each in stored]
+    decided = [each.version for each in plugins]
+    versions = Counter(each or "none" for each in (running if fleet.state.plugins else decided))
     if fleet.state.plugins:
         progress = PresetProgress(
             total=summary.total, updating=summary.updating, failed=summary.failed, succeeded=summary.succeeded

@@ -10,7 +10,7 @@ from typing import cast
 from msgspec import structs
 
 from fleetform.app.reading.documents import read_document
-from fleetform.app.reading.secrets import secret_texts
+from fleetform.app.reading.secrets import secret_named
 from fleetform.app.reading.snapshots import version_key
 from fleetform.model.answers.base import Json, JsonMap
 from fleetform.model.kinds.definition import CatalogOverride, CatalogSource, CatalogSpec, PluginDefinitionSpec
@@ -48,14 +48,9 @@ def read_catalogs(
     listed = [cast("Object[CatalogSpec]", each) for each in objects if isinstance(each.spec, CatalogSpec)]
     if catalogs is None or not listed:
         return found
-    secrets = {each.ref: each.content for each in objects if each.ref.kind == "Secret" and each.dialect == "foreign:v1"}
-
-    def secret_of(organization: str, name: str) -> dict[str, str] | None:
-        tree = secrets.get(Ref("Secret", organization, name))
-        return secret_texts(tree) if tree is not None else None
-
+    secrets = [each for each in objects if each.ref.kind == "Secret"]
     for catalog in sorted(listed, key=lambda each: each.ref):
-        readings = catalogs.catalog(catalog, partial(secret_of, catalog.ref.organization))
+        readings = catalogs.catalog(catalog, partial(secret_named, secrets, catalog.ref.organization))
         found.sources[catalog.ref] = readings
         for index, (source, reading) in enumerate(zip(catalog.spec.sources, readings, strict=True)):
             found.diagnostics.extend(_problems_of(catalog, index, source, reading))

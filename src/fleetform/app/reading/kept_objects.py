@@ -52,9 +52,9 @@ class KeptReader(Mapping[Key, AnyObject]):
         raise KeyError(kept.identity)
 
 
-def needed(stored: Stored, snapshot: Snapshot) -> set[Key]:
+def needed(stored: Stored, hashes: ContentHashes) -> set[Key]:
     """The objects that owners were last made of, or will be, and that the snapshot does not have as they were."""
-    hashes = ContentHashes(snapshot)
+    snapshot = hashes.snapshot
     found: set[Key] = set()
     for owner, admitted in stored.admitted.items():
         home = owner._replace(name=owner.name.partition("/")[0])

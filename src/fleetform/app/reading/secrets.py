@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from fleetform.model.answers.base import Json
+from fleetform.model.objects import Object, Ref
+
+
+def secret_named(objects: Iterable[Object[Any]], organization: str, name: str) -> dict[str, str] | None:
+    """The texts in a Secret of an organization; None if there is no such Secret."""
+    wanted = Ref("Secret", organization, name)
+    for each in objects:
+        if each.ref == wanted and each.dialect == "foreign:v1":
+            return secret_texts(each.content)
+    return None
 
 
 def secret_texts(tree: Json) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from heapq import nsmallest
 from typing import NamedTuple
 
 from fleetform.model.answers.notifications import Cause, Notification
@@ -58,10 +59,8 @@ def notice(
 ) -> Notice:
     """instance tells apart what may happen several times to one stage of a change."""
     owner = subject.owner
-    names = sorted(set(clusters))
-    thing = subject.rollout or str(owner)
-    parts = (event, subject.change_id, stage, f"{owner.organization}/{thing}", instance)
-    key = "|".join(parts).rstrip("|")
+    names = set(clusters)
+    key = key_of(event, subject, stage, instance)
     return Notice(
         key,
         Notification(
@@ -72,7 +71,7 @@ def notice(
             preset=owner.name,
             title=f"{subject.title} {said}",
             clusters=len(names),
-            names=names[:MOST_NAMED],
+            names=nsmallest(MOST_NAMED, names),
             from_=list(subject.before),
             to=list(subject.after),
             rollout=subject.rollout,
@@ -86,8 +85,14 @@ def notice(
 
 
 def cause(message: str, clusters: Iterable[str]) -> Cause:
-    names = sorted(set(clusters))
-    return Cause(message=message, clusters=len(names), names=names[:MOST_NAMED])
+    names = set(clusters)
+    return Cause(message=message, clusters=len(names), names=nsmallest(MOST_NAMED, names))
+
+
+def key_of(event: Event, subject: Subject, stage: str = "", instance: str = "") -> str:
+    thing = subject.rollout or str(subject.owner)
+    parts = (event, subject.change_id, stage, f"{subject.owner.organization}/{thing}", instance)
+    return "|".join(parts).rstrip("|")
 
 
 def id_of(key: str) -> str:

@@ -7,14 +7,15 @@ when a process was killed is found again, and what was told is known by its key.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from fleetform.app.plan import versions
-from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, notice
+from fleetform.app.telling.notices import MOST_CAUSES, Notice, Subject, cause, digest, key_of, notice
 from fleetform.engine.plan.gates.deletes import STAGE as DELETES
-from fleetform.engine.plan.records import OwnerPlan, Plan, Reason, StageCount, Step
+from fleetform.engine.plan.records import Candidate, OwnerPlan, Plan, Reason, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.notifications import Cause
 from fleetform.model.kinds.fleet import Event
@@ -38,10 +39,12 @@ class Told(NamedTuple):
 class Knowledge(NamedTuple):
     """What is known beside a plan.
 
-    forced says whether a version goes ahead though nobody agreed to it. decide_by is the time until which an approval
-    of a stage does not move the end; None where that is not known.
+    told are keys of what was told: nothing is worked out for them. forced says whether a version goes ahead though
+    nobody agreed to it. decide_by is the time until which an approval of a stage does not move the end; None where that
+    is not known.
     """
 
+    told: Container[str]
     forced: Callable[[PluginKey], bool]
     decide_by: Callable[[OwnerPlan, Rollout, str], datetime | None]
 
@@ -54,6 +57,22 @@ def plan_notices(found: Plan, known: Knowledge, now: datetime) -> Told:
     return Told(told.notices, min(told.looks, default=None))
 
 
+class _About(NamedTuple):
+    """The change that a notice is about, and what its plugins are wanted to be."""
+
+    owner: Ref
+    change_id: str
+    rollout: str
+    wanted: Mapping[PluginKey, Candidate]
+
+
+class _Held(NamedTuple):
+    """Plugins that are held by the same reasons: plans share these, so that many are looked at as one."""
+
+    reasons: tuple[Reason, ...]
+    steps: list[Step]
+
+
 class _Telling:
     """The notices of one plan, as they are found."""
 
@@ -63,19 +82,42 @@ class _Telling:
         self.looks: list[datetime] = []
 
     def owner(self, owner: OwnerPlan) -> None:
-        steps = [step for step in owner.steps if step.state != "UpToDate"]
-        if not steps:
+        blocked: list[Step] = []
+        waiting: list[Step] = []
+        failed: list[Step] = []
+        forced: list[Candidate] = []
+        wanted: dict[PluginKey, Candidate] = {}
+        for candidate, step in zip(owner.change.candidates, owner.steps, strict=True):
+            state, action = step.state, step.action
+            if state == "UpToDate":
+                continue
+            wanted[step.key] = candidate
+            if state == "Blocked":
+                blocked.append(step)
+            elif action == "wait":
+                waiting.append(step)
+            # A plan may already have started another try, or the way back.
+            if state == "Failed" or action == "start" or action == "rollback":
+                failed.append(step)
+            if candidate.forced or candidate.forced_at is not None:
+                forced.append(candidate)
+        if not wanted:
             return
-        self._blocked(owner, steps)
-        self._forced(owner, steps)
         rollout = owner.rollout
+        is_open = rollout is not None and rollout.is_open
+        change_id = rollout.change_id if is_open and rollout is not None else owner.change.change_id
+        name = rollout.name if is_open and rollout is not None else ""
+        about = _About(owner.change.owner, change_id, name, wanted)
+        self._blocked(about, blocked, rollout.created if is_open and rollout is not None else None)
+        self._forced(about, forced, owner)
         if rollout is None:
             return
         # A rollout is done although some failed, if their number is within its budget.
-        self._failed(owner, rollout, steps)
+        self._failed(about._replace(change_id=rollout.change_id, rollout=rollout.name), rollout, failed)
         if rollout.is_open and rollout.phase != "RollingBack" and not owner.emergency:
-            self._pending(owner, rollout, steps)
-            self._approvals(owner, rollout, steps)
+            held = _by_reasons(waiting)
+            self._pending(about, rollout, held)
+            self._approvals(about, owner, rollout, held)
 
     def removals(self) -> None:
         """Deletions that wait for somebody's consent."""
@@ -87,122 +129,109 @@ class _Telling:
         for owner, steps in waiting.items():
             removal = by_key[steps[0].key]
             reason = next(each for each in steps[0].reasons if each.gate == "deletes")
-            subject = Subject(owner, removal.change_id, removal.rollout)
-            said = "waits for approval to be deleted"
-            self._tell("ApprovalNeeded", subject, said, steps, DELETES, [_cause(reason.message, steps)], do=reason.do)
+            about = _About(owner, removal.change_id, removal.rollout, {})
+            said, causes = "waits for approval to be deleted", partial(_causes, {reason.message: steps})
+            self._tell("ApprovalNeeded", about, said, steps, stage=DELETES, causes=causes, do=reason.do)
 
     # ---- Of one owner
 
-    def _blocked(self, owner: OwnerPlan, steps: list[Step]) -> None:
+    def _blocked(self, about: _About, steps: list[Step], since: datetime | None) -> None:
         """One notice for each gate and what it is about, however many clusters it holds."""
-        held: dict[tuple[str, Ref | None], list[tuple[Step, Reason]]] = defaultdict(list)
-        for step in steps:
-            if step.state == "Blocked":
-                for reason in step.reasons:
-                    if reason.gate in VALIDITY_GATES:
-                        held[reason.gate, reason.ref].append((step, reason))
+        held: dict[tuple[str, Ref | None], list[tuple[Reason, list[Step]]]] = defaultdict(list)
+        for reasons, there in _by_reasons(steps):
+            for reason in reasons:
+                if reason.gate in VALIDITY_GATES:
+                    held[reason.gate, reason.ref].append((reason, there))
         for (gate, ref), here in sorted(held.items(), key=str):
-            there = [step for step, _ in here]
-            by_message: dict[str, list[Step]] = defaultdict(list)
-            for step, reason in here:
-                by_message[_generic(step, reason.message)].append(step)
-            subject, first = self._subject(owner, there), here[0][1]
-            until = min((reason.until for _, reason in here if reason.until is not None), default=None)
-            self._tell(
-                "Blocked", subject, f"is blocked by {gate}", there, "", _causes(by_message), until, first.do,
-                instance=f"{gate} {ref or ''}".strip(),
-            )  # fmt: skip
+            there = [step for _, each in here for step in each]
+            until = min((reason.until for reason, _ in here if reason.until is not None), default=None)
+            do, instance = here[0][0].do, f"{gate} {ref or ''}".strip()
+            causes = partial(_blocking, here)
+            said = f"is blocked by {gate}"
+            self._tell("Blocked", about, said, there, instance=instance, causes=causes, until=until, do=do)
             if until is not None:
-                since = owner.rollout.created if owner.rollout is not None and owner.rollout.is_open else None
-                self._count_down(subject, "is forced", since, until, there, "", first.do)
+                self._count_down(about, "is forced", since, until, there, "", do)
 
-    def _forced(self, owner: OwnerPlan, steps: list[Step]) -> None:
-        candidates = {each.key: each for each in owner.change.candidates}
-        found = []
-        for step in steps:
-            candidate = candidates[step.key]
-            overdue = candidate.forced_at is not None and candidate.forced_at <= self._now
-            if candidate.forced or (overdue and self._known.forced(step.key)):
-                found.append(step)
-        if found:
+    def _forced(self, about: _About, candidates: list[Candidate], owner: OwnerPlan) -> None:
+        ended = {each.key for each in candidates if each.forced}
+        overdue = [each for each in candidates if each.forced_at is not None and each.forced_at <= self._now]
+        keys = ended | {each.key for each in overdue if self._known.forced(each.key)}
+        if keys:
             said = "is forced: nobody agreed to it, and the time to do so is over"
-            if any(candidates[each.key].forced for each in found):
+            if ended:
                 said = "is forced: the version before it has ended"
-            self._tell("Forced", self._subject(owner, found), said, found)
+            self._tell("Forced", about, said, [step for step in owner.steps if step.key in keys])
 
-    def _pending(self, owner: OwnerPlan, rollout: Rollout, steps: list[Step]) -> None:
+    def _pending(self, about: _About, rollout: Rollout, held: list[_Held]) -> None:
         """A change that came and does not start at once; one that does is told as started."""
-        waiting = [step for step in steps if step.action == "wait"]
-        if rollout.started is not None or not waiting:
+        if rollout.started is not None or not held:
             return
         by_gate: dict[str, list[Step]] = defaultdict(list)
-        for step in waiting:
-            for reason in step.reasons:
-                by_gate[reason.gate].append(step)
-        until = min((each.until for step in waiting for each in step.reasons if each.until is not None), default=None)
+        untils: list[datetime] = []
+        for reasons, steps in held:
+            untils += [each.until for each in reasons if each.until is not None]
+            for gate in dict.fromkeys(each.gate for each in reasons):
+                by_gate[f"waits for {gate}"] += steps
+        until = min(untils, default=None)
         when = f", the first look is at {clock_text(until, self._now)}" if until is not None else ""
-        causes = [_cause(f"waits for {gate}", here) for gate, here in sorted(by_gate.items())]
-        do = f"fleetform rollout status {rollout.name}"
-        self._tell("UpdatePending", self._subject(owner, steps), f"waits{when}", waiting, "", causes, until, do)
+        waiting = [step for each in held for step in each.steps]
+        causes, do = partial(_causes, by_gate), f"fleetform rollout status {rollout.name}"
+        self._tell("UpdatePending", about, f"waits{when}", waiting, causes=causes, until=until, do=do)
 
-    def _failed(self, owner: OwnerPlan, rollout: Rollout, steps: list[Step]) -> None:
+    def _failed(self, about: _About, rollout: Rollout, steps: list[Step]) -> None:
         """One notice for each stage and cause, with those who have failed so by now."""
         failed: dict[tuple[str, str], list[Step]] = defaultdict(list)
         states = self._plan.world.states
         for step in steps:
-            # A plan may already have started the way back; what failed is then what is stored.
             known = [states.get(step.key, UNKNOWN), step.progress]
             ours = [each for each in known if each.attempt is not None and each.attempt.rollout == rollout.name]
             state = next((each for each in ours if each.failed is not None), None)
             if state is not None:
-                why = _generic(step, state.failure)
                 place = step.progress.enrolment
-                failed[(place.stage if place is not None else step.stage) or "", why].append(step)
+                stage = (place.stage if place is not None else step.stage) or ""
+                failed[stage, _generic(step, state.failure)].append(step)
         for (stage, why), here in sorted(failed.items()):
             where = f" in stage {stage}" if stage else ""
-            causes = [_cause(why, here)]
             do = f"fleetform why {here[0].key[1]} {here[0].key[2]}"
             # After somebody asked for another try, the same failure is news again.
             instance = f"{digest(why)} {digest(rollout.note)}" if rollout.note else digest(why)
-            subject = self._subject(owner, here)._replace(change_id=rollout.change_id, rollout=rollout.name)
-            self._tell("Failed", subject, f"fails{where}", here, stage, causes, do=do, instance=instance)
+            causes = partial(_causes, {why: here})
+            self._tell("Failed", about, f"fails{where}", here, stage=stage, causes=causes, do=do, instance=instance)
 
-    def _approvals(self, owner: OwnerPlan, rollout: Rollout, steps: list[Step]) -> None:
+    def _approvals(self, about: _About, owner: OwnerPlan, rollout: Rollout, held: list[_Held]) -> None:
         """The stages whose turn comes: every stage before them has started."""
         since = rollout.created
         for count in owner.stages:
             if count.total and count.approvals_given < count.approvals_needed:
-                self._approval(owner, rollout, count, since, [step for step in steps if step.stage == count.name])
+                self._approval(about, owner, rollout, count.name, since, held)
             if count.total and count.started is None and not count.starts:
                 return
             since = count.started or since
 
     def _approval(
-        self, owner: OwnerPlan, rollout: Rollout, count: StageCount, since: datetime, steps: list[Step]
+        self, about: _About, owner: OwnerPlan, rollout: Rollout, stage: str, since: datetime, held: list[_Held]
     ) -> None:
-        held = [step for step in steps if any(each.gate == "approval" for each in step.reasons)]
-        if not held:
+        found: list[Step] = []
+        reason: Reason | None = None
+        for reasons, steps in held:
+            asked = next((each for each in reasons if each.gate == "approval"), None)
+            there = [step for step in steps if step.stage == stage] if asked is not None else []
+            if there:
+                reason = reason or asked
+                found += there
+        if reason is None:
             return
-        reason = next(each for each in held[0].reasons if each.gate == "approval")
-        subject = self._subject(owner, held)
-        due = self._known.decide_by(owner, rollout, count.name)
+        due = self._known.decide_by(owner, rollout, stage)
         by = f"; decide by {clock_text(due, self._now)}" if due is not None and due > self._now else ""
-        said = f"needs approval for stage {count.name}{by}"
-        causes = [_cause(reason.message, held)]
-        self._tell("ApprovalNeeded", subject, said, held, count.name, causes, due, reason.do)
+        said, do = f"needs approval for stage {stage}{by}", reason.do
+        causes = partial(_causes, {reason.message: found})
+        self._tell("ApprovalNeeded", about, said, found, stage=stage, causes=causes, until=due, do=do)
         if due is not None:
-            what = f"waits for approval of stage {count.name}: a later one moves the end"
-            self._count_down(subject, what, since, due, held, count.name, reason.do)
+            what = f"waits for approval of stage {stage}: a later one moves the end"
+            self._count_down(about, what, since, due, found, stage, do)
 
     def _count_down(
-        self,
-        subject: Subject,
-        what: str,
-        since: datetime | None,
-        until: datetime,
-        steps: list[Step],
-        stage: str,
-        do: str,
+        self, about: _About, what: str, since: datetime | None, until: datetime, steps: list[Step], stage: str, do: str
     ) -> None:
         """since is when it was told that this is coming: what is nearer than that needs no second word at once."""
         left = until - self._now
@@ -210,43 +239,51 @@ class _Telling:
         self.looks += [min(ahead)] if ahead else []
         reached = [name for name, span in COUNTDOWN.items() if timedelta(0) < left <= span]
         if reached and (since is None or until - COUNTDOWN[reached[-1]] > since):
-            said = f"{what}, {distance_text(left)}"
             # By when to approve is worked out anew as a rollout goes on; another date of force is news.
             instance = reached[-1] if stage else f"{reached[-1]} {until:%Y-%m-%dT%H:%MZ}"
-            self._tell("Countdown", subject, said, steps, stage, (), until, do, instance=instance)
-
-    def _subject(self, owner: OwnerPlan, steps: list[Step]) -> Subject:
-        states = self._plan.world.states
-        wanted = {each.key: each.wanted for each in owner.change.candidates}
-        rollout = owner.rollout if owner.rollout is not None and owner.rollout.is_open else None
-        before = [_runs(states.get(step.key, UNKNOWN).last_healthy, step) for step in steps]
-        return Subject(
-            owner.change.owner,
-            rollout.change_id if rollout is not None else owner.change.change_id,
-            rollout.name if rollout is not None else "",
-            versions(before),
-            versions((step.target or wanted[step.key]).version for step in steps),
-        )
+            said = f"{what}, {distance_text(left)}"
+            self._tell("Countdown", about, said, steps, stage=stage, until=until, do=do, instance=instance)
 
     def _tell(
         self,
         event: Event,
-        subject: Subject,
+        about: _About,
         said: str,
         steps: list[Step],
+        *,
         stage: str = "",
-        causes: Sequence[Cause] = (),
+        causes: Callable[[], Sequence[Cause]] = tuple,
         until: datetime | None = None,
         do: str = "",
         instance: str = "",
     ) -> None:
-        clusters = [step.key[1] for step in steps]
+        subject = Subject(about.owner, about.change_id, about.rollout)
+        key = key_of(event, subject, stage, instance)
+        if key in self._known.told:
+            return
+        states, wanted = self._plan.world.states, about.wanted
+        before = {_runs(states.get(step.key, UNKNOWN).last_healthy, step) for step in steps}
+        target = [step.target or (wanted[step.key].wanted if step.key in wanted else None) for step in steps]
+        after = {each.version for each in target if each is not None}
+        subject = subject._replace(before=versions(before), after=versions(after))
+        clusters = (step.key[1] for step in steps)
         self.notices.append(
             notice(
                 event, subject, self._now, said, clusters,
-                stage=stage, causes=causes, until=until, do=do, instance=instance,
+                stage=stage, causes=causes(), until=until, do=do, instance=instance,
             )
         )  # fmt: skip
+
+
+def _by_reasons(steps: list[Step]) -> list[_Held]:
+    found: dict[int, _Held] = {}
+    for step in steps:
+        reasons = step.reasons
+        held = found.get(id(reasons))
+        if held is None:
+            held = found[id(reasons)] = _Held(reasons, [])
+        held.steps.append(step)
+    return list(found.values())
 
 
 def _runs(healthy: Deployed | None, step: Step) -> str | None:
@@ -256,17 +293,21 @@ def _runs(healthy: Deployed | None, step: Step) -> str | None:
     return admitted.version if admitted is not None and step.action not in ("start", "rollback") else None
 
 
-def _cause(message: str, steps: list[Step]) -> Cause:
-    return cause(message, (step.key[1] for step in steps))
+def _blocking(held: list[tuple[Reason, list[Step]]]) -> list[Cause]:
+    by_message: dict[str, list[Step]] = defaultdict(list)
+    for reason, steps in held:
+        for step in steps:
+            by_message[_generic(step, reason.message)].append(step)
+    return _causes(by_message)
 
 
 def _causes(by_message: Mapping[str, list[Step]]) -> list[Cause]:
     """The most frequent first; those beyond a few are counted together."""
     found = sorted(by_message.items(), key=lambda each: (-len(each[1]), each[0]))
-    told = [_cause(message, steps) for message, steps in found[:MOST_CAUSES]]
-    rest = found[MOST_CAUSES:]
+    told = [cause(message, (step.key[1] for step in steps)) for message, steps in found[:MOST_CAUSES]]
+    rest = [step for _, steps in found[MOST_CAUSES:] for step in steps]
     if rest:
-        told.append(_cause(f"{len(rest):,} more messages", [step for _, steps in rest for step in steps]))
+        told.append(cause(f"{len(found) - MOST_CAUSES:,} more messages", (step.key[1] for step in rest)))
     return told
 
 

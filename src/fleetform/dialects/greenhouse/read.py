@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata, read_tolerantly
+from fleetform.dialects.envelope import Reading, lacks_name, misfit_diagnostics, read_metadata, read_tolerantly
 from fleetform.dialects.greenhouse.injected import INJECTED
 from fleetform.dialects.greenhouse.kinds import (
     GreenhouseCatalogSpec,
@@ -80,7 +80,7 @@ def read_greenhouse(tree: YamlMap, origin: Origin, organization: str) -> Reading
         namespace = name or None
     ref = Ref(translation.native, organization if namespace is None else namespace, name)
     metadata, diagnostics = read_metadata(tree, origin, ref)
-    if not ref.name:
+    if lacks_name(tree):
         at = At(origin, (*origin.base, "metadata"))
         message = f"the {tree['kind']} has no name"
         diagnostics.append(Diagnostic("bad-name", message, "write metadata.name", object=ref, at=at))

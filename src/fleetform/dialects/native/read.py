@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from msgspec import structs
 
-from fleetform.dialects.envelope import Reading, misfit_diagnostics, read_metadata
+from fleetform.dialects.envelope import Reading, lacks_name, misfit_diagnostics, read_metadata
 from fleetform.dialects.injections import INJECTIONS, INJECTS
 from fleetform.dialects.native.spellings import Pair, Spelling, misplaced_bindings, written_at
 from fleetform.model.conventions import NATIVE
@@ -94,7 +94,7 @@ def _check_envelope(tree: YamlMap, origin: Origin, ref: Ref, name: str | None) -
         elif key not in _ENVELOPE:
             hint = did_you_mean(key, _ENVELOPE, f"known here: {', '.join(_ENVELOPE)}")
             report("unknown-field", f"a {ref.kind} has no field {key}", hint, key)
-    if not name:
+    if not name and lacks_name(tree):
         parent = ("metadata",) if isinstance(tree.get("metadata"), dict) else ()
         report("bad-name", f"the {ref.kind} has no name", "write metadata: {name: …}", *parent)
     if ref.kind == "Organization" and name and ref.organization not in (name, PLATFORM_NAMESPACE):

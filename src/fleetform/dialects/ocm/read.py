@@ -62,7 +62,7 @@ def read_ocm(tree: YamlMap, origin: Origin, organization: str) -> Reading:
     ref = Ref(kind.native, organization, kind.named(name or "", namespace or _DEFAULT_NAMESPACE))
     metadata, diagnostics = read_metadata(tree, origin, ref)
     diagnostics += check_envelope(tree, origin, ref)
-    if kind.of_cluster and not namespace:
+    if kind.of_cluster and name and not namespace:
         message = f"the {tree['kind']} has no namespace, which names its cluster"
         hint = "write the cluster's name as metadata.namespace"
         at = At(origin, (*origin.base, "metadata"))

@@ -23,6 +23,13 @@ from fleetform.model.results.diagnostics import Diagnostic
 
 def lint_objects(known: Index) -> Iterator[Diagnostic]:
     """What is wrong with a snapshot's objects, one by one; check.decided reports what their decisions show."""
+    yield from lint_all_but_overrides(known)
+    for override in known.snapshot.overrides.values():
+        yield from lint_override(override, known, known.snapshot.at)
+
+
+def lint_all_but_overrides(known: Index) -> Iterator[Diagnostic]:
+    """Overrides are what is edited all day, and no check of another object looks at them."""
     snapshot = known.snapshot
     for definition in snapshot.definitions.values():
         yield from lint_definition(definition)
@@ -34,7 +41,5 @@ def lint_objects(known: Index) -> Iterator[Diagnostic]:
         yield from lint_preset(preset, known)
     for plugin in snapshot.plugins.values():
         yield from lint_plugin(plugin, known)
-    for override in snapshot.overrides.values():
-        yield from lint_override(override, known, snapshot.at)
     for other in (*snapshot.organizations.values(), *snapshot.clusters.values(), *snapshot.others.values()):
         yield from lint_other(other, known)

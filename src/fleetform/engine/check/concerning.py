@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
+from fleetform.engine.check.checked import CheckedObjects
 from fleetform.engine.check.configs import lint_default_configs
 from fleetform.engine.check.decided import lint_claims, lint_gates
 from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
@@ -18,6 +20,7 @@ from fleetform.engine.check.policies import lint_other
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.index.index import Index
 from fleetform.model.kinds import PLATFORM_NAMESPACE
+from fleetform.model.kinds.preset import PluginOverrideSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import ClusterDecisions, PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
@@ -34,13 +37,24 @@ def deciding_objects(plugin: PluginDecision) -> Iterator[Object[object]]:
         yield plugin.target.revision.object
 
 
-def lint_concerning(decisions: Decisions, plugin: PluginDecision) -> Iterator[Diagnostic]:
-    """What is wrong with the objects that decide a plugin; of others, errors that may have kept them from it."""
-    index = decisions.index
+def lint_concerning(decisions: Decisions, plugin: PluginDecision, checked: CheckedObjects) -> Iterator[Diagnostic]:
+    """What is wrong with the objects that decide a plugin; of others, errors that may have kept them from it.
+
+    checked has what was found for other plugins.
+    """
+    index, owner = decisions.index, plugin.target.owner
+    known = partial(checked.of, decisions)
     refs = {each.ref for each in deciding_objects(plugin)}
-    for found in (_lint_owner(index, plugin), _lint_overrides(index, plugin), lint_other(plugin.cluster, index)):
-        yield from found
-    beside = (_lint_definitions(index, plugin), _lint_surroundings(index, plugin), _lint_decided(decisions, plugin))
+    yield from known(("owner", owner, plugin.instance), partial(_lint_owner, index, plugin))
+    for override in _overrides_around(index, plugin):
+        yield from known(override, partial(lint_override, override, index, index.snapshot.at))
+    yield from lint_other(plugin.cluster, index)
+    definition = (plugin.organization, plugin.target.definition)
+    beside = (
+        known(("definition", *definition), partial(_lint_definitions, index, plugin)),
+        known(("surroundings", owner), partial(_lint_surroundings, index, plugin)),
+        _lint_decided(decisions, plugin),
+    )
     yield from (each for found in beside for each in found if each.object in refs or each.severity == "error")
 
 
@@ -53,13 +67,13 @@ def _lint_owner(index: Index, plugin: PluginDecision) -> Iterator[Diagnostic]:
             yield from lint_plugin(written, index)
 
 
-def _lint_overrides(index: Index, plugin: PluginDecision) -> Iterator[Diagnostic]:
+def _overrides_around(index: Index, plugin: PluginDecision) -> Iterator[Object[PluginOverrideSpec]]:
     """Those that reach the plugin, and those whose selector cannot be read: nobody knows what they reach."""
     reaching = set(plugin.shared.overrides)
     for object_, override in index.overrides.items():
         unread = not override.matchers and object_.spec.cluster_selector is not None
         if object_ in reaching or (unread and object_.ref.organization == plugin.organization):
-            yield from lint_override(object_, index, index.snapshot.at)
+            yield object_
 
 
 def _lint_definitions(index: Index, plugin: PluginDecision) -> Iterator[Diagnostic]:

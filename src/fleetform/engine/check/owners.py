@@ -9,6 +9,7 @@ import msgspec
 from fleetform.engine.bindings.compile import binds_variables
 from fleetform.engine.check.bindings import lint_bindings
 from fleetform.engine.check.configs import lint_configs
+from fleetform.engine.check.deliveries import lint_delivery
 from fleetform.engine.check.references import (
     definition_may_be_there,
     has_unreadable_version,
@@ -262,9 +263,7 @@ def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None
         place = ("spec", "rolloutPolicy")
         lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, *place, severity="error")
     lint_windows_named(report, spec.update_windows, known, "spec", "updateWindows")
-    if spec.delivery is not None:
-        fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
-        exactly_one(report, spec.delivery, fields, "spec", "delivery")
+    lint_delivery(report, spec.delivery, "spec", "delivery")
     upgrades = spec.upgrades or Upgrades()
     for index, acknowledged in enumerate(upgrades.acknowledged or []):
         path: Path = ("spec", "upgrades", "acknowledged", index)

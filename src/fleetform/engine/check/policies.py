@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fleetform.engine.check.catalogs import lint_catalog
+from fleetform.engine.check.deliveries import lint_delivery
 from fleetform.engine.check.placements import lint_placement
 from fleetform.engine.check.references import lint_reference
 from fleetform.engine.check.report import Report, exactly_one
@@ -81,9 +82,7 @@ def _lint_organization(report: Report, spec: OrganizationSpec, known: Index) -> 
     lint_windows_named(report, spec.default_update_windows, known, "spec", "defaultUpdateWindows")
     for index, notification in enumerate(spec.notifications or []):
         exactly_one(report, notification, {"webhook": "webhook", "slack": "slack"}, "spec", "notifications", index)
-    if spec.default_delivery is not None:
-        fields = {"directory": "directory", "git": "git", "kubernetes": "kubernetes", "flux": "flux"}
-        exactly_one(report, spec.default_delivery, fields, "spec", "defaultDelivery")
+    lint_delivery(report, spec.default_delivery, "spec", "defaultDelivery")
 
 
 def _lint_cluster(report: Report, spec: ClusterSpec) -> None:

@@ -31,7 +31,7 @@ def writes(found: Plan) -> list[Write]:
     states = found.world.states
     places: list[Write] = []
     starts: list[Write] = []
-    for owner in found.owners:
+    for owner in (each for each in found.owners if not each.at_rest):
         for step in owner.steps:
             stored = states.get(step.key, UNKNOWN)
             if step.progress is stored:

@@ -64,7 +64,19 @@ def _answer(
         if step.progress is not member.stored:
             idle = False
             break
-    return OwnerPlan(view.change, after, counted(view, after), tuple(steps), replaced, view.look, view.emergency, idle)
+    over = (after is None or not after.is_open) and view.look is None and view.change.emergency is None
+    at_rest = idle and over and all(step.state == "UpToDate" and not step.reasons for step in steps)
+    return OwnerPlan(
+        view.change,
+        after,
+        counted(view, after),
+        tuple(steps),
+        replaced,
+        view.look,
+        view.emergency,
+        idle,
+        at_rest=at_rest and view.change.crowd is None,
+    )
 
 
 def _count_in(view: View, members: list[Member]) -> None:

@@ -17,13 +17,16 @@ from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN
 
+_NOTHING: tuple[list[Member], datetime | None] = ([], None)
+
 
 def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Almanac | None = None) -> Plan:
     """The plan at a time. previous is given back as it is while nothing changed and nothing is due."""
     if previous is not None and previous.world is world and _still_holds(previous, now):
         return previous
     round_ = Pass(world, now, almanac or Almanac())
-    settled = [_settled(round_, change) for change in world.changes]
+    resting = _resting(previous, world)
+    settled = [_settled(round_, change) if id(change) not in resting else _NOTHING for change in world.changes]
     for removal in world.removals:
         if world.states.get(removal.key, UNKNOWN).in_flight and not removal.cluster_left:
             round_.busy[removal.cluster.key] = removal.key
@@ -31,7 +34,8 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     planned: dict[int, OwnerPlan] = {}
     for index in sorted(range(len(settled)), key=lambda each: _turn(world, world.changes[each], now)):
         members, look = settled[index]
-        planned[index] = plan_owner(round_, world.changes[index], members, look)
+        change = world.changes[index]
+        planned[index] = resting.get(id(change)) or plan_owner(round_, change, members, look)
     owners = tuple(planned[index] for index in range(len(settled)))
     removals = tuple(plan_removals(round_))
     next_look = next_look_of(owners, removals)
@@ -40,6 +44,20 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     found = Plan(world, now, owners, removals, next_look, fresh_until, idle)
     check_plan(found)
     return found
+
+
+def _resting(previous: Plan | None, world: World) -> dict[int, OwnerPlan]:
+    """What of the plan before stands whatever the time: owners at rest whose change and states are the very same."""
+    if previous is None or previous.world.limits != world.limits:
+        return {}
+    changes = {id(change) for change in world.changes}
+    return {
+        id(owner.change): owner
+        for owner in previous.owners
+        if owner.at_rest
+        and id(owner.change) in changes
+        and all(world.states.get(step.key, UNKNOWN) is step.progress for step in owner.steps)
+    }
 
 
 def _settled(round_: Pass, change: Change) -> tuple[list[Member], datetime | None]:
@@ -105,7 +123,7 @@ def next_look_of(owners: Iterable[OwnerPlan], removals: Iterable[Step]) -> datet
     seen: set[int] = set()
     owners = tuple(owners)
     times: list[datetime] = [owner.look for owner in owners if owner.look is not None]
-    for steps in (*(owner.steps for owner in owners), removals):
+    for steps in (*(owner.steps for owner in owners if not owner.at_rest), removals):
         for step in steps:
             reasons = step.reasons
             if reasons and id(reasons) not in seen:

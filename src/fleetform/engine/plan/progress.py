@@ -18,6 +18,9 @@ def started(
     """Target becomes admitted. A hash that failed and is started again keeps count of its failures."""
     hash_ = target.input_hash or ""
     last = progress.attempt
+    if last is not None and last.back and last.failures and (last.input_hash, last.rollout) == (hash_, rollout):
+        # A way back that is tried again stays one: it brings nothing that there would be a way back from.
+        return structs.replace(progress, attempt=Attempt(hash_, rollout, now, now, failures=last.failures, back=True))
     failures = last.failures if last is not None and last.input_hash == hash_ and not last.back else 0
     attempt = Attempt(hash_, rollout, now, now, failures=failures)
     failure = progress.failure if failures else ""

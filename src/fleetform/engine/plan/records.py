@@ -231,6 +231,7 @@ class OwnerPlan(Struct, frozen=True):
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
     deadline, a cluster that is set aside. is_idle: nothing is to be stored. crowd is the change's, after the plan.
+    at_rest: every plugin is what is wanted, and no rollout is open, so that time alone changes nothing.
     """
 
     change: Change
@@ -242,6 +243,7 @@ class OwnerPlan(Struct, frozen=True):
     emergency: bool = False
     is_idle: bool = False
     crowd: Crowd | None = None
+    at_rest: bool = False
 
 
 class Plan(Struct, frozen=True, eq=False):
@@ -266,4 +268,6 @@ class Plan(Struct, frozen=True, eq=False):
 
     @property
     def starts(self) -> list[Step]:
-        return [step for step in self.steps if step.action in ("start", "rollback", "delete")]
+        moving = [owner.steps for owner in self.owners if not owner.at_rest]
+        every = (step for steps in (*moving, self.removals) for step in steps)
+        return [step for step in every if step.action in ("start", "rollback", "delete")]

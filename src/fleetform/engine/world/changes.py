@@ -14,6 +14,7 @@ from msgspec import structs
 
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
+from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.plan.records import Approval, Candidate, Change, ClusterFacts, World
 from fleetform.engine.plan.rollouts import Policy, Rollout, rollout_name
 from fleetform.engine.world.candidate import Facts
@@ -23,7 +24,7 @@ from fleetform.engine.world.context import Context, Same
 from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
 from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
-from fleetform.engine.world.parts import Part, plugins_by_part
+from fleetform.engine.world.parts import Part, PartPlugins, has_dependencies, plugins_again, plugins_by_part
 from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
 from fleetform.engine.world.sides import NOTHING_KEPT, KeptObjects
@@ -89,7 +90,7 @@ class OwnerChanges:
         self._redecide, self._kept, self.authors = redecide, kept, authors
         # The parts of the pass before, and not the pass: that would keep all passes before it, too.
         self._earlier: _Earlier = before._handed_on() if before is not None else _Earlier()
-        self._hashes: ContentHashes = ContentHashes(self.snapshot, before._hashes if before is not None else None)
+        self.hashes: ContentHashes = ContentHashes(self.snapshot, before.hashes if before is not None else None)
         self._facts: Facts = Facts(stored.silent_since, before._facts if before is not None else None)
         self._contexts: dict[str, Context] = {}
         self._made: dict[Ref, _Made] = {}
@@ -101,11 +102,13 @@ class OwnerChanges:
             self.states, changed = flat_states(self.snapshot.states, then, self.states)
         # Owners that something new reaches; None: any of them may be.
         self._touched: set[Object[Any]] | None = None
-        self._plugins: dict[Ref, tuple[Part, list[PluginDecision]]]
-        if before is not None and before.decisions.clusters is decisions.clusters:
-            self._plugins = before._plugins
+        self._plugins: dict[Ref, PartPlugins]
+        moved = changed_keys(decisions.clusters, before.decisions.clusters) if before is not None else []
+        again = plugins_again(decisions, before.decisions, before._plugins, moved) if before is not None else None
+        if before is not None and again is not None:
+            self._plugins, reached = again
             if before.stored.silent_since == stored.silent_since:
-                self._touched = {plugin.target.owner for key in changed for plugin in self._named(key)}
+                self._touched = reached | {plugin.target.owner for key in changed for plugin in self._named(key)}
         else:
             self._plugins = plugins_by_part(decisions)
         self._unwanted = self._find_unwanted(changed)
@@ -188,7 +191,7 @@ class OwnerChanges:
             return known
         states = [self.states.get(each.key, UNKNOWN) for each in plugins]
         facts = [self._facts.of(each.cluster) for each in plugins]
-        beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if _has_dependencies(each)]
+        beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if has_dependencies(each)]
         plugins_now = _Plugins(plugins, states, facts, beside)
         if known is not None and known.plugins == plugins_now:
             return known
@@ -197,14 +200,14 @@ class OwnerChanges:
         # What reaches only clusters that join makes no other change.
         installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
         objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
-        contents = self._hashes.contents(objects)
+        contents = self.hashes.contents(objects)
         base = self.admitted_of(ref)
         joiners = self._with_joiners(part, context, staging, plugins_now, made, contents)
         change = self._change(part, context, staging, joiners.candidates, contents, rollouts, request, base)
         if asks:
-            made_by = authors_of(self._hashes.differing(objects, base), self.authors, context.persons)
+            made_by = authors_of(self.hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
-        elsewhere = {each: self._hashes.now(each) for each in base if each not in contents}
+        elsewhere = {each: self.hashes.now(each) for each in base if each not in contents}
         return _Made(change, contents, made_of, plugins_now, made, elsewhere, joiners.decided)
 
     def _candidates(
@@ -229,7 +232,7 @@ class OwnerChanges:
 
     def _is_elsewhere(self, known: Mapping[str, str | None]) -> bool:
         """Whether objects that no longer reach the owner are as they were."""
-        return all(self._hashes.now(identity) == then for identity, then in known.items())
+        return all(self.hashes.now(identity) == then for identity, then in known.items())
 
     def _change(
         self,
@@ -246,7 +249,7 @@ class OwnerChanges:
         last = rollouts[-1] if rollouts else None
         earlier = rollouts[:-1]
         policy = context.persons.of_policy(staging.policy)
-        name = change_id(self._hashes, base, contents, rollouts, lambda: self._differing(candidates))
+        name = change_id(self.hashes, base, contents, rollouts, lambda: self._differing(candidates))
         used = frozenset(each.name for each in earlier)
         upgrades = spec.upgrades
         return Change(
@@ -299,7 +302,7 @@ class OwnerChanges:
         new = sum(each.admitted is None for each in now.states)
         if admitted is None or self._redecide is None or new in (0, len(now.states)) or staging.policy.external:
             return Joiners(candidates)
-        joining = Joining(self.decisions, self.inputs, self._hashes, self._kept, self._redecide)
+        joining = Joining(self.decisions, self.inputs, self.hashes, self._kept, self._redecide)
         last = rollouts[-1] if rollouts else None
         return joining.with_sides(candidates, now.plugins, now.states, context.lifecycle, contents, admitted, last)
 
@@ -324,7 +327,7 @@ class OwnerChanges:
         return self.change(owner) if owner in self._plugins else None
 
     def contents_of(self, object_: AnyObject) -> str:
-        return self._hashes.of(object_)
+        return self.hashes.of(object_)
 
     def admitted_of(self, owner: Ref) -> Contents:
         """The objects that an owner's plugins were last made of; none if nobody knows."""
@@ -333,7 +336,7 @@ class OwnerChanges:
 
     def is_as_admitted(self, owner: Object[Any]) -> bool:
         """Whether an owner says what it said when its plugins were admitted."""
-        return not self._hashes.differing([owner], self.admitted_of(owner.ref))
+        return not self.hashes.differing([owner], self.admitted_of(owner.ref))
 
     def persons_of(self, organization: str) -> Persons:
         return self._context(organization).persons
@@ -357,11 +360,6 @@ def _asks_for_others(policy: Policy, rollouts: tuple[Rollout, ...], spec: OwnerS
     kept = [each.policy for each in rollouts[-1:] if each.is_open]
     declared = request.emergency or (spec.upgrades.emergency if spec.upgrades is not None else None)
     return declared is not None or any(map(asks_for_others, (policy, *kept)))
-
-
-def _has_dependencies(plugin: PluginDecision) -> bool:
-    revision = (plugin.upgrade or plugin).target.revision
-    return bool(plugin.target.owner.spec.wait_for or (revision is not None and revision.object.spec.depends_on))
 
 
 def _same_world(one: World, other: World) -> bool:

@@ -54,8 +54,15 @@ class ContentHashes:
     def __init__(self, snapshot: Snapshot, before: ContentHashes | None = None) -> None:
         self.snapshot = snapshot
         self._known: dict[AnyObject, str] = {}
-        self._before: Mapping[AnyObject, str] = before._known if before is not None else {}
+        self._before: Mapping[AnyObject, str] = before._handed_on(snapshot) if before is not None else {}
         self._by_identity: dict[str, AnyObject] | None = None
+
+    def _handed_on(self, snapshot: Snapshot) -> Mapping[AnyObject, str]:
+        """What is known of objects that are still there, whether or not this pass asked for it."""
+        if not self._known:
+            return self._before
+        there = set(snapshot.objects)
+        return {each: hash_ for each, hash_ in {**self._before, **self._known}.items() if each in there}
 
     def of(self, object_: AnyObject) -> str:
         found = self._known.get(object_)

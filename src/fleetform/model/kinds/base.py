@@ -149,10 +149,13 @@ class DirectoryDelivery(Record, frozen=True):
 class GitDelivery(Record, frozen=True):
     """Manifests are committed to a git repository."""
 
-    url: Annotated[str, doc("The repository.")]
-    branch: Annotated[str | None, doc("The branch.")] = None
+    url: Annotated[str, doc("The repository; a path is relative to this file.")]
+    branch: Annotated[str | None, doc("The branch; default: main.")] = None
     path: Annotated[str | None, doc("The folder inside it.")] = None
-    secret_ref: Annotated[SecretRef | None, doc("Credentials.")] = None
+    secret_ref: Annotated[
+        SecretRef | None,
+        doc("A Secret with the login: username and password, a token, or ssh-privatekey and known_hosts."),
+    ] = None
     sign: Annotated[bool, doc("Sign commits.")] = False
     drift: Annotated[Drift, doc("What to do about files that others changed or deleted.")] = "Correct"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -56,16 +57,19 @@ class Window(Struct, frozen=True):
 
     def current(self, now: datetime) -> Opening | None:
         """The opening that now lies in; overlapping ones are one."""
+        latest = self.latest(now)
+        return latest if latest is not None and now < latest.end else None
+
+    def latest(self, now: datetime) -> Opening | None:
+        """The last opening that has begun by now; overlapping ones are one."""
         if self.schedule is None:
             opening = Opening(self.begin or _EVER, self.end or _FAR)
-            return opening if opening.begin <= now < opening.end else None
+            return opening if opening.begin <= now else None
         # The search looks strictly before its start, and knows whole minutes.
         last = next(self._starts(now + timedelta(minutes=1), backwards=True), None)
         if last is not None and last > now:
             last = next(self._starts(now, backwards=True), None)
-        if last is None or now >= last + self.duration:
-            return None
-        return self._joined(self._first_of(last))
+        return self._joined(self._first_of(last)) if last is not None else None
 
     def upcoming(self, now: datetime) -> Iterator[Opening]:
         """Openings that begin after now, in order; overlapping ones are one."""
@@ -120,6 +124,7 @@ class Window(Struct, frozen=True):
         return Opening(begin, end)
 
 
+@lru_cache(maxsize=1024)
 def cron_text(schedule: str) -> str:
     """A schedule as the cron library takes it. ValueError where it is none: five fields, or a macro such as @daily."""
     text = _MACROS.get(schedule.strip().lower(), schedule.strip().upper())

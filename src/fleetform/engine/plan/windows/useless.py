@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from itertools import islice
 
 from fleetform.engine.plan.windows.calendar import next_usable
 from fleetform.engine.plan.windows.openings import Window
@@ -20,25 +19,15 @@ def never_opens(window: Window, now: datetime) -> bool:
     return next_usable(window, now) is None
 
 
-def longest_gap(window: Window, now: datetime) -> timedelta | None:
-    """The longest time without an opening to come, within a year or so; None: it never closes.
-
-    A window that ends for good leaves a gap without an end, which counts as all of that time.
-    """
+def is_rare(window: Window, now: datetime) -> bool:
+    """Whether it opens less than once in 7 days (R2-29): between two openings more than that passes, within a year or
+    so. A window that ends for good leaves such a time, too."""
     current = window.current(now)
     closed_at = current.end if current is not None else now
-    longest: timedelta | None = None
-    for opening in islice(window.upcoming(now), 2_000):
-        if opening.begin - now > _HORIZON:
-            break
-        longest = max(longest or timedelta(0), opening.begin - closed_at)
-        closed_at = opening.end
-    if closed_at - now < _HORIZON and next(window.upcoming(closed_at), None) is None:
-        return _HORIZON
-    return longest
-
-
-def is_rare(window: Window, now: datetime) -> bool:
-    """Whether it opens less than once in 7 days (R2-29): between two openings more than that passes."""
-    gap = longest_gap(window, now)
-    return gap is not None and gap > RARE
+    while closed_at - now < _HORIZON:
+        # From one opening to the last that begins within 7 days: those between leave no longer time.
+        latest = window.latest(closed_at + RARE)
+        if latest is None or latest.end <= closed_at:
+            return True
+        closed_at = latest.end
+    return False

@@ -1,0 +1,181 @@
+"""What `serve` says while it runs: a line for each kind of thing that happened, and not for each cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from fleetform.cli.options import Flags
+from fleetform.cli.text import Painter, count, place_text
+from fleetform.loop.accepting import Refusal
+from fleetform.loop.caring import Care
+from fleetform.loop.control import PassReport
+from fleetform.loop.records import DeliveryRecord
+from fleetform.model.results.decisions import PluginKey
+from fleetform.outside.log import Level, Log
+from fleetform.ports.store import Event, StoreError
+
+# Of one kind of event in a pass this many clusters are told by name.
+_MOST_NAMED = 5
+_MOST_FINDINGS = 10
+_COLORS = {"Healthy": "green", "Failed": "red", "RolledBack": "yellow", "RenderFailed": "red", "Drifted": "yellow"}
+_LEVELS: dict[str, Level] = {"Failed": "error", "RenderFailed": "error", "RolledBack": "warning", "Drifted": "warning"}
+
+
+class ServeLog:
+    """Tells what passes did. With -q, errors alone."""
+
+    def __init__(self, flags: Flags, log: Log) -> None:
+        self._quiet, self._paint, self.log = flags.quiet, Painter(flags.color), log
+        self._refusal: Refusal | None = None
+        self._unavailable: set[str] = set()
+        self._deliveries: Mapping[PluginKey, DeliveryRecord] = {}
+        self._undelivered: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """Prose about the process itself."""
+        if not self._quiet:
+            self.log.write("info", text)
+
+    def told(self, report: PassReport) -> None:
+        before, self._refusal = self._refusal, report.refusal
+        if report.refusal is not None and report.refusal != before:
+            self._refused(report.at, report.refusal)
+        if report.accepted:
+            self._line(report.at, "info", "accepted the files as they are now", event="Accepted")
+        elif before is not None and report.refusal is None:
+            self._line(report.at, "info", "the files are as they were last accepted again", event="Accepted")
+        for each in _folded(report.events):
+            self._happened(report.at, each)
+        unavailable = Counter(report.unavailable.values())
+        for reason, number in sorted(unavailable.items()):
+            if reason not in self._unavailable:
+                text = f"cannot render {count(number, 'plugin')} yet: {reason}"
+                self._line(report.at, "warning", text, "yellow", event="CannotRender")
+        if report.plan is not None:
+            self._unavailable = set(unavailable)
+        if report.deliveries is not self._deliveries:
+            self._delivered(report)
+
+    def _delivered(self, report: PassReport) -> None:
+        """What cannot be delivered, each reason once while it lasts."""
+        failing: dict[str, list[str]] = {}
+        hints: dict[str, str] = {}
+        for key, record in report.deliveries.items():
+            if record.failure:
+                failing.setdefault(record.failure, []).append(key[1])
+                hints[record.failure] = record.hint
+        for reason in sorted(set(failing) - self._undelivered):
+            clusters = failing[reason]
+            text = f"cannot deliver {count(len(clusters), 'plugin')}: {reason}; it is tried again"
+            text += f": {hints[reason]}" if hints[reason] else ""
+            fields = {
+                "reason": reason,
+                "hint": hints[reason],
+                "clusters": len(clusters),
+                "names": clusters[:_MOST_NAMED],
+            }
+            self._line(report.at, "error", text, "red", event="CannotDeliver", **fields)
+        self._deliveries, self._undelivered = report.deliveries, set(failing)
+
+    def failed(self, error: StoreError) -> None:
+        self.error(error.message, error.hint)
+
+    def error(self, message: str, hint: str = "") -> None:
+        """Said even with -q."""
+        if self.log.format == "json":
+            self.log.write("error", message, hint=hint)
+        else:
+            self.log.write("error", f"error: {message}" + (f"\n  {hint}" if hint else ""))
+
+    def said(self, line: str) -> None:
+        self._line(datetime.now(UTC), "warning", line, "yellow", event="NotDelivered")
+
+    def unwatched(self, interval: str, reason: str) -> None:
+        self.say(f"no file events ({reason}): changes are seen within {interval}")
+
+    def cared(self, care: Care) -> None:
+        if care.differing:
+            named = ", ".join("/".join(each) for each in care.differing[:_MOST_NAMED])
+            text = f"{count(len(care.differing), 'plugin')} decided anew come out otherwise: {named}"
+            self._line(care.at, "error", text, "red", event="DecidedOtherwise")
+            self._line(care.at, "error", "this is a bug; it goes on with what was decided anew", "red")
+        if care.render_changed:
+            clusters = ", ".join(each[1] for each in care.render_changed[:_MOST_NAMED])
+            number = count(len(care.render_changed), "plugin")
+            text = f"{number} would be rendered otherwise now ({clusters}); nothing is changed"
+            self._line(care.at, "warning", text, "yellow", event="RenderChanged")
+
+    def outcome(self, report: PassReport) -> int:
+        if report.refusal is not None and not report.refusal.empty:
+            return 2
+        if report.next_look is not None:
+            self.say(f"next look at {report.next_look:%Y-%m-%d %H:%M:%S} UTC")
+        return 0
+
+    def _refused(self, at: datetime, refusal: Refusal) -> None:
+        text = f"{refusal.reason}; the fleet stays as it was"
+        level: Level = "warning" if refusal.empty else "error"
+        shown = refusal.findings[:_MOST_FINDINGS]
+        findings = []
+        for each in shown:
+            place = f"{place_text(each.place)}: " if each.place is not None else ""
+            hint = f" ({each.hint})" if each.hint else ""
+            findings.append(f"{each.severity}[{each.code}]: {place}{each.message}{hint}")
+        more = len(refusal.findings) - len(shown)
+        if more:
+            findings.append(f"and {more:,} more: `fleetform validate` lists them")
+        self._line(at, level, text, "yellow" if refusal.empty else "red", event="Refused", findings=findings)
+        if self.log.format == "text":
+            for line in findings:
+                self.log.write(level, f"  {line}")
+
+    def _happened(self, at: datetime, folded: _Folded) -> None:
+        first, clusters = folded
+        event, definition = first.event, first.plugin.removesuffix(f"-{first.cluster}")
+        names = clusters[:_MOST_NAMED]
+        more = f" and {len(clusters) - _MOST_NAMED:,} more" if len(clusters) > _MOST_NAMED else ""
+        why = f"  {', '.join(each for each in (first.rollout, first.reason) if each)}"
+        text = f"{event:<10} {definition} {first.version or ''} on {', '.join(names)}{more}{why.rstrip()}"
+        self._line(
+            at,
+            _LEVELS.get(event, "info"),
+            text,
+            _COLORS.get(event),
+            event=event,
+            organization=first.organization,
+            plugin=definition,
+            version=first.version,
+            rollout=first.rollout,
+            changeId=first.change_id,
+            reason=first.reason,
+            clusters=len(clusters),
+            names=names,
+        )
+
+    def _line(self, at: datetime, level: Level, text: str, color: str | None = None, **fields: object) -> None:
+        if self._quiet:
+            return
+        if self.log.format == "text":
+            painted = self._paint(text, fg=color) if color is not None else text
+            self.log.write(level, f"{at:%a %H:%M:%S}  {painted}")
+        else:
+            self.log.write(level, " ".join(text.split()), at, **fields)
+
+
+class _Folded(NamedTuple):
+    """What happened alike on several clusters: the first of it, and where."""
+
+    first: Event
+    clusters: list[str]
+
+
+def _folded(events: Sequence[Event]) -> Iterator[_Folded]:
+    grouped: dict[tuple[str, ...], _Folded] = {}
+    for each in events:
+        definition = each.plugin.removesuffix(f"-{each.cluster}")
+        key = (each.organization, each.event, definition, each.version or "", each.rollout, each.reason)
+        grouped.setdefault(key, _Folded(each, [])).clusters.append(each.cluster)
+    yield from grouped.values()

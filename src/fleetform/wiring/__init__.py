@@ -1,0 +1,1 @@
+"""Chooses implementations: the one place where the application meets its adapters."""

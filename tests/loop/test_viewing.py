@@ -1,0 +1,137 @@
+"""Views: made step by step from what changed in the store, they say what one that is made from nothing says."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from fleetform.app.explain import explain
+from fleetform.app.get import get, kinds
+from fleetform.app.plan import plan_answer
+from fleetform.app.scope import Scope
+from fleetform.app.why import why
+from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.viewing import View, Views
+from fleetform.model.answers.base import AnswerRecord
+from fleetform.model.identity import Identity
+from fleetform.ports.store import UnavailableError
+from fleetform.store.known_state import read_known_state
+from fleetform.store.sqlite import SqliteReader, SqliteStore
+from support.api import stored_fleet
+from support.fleets import override
+from support.plane import Files, Plane, TurnedClock
+from web.test_answers import FILES
+
+ADA = Identity("ada", owner=True)
+# What is wrong with it depends on the time.
+EXPIRING = override("expiring", "[{path: replicas, value: 7}]", "expires: 2026-11-01T12:45:00Z")
+UPGRADE = FILES["definition.yaml"].replace("version: 1.0.0", "version: 1.1.0")
+
+
+def said(view: View) -> Any:
+    """Everything that there is to say."""
+    everywhere = Scope(None)
+    answers: list[AnswerRecord] = [get(view.fleet, everywhere, plural) for plural in kinds()]
+    answers += [explain(view.fleet, each) for each in everywhere.plugins(view.fleet)]
+    return msgspec.to_builtins([*answers, plan_answer(view.fleet, everywhere), why(view.fleet, everywhere)])
+
+
+class World:
+    """A control plane over a file, and what follows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = str(folder / "fleet.db")
+        self.plane = Plane(Files({**FILES, "expiring.yaml": EXPIRING}), SqliteStore(self.database))
+        self.followed = self.views()
+
+    def views(self, clock: TurnedClock | None = None) -> Views:
+        return Views(SqliteReader(self.database), stored_fleet, clock or self.plane.clock, self.database)
+
+    def check(self) -> None:
+        view = self.followed.current()
+        assert view.fleet.state == read_known_state(SqliteReader(self.database), self.database)
+        # One that still holds is of an earlier time, which its texts count from.
+        fresh = self.views(TurnedClock(view.fleet.plan.at)).current()
+        assert said(view) == said(fresh)
+
+
+def edit_value(world: World, random: Random) -> None:
+    files = world.plane.files.files
+    files["preset.yaml"] = FILES["preset.yaml"].replace("value: 2", f"value: {random.randrange(90)}")
+
+
+def other_clusters(world: World, random: Random) -> None:
+    files = world.plane.files.files
+    files["clusters.yaml"] = FILES["clusters.yaml"].replace("eu-1", random.choice(["eu-1", "au-1"]))
+
+
+def publish(world: World, random: Random) -> None:
+    world.plane.files.files["definition2.yaml"] = UPGRADE
+
+
+def fail(world: World, random: Random) -> None:
+    cluster = random.choice(["eu-1", "eu-2", "us-1"])
+    world.plane.health.says[cluster] = random.choice(["Failed", "Healthy"])
+
+
+def ask(world: World, random: Random) -> None:
+    verb = random.choice(["approve", "pause", "resume", "abort", "retry", "rollback", "start"])
+    request = RolloutRequest(verb=verb, name="web", who=ADA, stage="gold", emergency=True, reason="x")  # type: ignore[arg-type]
+    world.plane.control.ask(request)
+
+
+def wait(world: World, random: Random) -> None:
+    world.plane.wait(minutes=random.choice([1, 30, 90]))
+
+
+EVENTS = (edit_value, other_clusters, publish, fail, ask, wait)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_step_by_step_is_the_same_as_from_nothing(tmp_path: Path, seed: int) -> None:
+    random, world = Random(seed), World(tmp_path)
+    world.plane.settle()
+    world.check()
+    for _ in range(12):
+        random.choice(EVENTS)(world, random)
+        # Between passes, too, where nothing has settled yet.
+        for _ in range(random.randrange(3)):
+            world.plane.control.run_pass()
+            world.check()
+        world.plane.settle()
+        if random.random() < 0.2:
+            # More than the store remembers may have happened.
+            world.plane.store.compact(0)
+        world.check()
+
+
+def test_what_did_not_change_is_not_decided_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    before = world.followed.current()
+    world.plane.control.ask(RolloutRequest(verb="pause", name="web", who=ADA))
+    after = world.followed.current()
+    assert after.version > before.version
+    assert after.fleet.decisions.clusters is before.fleet.decisions.clusters
+    assert after.fleet.input is before.fleet.input
+
+
+def test_one_that_follows_shows_what_is_new_without_being_asked(tmp_path: Path) -> None:
+    world, end = World(tmp_path), threading.Event()
+    views = world.views()
+    views.follow(end, pytest.fail, every=0.01)
+    with pytest.raises(UnavailableError, match="no files were accepted yet"):
+        views.current()
+    world.plane.settle()
+    views.need(world.plane.store.version())
+    first = views.current()
+    assert first.version == world.plane.store.version()
+    world.plane.control.ask(RolloutRequest(verb="pause", name="web", who=ADA))
+    views.need(world.plane.store.version())
+    assert views.current().version == world.plane.store.version(), "who has changed something sees it"
+    end.set()

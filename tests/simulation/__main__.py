@@ -1,0 +1,50 @@
+"""`PYTHONPATH=tests python -m simulation --schedules 100000`: many random schedules; `--replay 17`: one again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+
+from simulation.schedules import drawn, played, shrunk
+from simulation.situations import SITUATIONS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="simulation", description=__doc__)
+    parser.add_argument("--schedules", type=int, default=1000, help="how many")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first")
+    parser.add_argument("--replay", type=int, metavar="SEED", help="this one alone, made small if it breaks a law")
+    asked = parser.parse_args()
+    if asked.replay is not None:
+        return _replay(asked.replay)
+    seen: Counter[str] = Counter()
+    failed = []
+    for seed in range(asked.first, asked.first + asked.schedules):
+        try:
+            seen.update(played(drawn(seed)).situations)
+        except AssertionError as error:
+            failed.append(seed)
+            print(f"{drawn(seed)}\n  {error}\n  again: python -m simulation --replay {seed}", flush=True)
+    for situation, count in seen.most_common():
+        print(f"{count:8,}  {situation}", file=sys.stderr)
+    missing = sorted(SITUATIONS - seen.keys())
+    print(f"{asked.schedules:,} schedules, {len(failed)} broke a law; {len(missing)} situations never came up")
+    print("".join(f"  never: {each}\n" for each in missing), end="")
+    return 1 if failed or missing else 0
+
+
+def _replay(seed: int) -> int:
+    try:
+        world = played(drawn(seed))
+    except AssertionError as error:
+        print(f"{drawn(seed)}\n  {error}\nmade small:")
+        print(shrunk(drawn(seed)))
+        return 1
+    for each in world.witness.events:
+        print(f"{each.at:%d %H:%M}  {each.cluster}  {each.event:<10}  {each.version}  {each.rollout}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

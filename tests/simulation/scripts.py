@@ -1,0 +1,83 @@
+"""Scripts: what people and clusters do in a world, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from simulation.situations import open_rollouts
+from simulation.world import World
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something that somebody does; done again if the process ends under it."""
+
+    name: str
+    do: Callable[[World], None]
+
+    def __call__(self, world: World) -> None:
+        self.do(world)
+
+
+def edit(name: str, **what: object) -> Act:
+    return Act(name, lambda world: world.edit(replace(world.fleet, **what)))  # type: ignore[arg-type]
+
+
+def release(version: str) -> Act:
+    def do(world: World) -> None:
+        world.edit(replace(world.fleet, versions=(*world.fleet.versions, version)))
+
+    return Act(f"release-{version}", do)
+
+
+def join(cluster: str) -> Act:
+    def do(world: World) -> None:
+        clusters = [each for each in world.fleet.clusters if each != cluster]
+        world.edit(replace(world.fleet, clusters=(*clusters, cluster)))
+
+    return Act(f"join-{cluster}", do)
+
+
+def leave(cluster: str) -> Act:
+    def do(world: World) -> None:
+        world.edit(replace(world.fleet, clusters=tuple(each for each in world.fleet.clusters if each != cluster)))
+
+    return Act(f"leave-{cluster}", do)
+
+
+def health(cluster: str, version: str | None, says: str) -> Act:
+    def do(world: World) -> None:
+        world.health_says[cluster, version] = says
+
+    return Act(f"{cluster}-{version}-{says}", do)
+
+
+def wait(hours: float) -> Act:
+    return Act(f"wait-{hours}", lambda world: world.wait(hours))
+
+
+def _pause(world: World) -> None:
+    for rollout in open_rollouts(world.image):
+        if not rollout.paused and rollout.phase != "RollingBack":
+            world.ask("pause", rollout.name)
+
+
+def _resume(world: World) -> None:
+    for rollout in open_rollouts(world.image):
+        if rollout.paused:
+            world.ask("resume", rollout.name)
+
+
+approve = Act("approve", lambda world: world.approve())
+heal = Act("heal", lambda world: world.health_says.clear())
+pause, resume = Act("pause", _pause), Act("resume", _resume)
+
+# Time enough for a stage behind a window, also where the clock is set forward twice.
+_THROUGH = (wait(3), approve, wait(12))
+_FAILING = (health("us-1", "1.1.0", "Failed"), release("1.1.0"))
+_REMOVAL = (leave("us-1"), wait(2))
+
+STORY = (*_THROUGH, *_FAILING, *_THROUGH, release("1.2.0"), *_THROUGH, *_REMOVAL)
+# For a fleet without approval and window.
+SHORT = (wait(5), *_FAILING, wait(9), *_REMOVAL)
