@@ -26,10 +26,14 @@ Tree = dict[str, Any]
 
 
 class Fold(NamedTuple):
-    """The tree of values, and the items whose paths do not fit (S59), hidden ones among them."""
+    """The tree of values, and the items whose paths do not fit (S59), hidden ones among them.
+
+    applied is the tree as what does fit has made it, to which more may be applied.
+    """
 
     tree: Any
     misfits: tuple[Item, ...]
+    applied: Any
 
 
 def folded(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[Item]]) -> Fold:
@@ -42,13 +46,14 @@ def folded(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[I
     misfits: list[Item] = []
     for layer in used:
         tree = with_layer(tree, start, layer, revision, misfits)
+    applied = tree
     items = [each for layer in used for each in layer]
     for item in misfits:
         if not is_lost(item, applied_over(item, items)):
             option = about(item.steps, revision)
             tree = _with_container(tree, item.steps, revision)
             tree = with_value(tree, item.steps, Hole(frozenset({Reason("value-type", option)})), option)
-    return Fold(tree, tuple(misfits))
+    return Fold(tree, tuple(misfits), applied)
 
 
 def with_layer(tree: Any, defaults: Any, items: Sequence[Item], revision: Tree, misfits: list[Item]) -> Any:
@@ -79,7 +84,7 @@ def effective(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequenc
     for index, layer in enumerate(layers):
         here: list[Item] = []
         for item in sorted(layer, key=lambda each: -each.renames):
-            into = found_at(folded(revision, defaults, [*layers[:index], here]).tree, item.steps)
+            into = found_at(folded(revision, defaults, [*layers[:index], here]).applied, item.steps)
             if item.strategy == "Merge" and item.skipped is None and not isinstance(into, dict | Hole):
                 item = replace(item, replaces=True)
             if item.strategy == "Remove" and into is ABSENT:

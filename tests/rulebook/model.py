@@ -193,7 +193,7 @@ class Fleet:
             )
         ]
         defaults = default_items(revision)
-        tree, misfits = folded(revision, defaults, layers)
+        tree, misfits, _ = folded(revision, defaults, layers)
         reasons = {Gate(*reason) for reason in holes_in(tree)}
         for steps, option in options_of(revision).items():
             value = found_at(tree, steps)
