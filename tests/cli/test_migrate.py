@@ -173,3 +173,28 @@ def test_an_override_of_which_nothing_would_be_left_is_left_to_a_person(run: Run
     assert "legacy stays as it is: nothing would be left of canary: delete it" in done.err
     assert (fleet / "override.yaml").read_text() == emptied
     assert run("validate", "-f", str(fleet)).code == 0
+
+
+@pytest.mark.rule("R2-6", "S58")
+def test_a_map_that_is_merged_and_becomes_a_list_is_left_to_a_person(run: Runner, fleet: Path) -> None:
+    merged = OVERRIDE.replace("path: host", "path: labels").replace("canary.example.com", "{a: x}\n    strategy: Merge")
+    newer = NEW.replace("{name: labels, type: map, default: {team: none}}", "{name: labels, type: list}")
+    newer += '    - {retype: {name: labels, expression: "value.map(k, k)"}}\n'
+    (fleet / "override.yaml").write_text(merged)
+    (fleet / "newer.yaml").write_text(newer)
+    done = run("convert", str(fleet), "--migrate")
+    assert "labels stays as it is: it is merged, and its version takes no map any more" in done.err
+    assert (fleet / "override.yaml").read_text() == merged
+
+
+@pytest.mark.rule("R2-6", "R2-22")
+def test_a_preset_that_lost_its_release_still_reads_a_value_as_it_is(run: Runner, fleet: Path) -> None:
+    younger = PRESET.replace("{name: web, namespace: acme}", "{name: young, namespace: acme}")
+    younger = younger.replace("pluginDefinition: {name: web}", "pluginDefinition: {name: web, version: 1.0.0}")
+    (fleet / "preset.yaml").write_text(
+        PRESET.replace("namespace: acme}", "namespace: acme, creationTimestamp: 2026-01-01}")
+    )
+    (fleet / "young.yaml").write_text(younger)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: eu-1 still reads it as it is" in done.err
+    assert (fleet / "override.yaml").read_text() == OVERRIDE

@@ -15,6 +15,7 @@ from fleetform.app.fleet import Fleet as Read
 from fleetform.app.questions import find_plugin
 from fleetform.app.scope import Scope
 from fleetform.load.state import load_state
+from fleetform.ports.state import KnownState
 from rulebook.inventing import NOW, Invented
 from rulebook.model import Fleet, Plugin
 from rulebook.telling import Answer, Gate, Report
@@ -40,12 +41,14 @@ class Disagreement(NamedTuple):
 
 def opened(fleet: Invented) -> Read:
     """The fleet as Fleetform reads it."""
-    text = "\n---\n".join(json.dumps(each) for each in fleet.documents)
+    return fleet_of("\n---\n".join(json.dumps(each) for each in fleet.documents), state=state_of(fleet))
+
+
+def state_of(fleet: Invented) -> KnownState:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "state.json"
         file.write_text(json.dumps(fleet.state), encoding="utf-8")
-        state = load_state(str(file))
-    return fleet_of(text, state=state)
+        return load_state(str(file))
 
 
 def disagreements(fleet: Invented) -> list[Disagreement]:
@@ -74,9 +77,8 @@ def _reports(read: Read, model: Fleet) -> list[Disagreement]:
     for item in get(read, Scope("acme"), "overrides")["items"]:
         name, status = item["metadata"]["name"], item["status"]
         override = next(each for each in model.of("PluginOverride") if each["metadata"]["name"] == name)
-        # Who ties, and who only says what is there already, is told elsewhere: the model knows neither.
-        told = [each["finding"] for each in status["findings"]]
-        findings = tuple(each for each in told if each not in ("tie", "redundant"))
+        # Who ties is told elsewhere: the model does not know it.
+        findings = tuple(each["finding"] for each in status["findings"] if each["finding"] != "tie")
         actual = Report(status["rank"], tuple(sorted(each["name"] for each in status["plugins"])), findings)
         expected = model.report(override)
         if any(each.name == name and each.idle for plugin in model.plugins for each in model.answer(plugin).applied):

@@ -141,5 +141,5 @@ def _items(ref: Ref, to: str | None, content: Any, strategy: str) -> list[Item]:
     layer = Layer("config", 0, ref.name, f"place {ref.place}")
     if to is not None:
         steps = steps_of(to)
-        return [Item(layer, steps, steps, strategy, content, undeclared=True)]
-    return [Item(layer, (key,), (key,), strategy, each, undeclared=True) for key, each in content.items()]
+        return [Item(layer, steps, steps, strategy, content, content, undeclared=True)]
+    return [Item(layer, (key,), (key,), strategy, each, each, undeclared=True) for key, each in content.items()]

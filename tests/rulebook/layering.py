@@ -26,7 +26,7 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """One value that one layer gives one path.
+    """One value that one layer gives one path; said is the value as it is written.
 
     renames is how many migrations moved it; replaces: it is merged into what is no map; left_out: it refers to an
     optional variable that has no value; idle: there is nothing to remove; skipped says why it is not used.
@@ -37,6 +37,7 @@ class Item:
     steps: Steps
     strategy: str
     value: Any = None
+    said: Any = None
     expression: str | None = None
     undeclared: bool = False
     renames: int = 0
@@ -50,7 +51,7 @@ def default_items(revision: Tree) -> list[Item]:
     """The defaults of a revision."""
     layer = Layer("default", 0, revision["metadata"]["name"], revision["spec"]["version"])
     return [
-        Item(layer, steps, steps, "Replace", option["default"])
+        Item(layer, steps, steps, "Replace", option["default"], option["default"])
         for steps, option in options_of(revision).items()
         if "default" in option
     ]
@@ -97,7 +98,7 @@ def _item(layer: Layer, path: str, written: Tree, undeclared: bool = False) -> I
     value = Secret(None) if "valueFrom" in written else written.get("value")
     strategy = written.get("strategy", "Replace")
     steps = steps_of(path)
-    return Item(layer, steps, steps, strategy, value, written.get("expression"), undeclared)
+    return Item(layer, steps, steps, strategy, value, value, written.get("expression"), undeclared)
 
 
 class Reader:

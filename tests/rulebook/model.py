@@ -6,6 +6,7 @@ Written from the rules and from nothing else, so that it does not share the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -295,6 +296,8 @@ class Fleet:
             findings.append("dead")
         elif not any(each.won for each in said.values()):
             findings.append("shadowed")
+        elif not any(each.changes for each in said.values()):
+            findings.append("redundant")
         return Report(rank_of(override), tuple(sorted(said)), tuple(findings))
 
     def upgrade_gates(
@@ -323,7 +326,7 @@ class Fleet:
                 if each.get("changes", {}).get("breaking") and not consents:
                     found.add(Gate("breaking", each["version"]))
             if runs is not None:
-                found |= self.removed_options(target, runs)
+                found |= self.removed_options(plugin, target, runs)
         return found
 
     def is_forced(self, plugin: Plugin, version: str) -> bool:
@@ -345,12 +348,14 @@ class Fleet:
             for each in said
         )
 
-    def removed_options(self, target: Resolved, runs: Tree) -> set[Gate]:
+    def removed_options(self, plugin: Plugin, target: Resolved, runs: Tree) -> set[Gate]:
         """Options that people set, that what runs knows, and that are gone without a migration (S3)."""
         found = set()
+        reader = Reader(plugin.definition, self.revisions(plugin.definition), runs, plugin.cluster, self.names(plugin))
         for item in target.items:
             if item.skipped in ("not-declared", "not-yet-known") and item.strategy != "Remove" and not item.left_out:
-                known = option_for(runs, item.written) or option_for(runs, item.steps)
+                there = reader.read(replace(item, steps=item.written, value=item.said, renames=0, skipped=None))
+                known = option_for(runs, there.steps) if there.skipped is None else None
                 if known is not None:
                     found.add(Gate("removed-option", text_of(known)))
         return found

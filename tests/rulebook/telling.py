@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ from rulebook.config_refs import Ref
 from rulebook.folding import applied_over, is_lost
 from rulebook.layering import Item, Layer
 from rulebook.options import option_for, options_of
-from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, steps_of, text_of, with_value
+from rulebook.trees import ABSENT, Secret, Steps, found_at, has_hole, is_within, steps_of, text_of, with_value
+from rulebook.variables import mentions_in
 
 Tree = dict[str, Any]
 MASKED = {"secret": True, "digest": "unknown"}
@@ -40,13 +42,17 @@ class Said:
 
 @dataclass(frozen=True)
 class Applied:
-    """An override that speaks of a plugin, and the paths that it won and lost. idle: where it removes nothing."""
+    """An override that speaks of a plugin, and the paths that it won and lost.
+
+    idle: where it removes nothing; changes: it says something that what is below it does not say already.
+    """
 
     name: str
     rank: int
     won: frozenset[str]
     lost: frozenset[str]
     idle: frozenset[str] = frozenset()
+    changes: bool = False
 
 
 class Report(NamedTuple):
@@ -108,7 +114,7 @@ def told(
     used = [each for each in target.items if each.skipped is None]
     tree: Any = {}
     undeclared = {each.steps for each in used if option_for(target.revision, each.steps) is None}
-    for steps in sorted({*options_of(target.revision), *undeclared}, key=len):
+    for steps in sorted({*options_of(target.revision), *undeclared}, key=lambda each: (len(each), text_of(each))):
         value = found_at(target.tree, steps)
         if value is not ABSENT and not has_hole(value):
             tree = with_value(tree, steps, value, "")
@@ -120,7 +126,7 @@ def told(
         target.waiting,
         masked(tree, secret),
         {text_of(steps): said_of(target, steps, secret) for steps in options_of(target.revision)},
-        applied_in(target.items),
+        applied_in(target, secret),
         target.configs,
         frozenset((text_of(each.written), each.layer.object, each.skipped) for each in target.items if each.skipped),
     )
@@ -170,19 +176,42 @@ def said_of(target: Resolved, steps: Steps, secret: set[Steps]) -> Said:
     return Said(shown, default[0] if default else None, tuple(hidden))
 
 
-def applied_in(items: Sequence[Item]) -> tuple[Applied, ...]:
+def applied_in(target: Resolved, secret: set[Steps]) -> tuple[Applied, ...]:
     """Overrides in the order in which they apply, with what each won and lost (R0-18); what is left out is lost."""
     found: dict[str, Applied] = {}
-    used = [each for each in items if each.skipped is None]
-    for item in items:
+    used = [each for each in target.items if each.skipped is None]
+    for item in target.items:
         if item.layer.name != "override" or item.skipped not in (None, "left-out"):
             continue
         before = found.get(item.layer.object, Applied(item.layer.object, item.layer.rank, frozenset(), frozenset()))
         path = frozenset({text_of(item.written)})
-        if item.idle:
-            found[item.layer.object] = replace(before, idle=before.idle | path)
-        elif item.skipped is not None or is_lost(item, applied_over(item, used)):
-            found[item.layer.object] = replace(before, lost=before.lost | path)
+        if item.skipped is not None:
+            before = replace(before, lost=before.lost | path, changes=True)
+        elif item.idle:
+            before = replace(before, idle=before.idle | path, changes=True)
+        elif is_lost(item, applied_over(item, used)):
+            before = replace(before, lost=before.lost | path)
         else:
-            found[item.layer.object] = replace(before, won=before.won | path)
+            changes = before.changes or not repeats(item, used, target.revision, secret)
+            before = replace(before, won=before.won | path, changes=changes)
+        found[item.layer.object] = before
     return tuple(found.values())
+
+
+def repeats(item: Item, used: Sequence[Item], revision: Tree, secret: set[Steps]) -> bool:
+    """Whether a whole option, in which no other lies, is set to the very value that the next below gives it (S21)."""
+    option = option_for(revision, item.steps) or item.steps
+    others = {option_for(revision, each.steps) or each.steps for each in used} - {option}
+    if any(is_within(each, option) or is_within(option, each) for each in others) or option in secret:
+        return False
+    about = [each for each in used if is_within(each.steps, option)]
+    if about[-1] is not item or len(about) < 2:
+        return False
+    below = about[-2]
+    if any(each.steps != option or each.strategy != "Replace" or each.expression is not None for each in (item, below)):
+        return False
+    if isinstance(item.said, Secret) or isinstance(below.said, Secret):
+        return False
+    refer = mentions_in(item.said) or mentions_in(below.said)
+    one, other = (item.said, below.said) if refer else (item.value, below.value)
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

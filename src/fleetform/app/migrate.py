@@ -120,7 +120,9 @@ class _Readings:
             for form, option in revision.forms.items()
             if option.type == "secret"
         }
-        plugins = [each for plugin in fleet.decisions.plugins.values() for each in (plugin, plugin.upgrade)]
+        # Those that another owner keeps from their release read what is written, too.
+        candidates = [each for cluster in fleet.decisions.clusters.values() for each in cluster.candidates]
+        plugins = [each for plugin in candidates for each in (plugin, plugin.upgrade)]
         for plugin in (each for each in plugins if each is not None):
             if plugin.shared not in self._seen:
                 self._seen.add(plugin.shared)
@@ -181,9 +183,17 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
             left.append((changing[0], "plugins read it in several ways"))
         elif readings.has_beside(changing[0]):
             left.append((changing[0], f"{changing[0].renamed} stands beside it already"))
+        elif _is_merged_no_more(changing[0]):
+            left.append((changing[0], "it is merged, and its version takes no map any more: write it with Replace"))
         else:
             moves.append(changing[0])
     return sorted(moves, key=_place), sorted(left, key=lambda entry: _place(entry[0]))
+
+
+def _is_merged_no_more(move: Move) -> bool:
+    """Whether a map that is merged becomes something that cannot be."""
+    value = move.outcome.value
+    return move.item.strategy == "Merge" and value is not ABSENT and not isinstance(value, dict)
 
 
 def _keeping_one(moves: list[Move], left: list[tuple[Move, str]]) -> tuple[list[Move], list[tuple[Move, str]]]:
