@@ -72,7 +72,17 @@ class TestDirectory(DeliveryContract):
         self.delivery.deliver([parcel(A, one="1")], [], NOTE)
         assert (self.folder / OUTPUT_MARK).exists()
 
-    def test_a_full_disk_is_told_and_the_rest_is_delivered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("code", "told"),
+        [
+            (errno.ENOSPC, "no space left on device"),
+            (errno.EROFS, "read-only file system"),
+            (errno.EACCES, "permission denied"),
+        ],
+    )
+    def test_a_disk_that_is_full_or_read_only_is_told_and_the_rest_is_delivered(
+        self, code: int, told: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         real = os.fsync
         calls = 0
 
@@ -80,12 +90,12 @@ class TestDirectory(DeliveryContract):
             nonlocal calls
             calls += 1
             if calls == 4:
-                raise OSError(errno.ENOSPC, "No space left on device")
+                raise OSError(code, os.strerror(code))
             real(handle)
 
         monkeypatch.setattr(os, "fsync", full)
         failed = self.delivery.deliver([parcel(A, one="1"), parcel(B, one="1")], [], NOTE)
-        assert [each.message.rpartition(": ")[2] for each in failed.values()] == ["no space left on device"]
+        assert [each.message.rpartition(": ")[2] for each in failed.values()] == [told]
         assert not next(iter(failed.values())).refused
         monkeypatch.undo()
         assert self.delivery.deliver([parcel(A, one="1"), parcel(B, one="1")], [], NOTE) == {}

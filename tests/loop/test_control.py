@@ -660,3 +660,24 @@ def test_a_rollback_that_fails_is_retried_a_few_times_and_no_more() -> None:
     upgraded(found, "1.2.0")
     found.wait(hours=6)
     assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.rule("R0-19")
+def test_a_clock_that_jumps_back_an_hour_starts_nothing_twice_and_the_rollout_goes_on(restarts: bool) -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    assert found.versions["eu-2"] == "1.1.0"
+    before, delivered = found.clock.at, len(found.targets.delivered)
+    found.clock.at -= timedelta(hours=1)
+    if restarts:
+        found.restart()
+    found.settle()
+    # The soak ends when the clock says so: an hour later by the one that was turned back.
+    assert len(found.targets.delivered) == delivered
+    assert {"1.0.0", "1.1.0"} == set(found.versions.values())
+    found.clock.at = before
+    found.wait(hours=4)
+    assert set(found.versions.values()) == {"1.1.0"}
+    assert len(found.targets.delivered) == delivered + 2

@@ -7,6 +7,7 @@ are still turning pages.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -76,6 +77,7 @@ class Views:
         self._kept: OrderedDict[str, View] = OrderedDict()
         self._last: View | None = None
         self._failure: Exception | None = None
+        self._failed_at = 0
         self._needed = 0
         self._follows = False
 
@@ -104,9 +106,10 @@ class Views:
         if not self._follows:
             self._refresh()
         with self._made:
-            self._made.wait_for(lambda: self._failure is not None or self._shown() is not None)
-            if self._failure is not None:
-                raise self._failure
+            self._made.wait_for(lambda: self._failed() is not None or self._shown() is not None)
+            failure = self._failed()
+            if failure is not None:
+                raise failure
             view = self._shown()
             assert view is not None
         return view if not planned or view.is_planned_for(self._clock.now()) else self._refresh(anew=view)
@@ -130,25 +133,30 @@ class Views:
         with self._made:
             return self._kept.get(tag)
 
+    def _failed(self) -> Exception | None:
+        """Why there is no view; what failed before somebody changed something says nothing about now."""
+        return self._failure if self._failed_at >= self._needed else None
+
     def _shown(self) -> View | None:
         return self._last if self._last is not None and self._last.version >= self._needed else None
 
     def _refresh(self, anew: View | None = None) -> View:
         """The view of now: the last one, if nothing is another. anew is one that no longer will do."""
         with self._making:
-            now, last = self._clock.now(), self._last
+            now, last, version = self._clock.now(), self._last, sys.maxsize
             try:
-                if last is None or last is anew or not last.is_of(now) or last.version != self._store.version():
+                version = self._store.version()
+                if last is None or last is anew or not last.is_of(now) or last.version != version:
                     last = self._next(last, now)
             except Exception as error:
-                self._keep(self._last, error)
+                self._keep(self._last, error, version)
                 raise
             self._keep(last, None)
             return last
 
-    def _keep(self, view: View | None, failure: Exception | None) -> None:
+    def _keep(self, view: View | None, failure: Exception | None, failed_at: int = 0) -> None:
         with self._made:
-            self._failure = failure
+            self._failure, self._failed_at = failure, failed_at
             if view is not None and view is not self._last:
                 self._last = self._kept[view.tag] = view
                 while len(self._kept) > _KEPT:
