@@ -14,17 +14,14 @@ from typing import TypeVar
 import msgspec
 
 from fleetform.loop.records import (
-    DELIVERY,
     FILE,
     NO_SOURCE,
     SOURCE_REF,
-    STATE,
     AdmittedState,
     DeliveryRecord,
     SourceRecord,
     delivery_ref,
     file_ref,
-    key_of,
     state_ref,
 )
 from fleetform.model.objects import Ref
@@ -32,7 +29,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader
-from fleetform.store.known_state import read_known_state, writes_between
+from fleetform.store.known_state import DELIVERY, STATE, plugin_key, read_known_state, writes_between
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -102,7 +99,7 @@ def read_image(store: StoreReader, name: str) -> Image:
     return Image(
         read_known_state(store, name),
         {each.ref.name: each.body for each in store.list(FILE).records},
-        {key_of(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
+        {plugin_key(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
         {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
         _source.decode(source.body) if source is not None else NO_SOURCE,
     )
