@@ -8,6 +8,7 @@ log never has to be kept for them.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -253,10 +254,7 @@ class SqliteStore(SqliteReader):
 
     def _store(self, commit: Commit, at: datetime) -> int:
         last, _ = self._counter()
-        version = last + 1
-        changed = [self._write(write, version) for write in commit.writes]
-        if any(changed):
-            self._connection.execute("UPDATE counter SET version = ?", (version,))
+        version = last + 1 if self._write(commit.writes, last + 1) else last
         self._connection.executemany(
             "INSERT INTO event (at, organization, cluster, plugin, body) VALUES (?, ?, ?, ?, ?)",
             [(_number(e.at), e.organization, e.cluster, e.plugin, _encode(e)) for e in commit.events],
@@ -285,33 +283,47 @@ class SqliteStore(SqliteReader):
         self._connection.executemany(
             "INSERT INTO blob VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", list(commit.blobs)
         )
-        return version if any(changed) else last
+        return version
 
-    def _write(self, write: Put | Delete, version: int) -> bool:
-        """Whether it changed anything."""
-        ref = write.ref
-        row = next(iter(self._rows(_GET, ref)), None)
-        found = row[0] if row is not None else 0
-        if found == version:
-            raise ValueError(f"{ref} is written twice in one commit")
-        if write.expected is not None and found != write.expected:
-            raise ConflictError(ref, write.expected, found)
-        body = write.body if isinstance(write, Put) else None
-        if (row is None and body is None) or (row is not None and row[2] == body):
-            return False
-        if row is not None:
-            self._connection.execute("INSERT INTO past VALUES (?, ?, ?, ?, ?, ?, ?)", (*ref, row[0], version, *row[1:]))
-        if body is None:
-            self._connection.execute("DELETE FROM record WHERE kind = ? AND organization = ? AND name = ?", ref)
-            self._connection.execute("INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?)", (*ref, version))
-        else:
-            created = row[1] if row is not None else version
-            self._connection.execute(
-                "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?, ?)", (*ref, version, created, body)
-            )
-            if row is None:
-                self._connection.execute("DELETE FROM removed WHERE kind = ? AND organization = ? AND name = ?", ref)
-        return True
+    def _write(self, writes: Sequence[Put | Delete], version: int) -> bool:
+        """Stores records under a version; whether that changed anything.
+
+        Statements are run over all of them at once: to begin one for each costs more than what it does.
+        """
+        refs = [write.ref for write in writes]
+        if len(set(refs)) < len(refs):
+            twice = next(ref for ref, count in Counter(refs).items() if count > 1)
+            raise ValueError(f"{twice} is written twice in one commit")
+        execute = self._connection.executemany
+        known = {Ref(*row[:3]): row for row in execute(_GET_WITH_REF, refs)}
+        past: list[_Row] = []
+        new: list[_Row] = []
+        other: list[_Row] = []
+        gone: list[Ref] = []
+        for write in writes:
+            ref, row = write.ref, known.get(write.ref)
+            found = row[3] if row is not None else 0
+            if write.expected is not None and found != write.expected:
+                raise ConflictError(ref, write.expected, found)
+            body = write.body if isinstance(write, Put) else None
+            if row is None and body is not None:
+                new.append((*ref, version, version, body))
+            elif row is not None and row[5] != body:
+                past.append((version, *ref, found, *row[4:]))
+                if body is None:
+                    gone.append(ref)
+                else:
+                    other.append((version, body, *ref))
+        execute("INSERT INTO past VALUES (?, ?, ?, ?, ?, ?, ?)", past)
+        execute("DELETE FROM removed WHERE kind = ? AND organization = ? AND name = ?", [row[:3] for row in new])
+        execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", new)
+        execute("UPDATE record SET version = ?, body = ? WHERE kind = ? AND organization = ? AND name = ?", other)
+        execute("DELETE FROM record WHERE kind = ? AND organization = ? AND name = ?", gone)
+        execute("INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?)", [(*ref, version) for ref in gone])
+        changed = bool(new or past)
+        if changed:
+            self._connection.execute("UPDATE counter SET version = ?", (version,))
+        return changed
 
     def compact(self, keep: int) -> None:
         with translated(self._path), self._connection:
@@ -342,6 +354,11 @@ class SqliteStore(SqliteReader):
 
 
 _GET = "SELECT version, created, body FROM record WHERE kind = ? AND organization = ? AND name = ?"
+
+_GET_WITH_REF = (
+    "SELECT kind, organization, name, version, created, body FROM record"
+    " WHERE kind = ? AND organization = ? AND name = ?"
+)
 
 _LIST = """
 SELECT organization, name, version, created, body FROM record
