@@ -166,8 +166,8 @@ def _standing(path: str) -> Position:
 
 def _position_of(connection: apsw.Connection) -> Position:
     connection.execute(_POSITION)
-    rows = connection.execute("SELECT number, digest FROM journal").fetchall()
-    return Position(*rows[0]) if rows else Position()
+    found = connection.execute("SELECT number, digest FROM journal").fetchone()
+    return msgspec.convert(found, Position) if found is not None else Position()
 
 
 class _JournalCommit(Struct, frozen=True, array_like=True):
