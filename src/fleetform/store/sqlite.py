@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -73,11 +73,11 @@ class SqliteReader:
         self._connection.close()
 
     def version(self) -> int:
-        with translated(self._path):
+        with self._reading():
             return self._counter()[0]
 
     def get(self, ref: Ref) -> Record | None:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(_GET, ref)
         return Record(ref, *rows[0]) if rows else None
 
@@ -134,7 +134,7 @@ class SqliteReader:
         return found if isinstance(found, int) else self._counter()[0]
 
     def blob(self, digest: str) -> bytes | None:
-        with translated(self._path):
+        with self._reading():
             found = self._connection.execute("SELECT bytes FROM blob WHERE digest = ?", (digest,)).get
         return found if isinstance(found, bytes) else None
 
@@ -146,7 +146,7 @@ class SqliteReader:
         until: datetime | None = None,
         limit: int = 0,
     ) -> Sequence[Event]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT body FROM event WHERE organization = :organization AND cluster = :cluster"
                 " AND (:plugin IS NULL OR plugin = :plugin) AND (:until IS NULL OR at <= :until)"
@@ -162,7 +162,7 @@ class SqliteReader:
         return [_event.decode(row[0]) for row in rows]
 
     def audit(self, after: int = 0, limit: int = 0) -> Sequence[AuditEntry]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, deed, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
                 (after, limit or _EVERYTHING),
@@ -170,7 +170,7 @@ class SqliteReader:
         return [AuditEntry(number, _deed.decode(deed), previous, hash_) for number, deed, previous, hash_ in rows]
 
     def outbox(self, due: datetime, limit: int = 0) -> Sequence[Outgoing]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, body, tries, due FROM message WHERE due <= ? ORDER BY number LIMIT ?",
                 (_number(due), limit or _EVERYTHING),
@@ -178,7 +178,7 @@ class SqliteReader:
         return [Outgoing(number, _message.decode(body), tries, _time(at)) for number, body, tries, at in rows]
 
     def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, body FROM message WHERE endpoint = ''"
                 " AND (:organization IS NULL OR organization = :organization) AND (:before = 0 OR number < :before)"
@@ -188,10 +188,14 @@ class SqliteReader:
         return [Notified(number, _message.decode(body)) for number, body in rows]
 
     def told(self, keys: Collection[str]) -> frozenset[str]:
-        with translated(self._path):
+        with self._reading():
             asked = _encode(sorted(keys)).decode()
             rows = self._rows("SELECT key FROM message WHERE key IN (SELECT value FROM json_each(?))", (asked,))
         return frozenset(row[0] for row in rows)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """Around everything that reads."""
+        return translated(self._path)
 
     def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Sequence[_Row]:
         return self._connection.execute(statement, values).fetchall()
@@ -203,7 +207,7 @@ class SqliteReader:
     @contextmanager
     def _one_state(self) -> Iterator[tuple[int, int]]:
         """Several statements that see one state of the file: the last version and the oldest that is remembered."""
-        with translated(self._path):
+        with self._reading():
             self._connection.execute("BEGIN")
             try:
                 yield self._counter()
@@ -242,7 +246,10 @@ class SqliteStore(SqliteReader):
         with translated(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                before = self._connection.total_changes()
                 version = self._store(commit, at)
+                if self._connection.total_changes() != before:
+                    self._seal(commit, at)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A failed COMMIT may have ended the transaction itself.
@@ -251,6 +258,9 @@ class SqliteStore(SqliteReader):
                 raise
         self._cut_log()
         return version
+
+    def _seal(self, commit: Commit, at: datetime) -> None:
+        """Called when a commit is about to be stored; what it raises keeps it from being so."""
 
     def _store(self, commit: Commit, at: datetime) -> int:
         last, _ = self._counter()
