@@ -11,9 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Trouble
-from fleetform.store.known_state import DELIVERY, STATE
+from fleetform.store.known_state import STATE
 from fleetform.syntax.addresses import shown
 
 FILE, SOURCE = "File", "Source"
@@ -97,10 +96,6 @@ def file_ref(name: str) -> Ref:
 
 def state_ref(input_hash: str) -> Ref:
     return Ref(STATE, "", input_hash)
-
-
-def delivery_ref(key: PluginKey) -> Ref:
-    return Ref(DELIVERY, key[0], f"{key[1]}/{key[2]}")
 
 
 def packed(files: Mapping[str, bytes]) -> tuple[str, bytes]:

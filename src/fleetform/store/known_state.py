@@ -33,7 +33,7 @@ from fleetform.model.state_document import (
     VersionDocument,
 )
 from fleetform.ports.state import KeptDocument, KnownState
-from fleetform.ports.store import Changes, Delete, Put, Record, StoreReader
+from fleetform.ports.store import Changes, Delete, Put, Record, StoreReader, plugin_key, plugin_ref
 
 PLUGIN_STATE = "PluginState"
 # What a control plane stores beside: of these only what is amiss is for those who ask.
@@ -52,7 +52,10 @@ class _Section(NamedTuple):
 _SECTIONS = (
     _Section("Stamp", "stamps", StampDocument, lambda each: (each.organization, f"{each.kind}/{each.name}")),
     _Section(
-        PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")
+        PLUGIN_STATE,
+        "plugins",
+        PluginDocument,
+        lambda each: plugin_ref(PLUGIN_STATE, (each.organization, each.cluster, each.plugin))[1:],
     ),
     _Section(
         "Version", "announced", VersionDocument, lambda each: (each.organization, f"{each.definition}/{each.version}")
@@ -152,12 +155,6 @@ def _with_altered(before: frozenset[str], now: Iterable[Record], gone: Iterable[
     return (before - changed.keys()) | {hash_ for hash_, is_another in changed.items() if is_another}
 
 
-def plugin_key(ref: Ref) -> PluginKey:
-    """The plugin that a record is about whose name is its cluster's and its own."""
-    cluster, _, plugin = ref.name.partition("/")
-    return ref.organization, cluster, plugin
-
-
 def followed(before: KnownState, changes: Changes, store: StoreReader, name: str) -> KnownState:
     """What is known after changes. Plugins that did not change keep their records: there are many of them.
 
@@ -188,8 +185,8 @@ def followed(before: KnownState, changes: Changes, store: StoreReader, name: str
 def _with_plugins(before: PluginStates, now: PluginStates, gone: Iterable[Ref]) -> PluginStates:
     found = {**before, **{cluster: {**before.get(cluster, {}), **here} for cluster, here in now.items()}}
     for ref in gone:
-        name, _, plugin = ref.name.partition("/")
-        cluster = Ref("Cluster", ref.organization, name)
+        organization, name, plugin = plugin_key(ref)
+        cluster = Ref("Cluster", organization, name)
         here = {each: state for each, state in found.get(cluster, {}).items() if each != plugin}
         if here:
             found[cluster] = here
@@ -238,7 +235,7 @@ def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | 
             was, is_ = then.get(plugin), now.get(plugin)
             if was is is_ or was == is_:
                 continue
-            ref = Ref(PLUGIN_STATE, cluster.organization, f"{cluster.name}/{plugin}")
+            ref = plugin_ref(PLUGIN_STATE, (cluster.organization, cluster.name, plugin))
             if is_ is None:
                 yield Delete(ref)
             else:
