@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+# A longer fence holds what has fences itself.
+BLOCK = re.compile(
+    r"^(?P<indent> *)(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)(?P=fence)$", re.MULTILINE | re.DOTALL
+)
 _FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json))`(?: to)?:\s*\Z")
 
 

@@ -66,5 +66,6 @@ def _approve(page: Path, text: str, printed: dict[tuple[int, str], list[str]]) -
             lines = [[f"$ {command}", *found] for (line, command), found in printed.items() if first <= line < last]
             blocks.append((block, "\n".join(line for each in lines for line in each)))
     for block, new in reversed(blocks):
-        text = f"{text[: block.start()]}```console\n{new}\n```{text[block.end() :]}"
+        fence = block["fence"]
+        text = f"{text[: block.start()]}{fence}console\n{new}\n{fence}{text[block.end() :]}"
     page.write_text(text, encoding="utf-8")
