@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from msgspec import structs
+
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
@@ -211,14 +213,11 @@ class Waits:
         """Who must agree to a stage, and by when."""
         missing = stage.approvals_given < stage.approvals_needed and rollout.is_open
         due = self._due(owner, stage.name) if missing else None
-        return ConsentNeeded(
-            rollout=rollout.name,
-            stage=stage.name,
-            need=stage.approvals_needed,
-            have=stage.approvals_given,
-            decide_by=time_text(due.at) if due is not None else None,
-            end=time_text(due.end) if due is not None else None,
-            costs=int(due.costs.total_seconds()) if due is not None and due.costs is not None else None,
+        if due is None:
+            return consent_needed(rollout, stage)
+        costs = int(due.costs.total_seconds()) if due.costs is not None else None
+        return structs.replace(
+            consent_needed(rollout, stage), decide_by=time_text(due.at), end=time_text(due.end), costs=costs
         )
 
     def _due(self, owner: OwnerPlan, stage: str) -> DecideBy | None:
@@ -228,6 +227,13 @@ class Waits:
                 self._prospects[ref] = prospect_of(self._plan.world, owner, self._now)
             self._decide_by[ref, stage] = self._prospects[ref].decide_by(stage)
         return self._decide_by[ref, stage]
+
+
+def consent_needed(rollout: Rollout, stage: StageCount) -> ConsentNeeded:
+    """How many must agree to a stage, and how many have."""
+    return ConsentNeeded(
+        rollout=rollout.name, stage=stage.name, need=stage.approvals_needed, have=stage.approvals_given
+    )
 
 
 def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
