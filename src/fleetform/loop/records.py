@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginKey
 
 FILE, STATE, DELIVERY, SOURCE = "File", "AdmittedState", "Delivery", "Source"
 SOURCE_REF = Ref(SOURCE, "", "accepted")
@@ -84,16 +83,6 @@ def file_ref(name: str) -> Ref:
 
 def state_ref(input_hash: str) -> Ref:
     return Ref(STATE, "", input_hash)
-
-
-def delivery_ref(key: PluginKey) -> Ref:
-    return Ref(DELIVERY, key[0], f"{key[1]}/{key[2]}")
-
-
-def key_of(ref: Ref) -> PluginKey:
-    """The plugin that a delivery's record is about."""
-    cluster, _, plugin = ref.name.partition("/")
-    return ref.organization, cluster, plugin
 
 
 def packed(files: Mapping[str, bytes]) -> tuple[str, bytes]:

@@ -32,7 +32,7 @@ from fleetform.model.state_document import (
     VersionDocument,
 )
 from fleetform.ports.state import KeptDocument, KnownState
-from fleetform.ports.store import Changes, Delete, Put, StoreReader
+from fleetform.ports.store import Changes, Delete, Put, StoreReader, plugin_key, plugin_ref
 
 PLUGIN_STATE = "PluginState"
 
@@ -49,7 +49,10 @@ class _Section(NamedTuple):
 _SECTIONS = (
     _Section("Stamp", "stamps", StampDocument, lambda each: (each.organization, f"{each.kind}/{each.name}")),
     _Section(
-        PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")
+        PLUGIN_STATE,
+        "plugins",
+        PluginDocument,
+        lambda each: plugin_ref(PLUGIN_STATE, (each.organization, each.cluster, each.plugin))[1:],
     ),
     _Section(
         "Version", "announced", VersionDocument, lambda each: (each.organization, f"{each.definition}/{each.version}")
@@ -134,8 +137,8 @@ def followed(before: KnownState, changes: Changes, store: StoreReader, name: str
 def _with_plugins(before: PluginStates, now: PluginStates, gone: Iterable[Ref]) -> PluginStates:
     found = {**before, **{cluster: {**before.get(cluster, {}), **here} for cluster, here in now.items()}}
     for ref in gone:
-        name, _, plugin = ref.name.partition("/")
-        cluster = Ref("Cluster", ref.organization, name)
+        organization, name, plugin = plugin_key(ref)
+        cluster = Ref("Cluster", organization, name)
         here = {each: state for each, state in found.get(cluster, {}).items() if each != plugin}
         if here:
             found[cluster] = here
@@ -184,7 +187,7 @@ def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | 
             was, is_ = then.get(plugin), now.get(plugin)
             if was is is_ or was == is_:
                 continue
-            ref = Ref(PLUGIN_STATE, cluster.organization, f"{cluster.name}/{plugin}")
+            ref = plugin_ref(PLUGIN_STATE, (cluster.organization, cluster.name, plugin))
             if is_ is None:
                 yield Delete(ref)
             else:
