@@ -16,9 +16,10 @@ from msgspec import structs
 
 from fleetform.model.kinds.status import Condition, ConfigReference, Status
 from fleetform.model.objects import Ref
+from fleetform.operator.generated import PERSONS_FIELDS
 from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.seen import Seen
-from fleetform.operator.status.wanted import MANAGED_BY, MANAGER, PEOPLES_FIELDS, Generated, OwnerReference, Wanted
+from fleetform.operator.status.wanted import MANAGED_BY, MANAGER, Generated, OwnerReference, Wanted
 from fleetform.syntax.times import time_text
 
 Tree = dict[str, Any]
@@ -53,13 +54,17 @@ def requests(ref: Ref, wanted: Wanted | None, seen: Seen | None, now: datetime) 
     return [*found, *_status(wanted, seen, now)]
 
 
-def is_generated(seen: Seen) -> bool:
-    """Whether an object is Fleetform's alone, so that it is no input and may be taken away."""
-    return (seen.metadata.labels or {}).get(MANAGED_BY) == MANAGER and not PEOPLES_FIELDS & _tree(seen.spec).keys()
+def _is_fleetforms_alone(seen: Seen) -> bool:
+    """Whether nobody else wrote anything into an object, so that it may be taken away."""
+    return (seen.metadata.labels or {}).get(MANAGED_BY) == MANAGER and not _has_persons_part(_tree(seen.spec))
+
+
+def _has_persons_part(spec: Tree) -> bool:
+    return any(spec.get(field) for field in PERSONS_FIELDS)
 
 
 def _removal(ref: Ref, seen: Seen | None) -> list[Request]:
-    if seen is None or ref.kind not in REMOVED or not is_generated(seen):
+    if seen is None or ref.kind not in REMOVED or not _is_fleetforms_alone(seen):
         return []
     return [Request("delete", ref, uid=seen.metadata.uid)]
 
@@ -76,7 +81,7 @@ def _is_ours(generated: Generated, ref: Ref, seen: Seen) -> bool:
 
 def _objects(wanted: Wanted, generated: Generated, seen: Seen | None) -> list[Request]:
     spec = _tree(seen.spec) if seen is not None else {}
-    people = bool(PEOPLES_FIELDS & spec.keys())
+    people = _has_persons_part(spec)
     labels = dict(generated.labels)
     owners = [generated.owner] if generated.owner is not None else []
     if people:
@@ -88,7 +93,7 @@ def _objects(wanted: Wanted, generated: Generated, seen: Seen | None) -> list[Re
         body["spec"] = generated.spec
     if seen is None:
         return [Request("apply", wanted.ref, body)]
-    foreign = spec.keys() - generated.spec.keys() - PEOPLES_FIELDS
+    foreign = spec.keys() - generated.spec.keys() - {*PERSONS_FIELDS}
     if foreign and not generated.is_fixed:
         # An apply takes only away what is ours.
         patch = {"spec": {**generated.spec, **dict.fromkeys(foreign)}}

@@ -67,7 +67,7 @@ def _up_to_date(counts: PresetPlugins) -> Condition:
     reason = next((name for name, number in parts.items() if number), "InFlight")
     told = [f"{number:,} {name.lower()}" for name, number in parts.items() if number]
     message = ", ".join([f"{counts.updated:,} of {counts.total:,} plugins have what is wanted", *told])
-    done = counts.updated == counts.total
+    done = counts.updated == counts.total and not told
     return condition("UpToDate", done, "UpToDate" if done else reason, message)
 
 

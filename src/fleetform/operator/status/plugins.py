@@ -30,8 +30,6 @@ from fleetform.syntax.addresses import without_logins
 from fleetform.syntax.times import time_text
 
 _MOST_FILES = 10
-# A plugin's, a preset's, and a file's name can each have 253 characters.
-_LONGEST_MESSAGE = 1024
 
 
 class Told(NamedTuple):
@@ -203,8 +201,10 @@ def _up_to_date(stands: State, held: Sequence[HeldBy], state: PluginState) -> Co
     if not held:
         return condition("UpToDate", False, stands, state.failure)
     first = held[0]
-    more = f"and {len(held) - 1} more" if len(held) > 1 else ""
-    return condition("UpToDate", False, reason_word(first.gate), sentence([first.message, first.do or "", more]))
+    do = f" ({first.do})" if first.do else ""
+    also = list(dict.fromkeys(each.gate for each in held[1:] if each.gate != first.gate))
+    told = sentence([f"{first.message}{do}", f"also held by {', '.join(also)}" if also else ""])
+    return condition("UpToDate", False, reason_word(first.gate), told)
 
 
 def _moving(stands: State, held: Sequence[HeldBy], state: PluginState) -> Iterator[Condition]:

@@ -21,6 +21,7 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds.status import Condition, PlaceInRollout, PluginStatus, Status
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Claim, ClusterDecisions, PluginDecision, PluginKey
+from fleetform.operator.generated import PRESET_LABEL
 from fleetform.operator.status.objects import Validity, objects_told, revisions_told
 from fleetform.operator.status.owners import preset_told, rollout_told
 from fleetform.operator.status.plugins import Told, leaving_status, plugin_status
@@ -28,7 +29,6 @@ from fleetform.operator.status.wanted import (
     CLUSTER,
     MANAGED_BY,
     MANAGER,
-    PRESET,
     Generated,
     OwnerReference,
     Wanted,
@@ -207,7 +207,7 @@ class Projection:
             for rollout in kept:
                 preset = fleet.snapshot.presets.get(whole_owner(ref)) or fleet.snapshot.plugins.get(ref)
                 spec = {"changeId": rollout.change_id, "preset": whole_owner(ref).name}
-                labels = {MANAGED_BY: MANAGER, PRESET: label_value(whole_owner(ref).name)}
+                labels = {MANAGED_BY: MANAGER, PRESET_LABEL: label_value(whole_owner(ref).name)}
                 owned = OwnerReference.to(preset) if preset is not None else None
                 name = Ref("Rollout", ref.organization, object_name_of(rollout.name))
                 changed |= self._put(Wanted(name, rollout_told(fleet, owner, rollout), Generated(spec, labels, owned)))
@@ -406,5 +406,5 @@ def _wanted_plugin(ref: Ref, told: Told, overrides: AppliedOverrides) -> Wanted:
 def _generated(preset: str, cluster: str, owner: Object[object] | None) -> Generated:
     """It says what a person would write to say more about this plugin (B4); all the rest is the preset's to say."""
     spec = {"presetRef": {"name": preset}, "clusterName": cluster}
-    labels = {MANAGED_BY: MANAGER, PRESET: label_value(preset), CLUSTER: label_value(cluster)}
+    labels = {MANAGED_BY: MANAGER, PRESET_LABEL: label_value(preset), CLUSTER: label_value(cluster)}
     return Generated(spec, labels, OwnerReference.to(owner) if owner is not None else None)

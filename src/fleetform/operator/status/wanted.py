@@ -13,9 +13,7 @@ from fleetform.model.objects import Object, Ref
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fleetform"
-PRESET, CLUSTER = "fleetform.dev/preset", "fleetform.dev/cluster"
-# What people may write into a Plugin that a preset makes (B4).
-PEOPLES_FIELDS = frozenset({"optionValues", "configs"})
+CLUSTER = "fleetform.dev/cluster"
 
 
 class OwnerReference(Struct, frozen=True, rename="camel"):

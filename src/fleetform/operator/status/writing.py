@@ -67,6 +67,7 @@ class Writing:
         self._state = Condition()
         self._dirty: set[Ref] = set()
         self._again: set[Ref] = set()
+        self._behind: set[Ref] = set()
         self._settled: dict[Ref, _Settled] = {}
         self._busy = False
         self._stopped = False
@@ -87,7 +88,9 @@ class Writing:
     def look_at(self, refs: Iterable[Ref]) -> None:
         """These objects, or what they should be, may be others than before."""
         with self._state:
-            self._dirty.update(refs)
+            found = set(refs)
+            self._dirty |= found
+            self._behind -= found
             self._state.notify_all()
 
     def begin(self) -> None:
@@ -99,7 +102,7 @@ class Writing:
     def wait(self, seconds: float) -> bool:
         """Whether everything that was to be written is written, and the cache has seen it."""
         with self._state:
-            return self._state.wait_for(lambda: not self._dirty and not self._again and not self._busy, seconds)
+            return self._state.wait_for(lambda: not (self._busy or self._dirty or self._again or self._behind), seconds)
 
     # ---- The thread
 
@@ -136,8 +139,7 @@ class Writing:
         for ref in refs:
             if self._stopped:
                 return True
-            if ref.kind not in self._cache.kinds or self._cache.is_behind(ref):
-                # The cache says so when it has caught up.
+            if ref.kind not in self._cache.kinds or self._has_to_wait(ref):
                 continue
             wanted, seen = self._wanted.get(ref), self._cache.get(ref)
             settled = self._settled.get(ref)
@@ -155,6 +157,16 @@ class Writing:
         with self._state:
             self._again |= failed
         return not failed
+
+    def _has_to_wait(self, ref: Ref) -> bool:
+        """Whether the cache has yet to see what was written; it says so when it has."""
+        with self._state:
+            if not self._cache.is_behind(ref):
+                return False
+            # What it has seen meanwhile was told, and is looked at again.
+            if ref not in self._dirty:
+                self._behind.add(ref)
+            return True
 
     def _is_done(self, ref: Ref, wanted: Wanted | None, future: Future[str]) -> bool:
         try:
@@ -189,7 +201,8 @@ class Writing:
     def _send(self, wanted: Wanted | None, request: Request) -> str:
         ref = request.ref
         resource = self._cache.resource(ref.kind)
-        self.writes += 1
+        with self._state:
+            self.writes += 1
         if request.verb == "delete":
             self._client.delete(resource, ref.organization, ref.name, uid=request.uid)
             return ""
