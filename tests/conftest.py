@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from support.api_servers import ApiServer, ApiServers
-from support.management import Management
+from support.management import Management, management_cluster
 
 # Tests are not timed: what is fast enough on a quiet machine must not fail on a busy one.
 settings.register_profile("untimed", deadline=None)
@@ -39,7 +39,7 @@ def hub(api_servers: ApiServers) -> ApiServer:
 
 
 @pytest.fixture(scope="session")
-def management(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Management:
+def management(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
     """A management cluster with our kinds; tests that share it use namespaces of their own."""
-    (server,) = api_servers.start("management")
-    return Management(server, tmp_path_factory.mktemp("management"))
+    with management_cluster(api_servers, "management", tmp_path_factory.mktemp("management")) as found:
+        yield found

@@ -21,8 +21,6 @@ EXAMPLES = ("fleet", "seed-0", "seed-1/native", "seed-2", "seed-3/native")
 
 @pytest.fixture(scope="module")
 def cluster(management: Management) -> Management:
-    for namespace in ("acme", "fleetform-system"):
-        management.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     return management
 
 

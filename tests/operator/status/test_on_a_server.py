@@ -15,7 +15,8 @@ from fleetform.model.kinds import API_VERSION
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from support.management import ApiObjects, Management
+from support.api_objects import ApiObjects
+from support.management import Management
 from support.plane import Plane
 
 SECONDS = 60.0
@@ -68,14 +69,14 @@ class Operator:
 
     def __init__(self, management: Management, namespace: str) -> None:
         self.management, self.namespace = management, namespace
-        self.client = Client(management.access)
+        self.client = Client(management.client.access)
         self.failures: list[str] = []
         self.plane = Plane(ApiObjects(management.client, namespace))
         self.begin()
 
     def begin(self) -> None:
         """A new process."""
-        following = Client(self.management.access, connections=len(FOLLOWED) + 2)
+        following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
         self.writer = StatusWriter(self.client, following, self._now, failed=self._failed)
         self.writer.start()
 
@@ -116,7 +117,11 @@ class Operator:
         return dict(found["status"])
 
     def apply(self, manifests: str) -> None:
-        self.management.apply(dedent(manifests), "-n", self.namespace, "--force-conflicts")
+        given = dedent(manifests)
+        done = self.management.kubectl(
+            "apply", "--server-side", "--force-conflicts", "-n", self.namespace, "-f", "-", given=given
+        )
+        assert done.returncode == 0, done.stderr
 
     def kubectl(self, *arguments: str) -> str:
         done = self.management.kubectl(*arguments, "-n", self.namespace)
@@ -131,7 +136,7 @@ class Operator:
 @pytest.fixture
 def operator(management: Management) -> Iterator[Operator]:
     namespace = f"status-{uuid4().hex[:8]}"
-    management.namespace(namespace)
+    management.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     found = Operator(management, namespace)
     found.apply(FLEET)
     yield found
@@ -231,7 +236,7 @@ def test_a_generated_plugin_that_somebody_edits_is_put_back(operator: Operator) 
     plugins = operator.client.resource(API_VERSION, "Plugin")
     made = operator.get("Plugin", "web-eu-1")
     assert made is not None
-    others = Client(operator.management.access, "somebody")
+    others = Client(operator.management.client.access, "somebody")
     others.merge(
         plugins,
         operator.namespace,
@@ -253,7 +258,7 @@ def test_what_a_person_writes_into_a_generated_plugin_is_theirs(operator: Operat
     operator.show()
     plugin = {"apiVersion": API_VERSION, "kind": "Plugin", "metadata": {"name": "web-eu-2"}}
     plugin["metadata"]["namespace"] = operator.namespace  # type: ignore[index]
-    person = Client(operator.management.access, "a-person")
+    person = Client(operator.management.client.access, "a-person")
     person.apply({**plugin, "spec": {"optionValues": [{"name": "replicas", "value": 7}]}})
     operator.show()
     assert operator.show() == 0

@@ -37,9 +37,20 @@ from fleetform.model.answers.options import AppliedOverride
 from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
-from fleetform.model.state import PluginState
+from fleetform.ports.state import KnownState
 
 _REMEMBERED = 10_000
+_RENDER_CHANGED = Condition(
+    type="RenderChanged",
+    status="True",
+    reason="RenderDiffers",
+    message="the same input would be rendered otherwise now; what was admitted stays until a change is rolled out",
+)
+_TROUBLES = {
+    "delivery": ("NotDelivered", "DeliveryFailed"),
+    "removal": ("NotRemoved", "RemovalFailed"),
+    "health": ("HealthUnknown", "CannotBeJudged"),
+}
 
 
 def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
@@ -131,6 +142,7 @@ class _PluginAnswers:
             applied_overrides=self._applied.of(plugin),
             blocked=sorted({gate.gate for gate in plugin.blocked_by}),
             state=self._states.of(plugin) if self._states is not None else None,
+            conditions=[each.type for each in amiss(plugin, self._fleet.state)],
         )
 
     def whole(self, plugin: PluginDecision) -> ListedPlugin:
@@ -155,7 +167,7 @@ class _PluginAnswers:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[resolved(plugin), *drifted(self._fleet.state.plugin(plugin.cluster.ref, plugin.name))],
+            conditions=[resolved(plugin), *amiss(plugin, self._fleet.state)],
             owner=object_reference(owner, locator),
             state=states.of(plugin) if states is not None else None,
             rollout=states.rollout(plugin) if states is not None else None,
@@ -186,12 +198,20 @@ def resolved(plugin: PluginDecision) -> Condition:
     )
 
 
-def drifted(state: PluginState) -> list[Condition]:
-    """That files are not as they were delivered; nothing where they are."""
-    if not state.drift:
-        return []
-    message = drift_text(state.drift).removeprefix("; drifted: ")
-    return [Condition(type="Drifted", status="True", reason="FilesChanged", message=message)]
+def amiss(plugin: PluginDecision, known: KnownState) -> list[Condition]:
+    """What is not as it should be about what was delivered."""
+    found = []
+    state, trouble = known.plugin(plugin.cluster.ref, plugin.name), known.troubles.get(plugin.key)
+    if state.drift:
+        message = drift_text(state.drift).removeprefix("; drifted: ")
+        found.append(Condition(type="Drifted", status="True", reason="FilesChanged", message=message))
+    if state.admitted is not None and state.admitted.input_hash in known.altered:
+        found.append(_RENDER_CHANGED)
+    if trouble is not None and (trouble.of != "health" or state.in_flight):
+        type_, reason = _TROUBLES[trouble.of]
+        message = trouble.message + (f"; {trouble.hint}" if trouble.hint else "")
+        found.append(Condition(type=type_, status="True", reason=reason, message=message))
+    return found
 
 
 def reason_word(gate: str) -> str:

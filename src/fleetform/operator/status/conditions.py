@@ -27,6 +27,10 @@ OURS = frozenset(
         "Valid",
         "Reachable",
         "Complete",
+        "RenderChanged",
+        "NotDelivered",
+        "NotRemoved",
+        "HealthUnknown",
         "ApprovalNeeded",
     }
 )

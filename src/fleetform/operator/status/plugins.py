@@ -10,9 +10,8 @@ from msgspec import structs
 
 from fleetform.app.answering.plugins import config_status
 from fleetform.app.answering.waits import shown_state
-from fleetform.app.listing.list_plugins import AppliedOverrides, drifted, reason_word, resolved
+from fleetform.app.listing.list_plugins import AppliedOverrides, reason_word, resolved
 from fleetform.engine.plan.records import Reason, Removal, Step
-from fleetform.loop.records import DeliveryRecord
 from fleetform.model.kinds.status import (
     AppliedOverrideStatus,
     Condition,
@@ -34,7 +33,8 @@ _MOST_FILES = 10
 
 class Told(NamedTuple):
     """All that a Plugin's status follows from. step is None where another owner keeps the plugin out; wanted is the
-    hash that its owner wants of it, valid what is wrong with what people wrote into it."""
+    hash that its owner wants of it, amiss what is not as it should be about what was delivered, and valid what is wrong
+    with what people wrote into it."""
 
     plugin: PluginDecision
     step: Step | None
@@ -42,7 +42,7 @@ class Told(NamedTuple):
     wanted: str | None
     rollout: str | None
     rejected: frozenset[str]
-    delivery: DeliveryRecord | None
+    amiss: Sequence[Condition] = ()
     valid: Condition | None = None
 
     def is_as(self, other: Told | None) -> bool:
@@ -85,7 +85,7 @@ def plugin_status(told: Told, overrides: AppliedOverrides) -> PluginStatus:
             _up_to_date(stands, held, state),
             answered(resolved(plugin)),
             *_moving(stands, held, state),
-            *map(answered, drifted(state)),
+            *told.amiss,
             *([told.valid] if told.valid is not None else []),
         ],
     )
@@ -172,14 +172,15 @@ def _configs(plugin: PluginDecision, applied: bool) -> list[ConfigReference]:
 
 def _ready(told: Told) -> Condition:
     """Whether what was admitted is healthy: an upgrade that waits takes nothing away from that."""
-    state, delivery = told.state, told.delivery
+    state = told.state
     admitted, attempt = state.admitted, state.attempt
     if admitted is None:
         return condition("Ready", False, "NotInstalled", "nothing was admitted yet")
     if told.step is not None and told.step.state == "Unreachable":
         return condition("Ready", None, "Unreachable", _first(told.step.reasons))
-    if delivery is not None and delivery.failure:
-        return condition("Ready", False, "NotDelivered", sentence([delivery.failure, delivery.hint]))
+    missing = next((each for each in told.amiss if each.type == "NotDelivered"), None)
+    if missing is not None:
+        return condition("Ready", False, "NotDelivered", missing.message)
     if attempt is not None and attempt.phase == "Failed":
         why = "took too long" if attempt.timed_out else "failed"
         return condition("Ready", False, "Failed", sentence([f"{admitted.version} {why}", state.failure]))

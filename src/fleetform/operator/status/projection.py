@@ -7,10 +7,11 @@ identity where nothing changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.listing.list_plugins import AppliedOverrides
+from fleetform.app.listing.list_plugins import AppliedOverrides, amiss
 from fleetform.app.listing.list_rollouts import rollouts_of
 from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.index.instances import name_beside_preset
@@ -21,7 +22,9 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds.status import Condition, PlaceInRollout, PluginStatus, Status
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import Claim, ClusterDecisions, PluginDecision, PluginKey
+from fleetform.model.state import Trouble
 from fleetform.operator.generated import PRESET_LABEL
+from fleetform.operator.status.conditions import answered
 from fleetform.operator.status.objects import Validity, objects_told, revisions_told
 from fleetform.operator.status.owners import preset_told, rollout_told
 from fleetform.operator.status.plugins import Told, leaving_status, plugin_status
@@ -33,6 +36,7 @@ from fleetform.operator.status.wanted import (
     OwnerReference,
     Wanted,
 )
+from fleetform.ports.state import KnownState
 from fleetform.syntax.names import cut_name, label_value, object_name_of
 
 # Of an owner's rollouts that ended, so many are shown (B33).
@@ -55,6 +59,7 @@ class Projection:
         self.wanted: dict[Ref, Wanted] = {}
         self._last: Pass | None = None
         self._validity = Validity(())
+        self._amiss = _Amiss()
         self._told: dict[PluginKey, Told] = {}
         self._names: dict[PluginKey, Ref] = {}
         self._taken: dict[Ref, PluginKey] = {}
@@ -69,12 +74,12 @@ class Projection:
         last, self._last = self._last, shown
         changes = _Changes(shown, last)
         changed: set[Ref] = set()
-        fleet = shown.fleet.planned_as(shown.plan, shown.image.known)
+        fleet = shown.fleet.planned_as(shown.plan, self._amiss.of(shown.image))
         if changes.objects or shown.refusal is not (last.refusal if last is not None else None):
             refused = shown.refusal.findings if shown.refusal is not None else ()
             self._validity = Validity(fleet.findings.all, refused)
             changes.everything()
-        changed |= self._plugins(shown, changes)
+        changed |= self._plugins(shown, fleet, changes)
         changed |= self._presets(shown, changes)
         changed |= self._show_rollouts(fleet, changes)
         if changes.counts:
@@ -102,11 +107,11 @@ class Projection:
 
     # ---- Plugins
 
-    def _plugins(self, shown: Pass, changes: _Changes) -> set[Ref]:
+    def _plugins(self, shown: Pass, fleet: Fleet, changes: _Changes) -> set[Ref]:
         changed: set[Ref] = set()
         overrides = AppliedOverrides()
         changes.place(self._placed)
-        found = _Found(shown, self._placed)
+        found = _Found(shown, fleet.state, self._placed)
         for key in changes.plugins(self._leaving):
             told = found.told(key, self._valid)
             if told is None:
@@ -248,6 +253,24 @@ class Projection:
         return {ref} if self.wanted.pop(ref, None) is not None else set()
 
 
+class _Amiss:
+    """What is known, with what is amiss about deliveries and renders; found again only where those are others."""
+
+    def __init__(self) -> None:
+        self._image: Image | None = None
+        self._troubles: Mapping[PluginKey, Trouble] = {}
+        self._altered: frozenset[str] = frozenset()
+
+    def of(self, image: Image) -> KnownState:
+        last, self._image = self._image, image
+        if last is None or last.deliveries is not image.deliveries:
+            records = image.deliveries.items()
+            self._troubles = {key: each.trouble for key, each in records if each.trouble is not None}
+        if last is None or last.states is not image.states:
+            self._altered = frozenset(hash_ for hash_, each in image.states.items() if each.changed)
+        return replace(image.known, troubles=self._troubles, altered=self._altered)
+
+
 class _Placed(NamedTuple):
     """A plugin's place in the plan of its owner."""
 
@@ -259,8 +282,8 @@ class _Placed(NamedTuple):
 class _Found:
     """What is known of single plugins in a pass; found where it is asked for."""
 
-    def __init__(self, shown: Pass, placed: Mapping[PluginKey, _Placed]) -> None:
-        self.shown, self._placed = shown, placed
+    def __init__(self, shown: Pass, known: KnownState, placed: Mapping[PluginKey, _Placed]) -> None:
+        self.shown, self._known, self._placed = shown, known, placed
         self.removals = {each.key: each for each in shown.plan.world.removals}
         self._leaving = {step.key: step for step in shown.plan.removals}
 
@@ -286,7 +309,7 @@ class _Found:
             _hash(placed.candidate) if placed is not None else None,
             rollout.name if rollout is not None and rollout.is_open else None,
             shown.fleet.snapshot.rejected.get(plugin.target.owner.ref, frozenset()),
-            shown.image.deliveries.get(key),
+            [answered(each) for each in amiss(plugin, self._known)],
             valid(plugin),
         )
 
@@ -344,7 +367,17 @@ class _Changes:
             names = changed_keys(known.get(ref, {}), known_then.get(ref, {}))
             found.update((ref.organization, ref.name, name) for name in names)
         found.update(changed_keys(now.image.deliveries, last.image.deliveries if last is not None else {}))
+        if last is not None and now.image.states is not last.image.states:
+            altered = changed_keys(now.image.states, last.image.states)
+            found.update(self._running({each for each in altered if each in last.image.states}))
         return sorted(found)
+
+    def _running(self, hashes: set[str]) -> Iterator[PluginKey]:
+        """Plugins that were admitted with one of some hashes."""
+        for cluster, here in self._now.image.known.plugins.items() if hashes else ():
+            for name, state in here.items():
+                if state.admitted is not None and state.admitted.input_hash in hashes:
+                    yield cluster.organization, cluster.name, name
 
     def presets(self, parts: Mapping[Ref, object]) -> set[Ref]:
         if self.objects:
