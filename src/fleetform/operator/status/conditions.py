@@ -57,5 +57,6 @@ def sentence(parts: Sequence[str]) -> str:
 
 
 def as_status(answer: AnswerRecord, record: type[T]) -> T:
-    """A part of an answer as the part of a status that says the same."""
-    return msgspec.convert(msgspec.to_builtins(answer), record)
+    """A part of an answer as the part of a status that says the same, as far as a status has room for it."""
+    told = msgspec.to_builtins(answer)
+    return msgspec.convert({name: told[name] for name in record.__struct_encode_fields__ if name in told}, record)
