@@ -32,8 +32,8 @@ def is_newer(version: str, other: str) -> bool:
 class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. Run it in a thread of its own.
 
-    key_of and version_of read an object's metadata. changed is told the keys that are others than before; failed why
-    following stops for a while, once each time.
+    kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
+    that are others than before; failed why following stops for a while, once each time.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Reflector(Generic[T]):
         version_of: Callable[[T], str],
         *,
         type_: Any = Any,
+        kept: Callable[[Any], T] = lambda each: each,
         namespace: str = "",
         labels: str = "",
         changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
@@ -53,7 +54,7 @@ class Reflector(Generic[T]):
     ) -> None:
         self._client, self._resource = client, resource
         self._key_of, self._version_of = key_of, version_of
-        self._type, self._namespace, self._labels = type_, namespace, labels
+        self._type, self._kept, self._namespace, self._labels = type_, kept, namespace, labels
         self._changed, self._failed = changed, failed
         self._page, self._silence = page, silence
         self._lock = Lock()
@@ -113,7 +114,7 @@ class Reflector(Generic[T]):
                 version=version,
                 type_=self._type,
             )
-            found.update((self._key_of(each), each) for each in page.items)
+            found.update((self._key_of(each), each) for each in map(self._kept, page.items))
             token = page.token
             if not token:
                 break
@@ -145,7 +146,7 @@ class Reflector(Generic[T]):
             )
             for event in events:
                 if event.type != "BOOKMARK":
-                    self._take(event.type, event.object)
+                    self._take(event.type, self._kept(event.object))
                 self._version = event.version
                 if stop.is_set():
                     events.close()
