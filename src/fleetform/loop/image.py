@@ -14,11 +14,9 @@ from typing import TypeVar
 import msgspec
 
 from fleetform.loop.records import (
-    DELIVERY,
     FILE,
     NO_SOURCE,
     SOURCE_REF,
-    STATE,
     AdmittedState,
     DeliveryRecord,
     SourceRecord,
@@ -30,7 +28,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader, plugin_key, plugin_ref
-from fleetform.store.known_state import read_known_state, writes_between
+from fleetform.store.known_state import DELIVERY, STATE, read_known_state, writes_between
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

@@ -15,11 +15,11 @@ from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.world.hashes import is_known
 from fleetform.engine.world.opening import is_zone
 from fleetform.model.answers.base import ObjectReference
-from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, WhyItem
+from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, ReportedTrouble, WhyItem
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
-from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState, Trouble
 from fleetform.syntax.times import clock_text, time_text
 
 _ONCE = {
@@ -89,7 +89,15 @@ class Waits:
             summary=self._summary(step, earliest, unknown, removal) + _then(owner, candidate, target),
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
+            trouble=self.trouble(step),
         )
+
+    def trouble(self, step: Step) -> ReportedTrouble | None:
+        """What keeps it from arriving or from being judged, unless what was under way is over."""
+        found = self._fleet.state.troubles.get(step.key)
+        if found is None or (found.of == "health" and step.state != "InFlight"):
+            return None
+        return reported_trouble(found)
 
     def _wanted(self, key: PluginKey) -> str | None:
         """What its owner asks for where no version answers that: a pin or a range."""
@@ -112,7 +120,7 @@ class Waits:
     # ---- In one sentence
 
     def _summary(self, step: Step, earliest: Earliest, unknown: bool, removal: Removal | None) -> str:
-        told = self._told(step, earliest, removal)
+        told = self._told(step, earliest, removal) + trouble_text(self.trouble(step))
         if unknown:
             told += "; whether it already is what is wanted is not known here: its input hash is not"
         return told
@@ -238,6 +246,24 @@ def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     patience = world.limits_of(owner.change.owner.organization).patience
     scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
     return Prospect(world, owner.change.owner, now, scenario)
+
+
+def reported_trouble(trouble: Trouble) -> ReportedTrouble:
+    return ReportedTrouble(
+        of=trouble.of,
+        message=trouble.message,
+        do=trouble.hint,
+        where=trouble.where,
+        since=time_text(trouble.since),
+        tries=trouble.tries,
+        next_try=time_text(trouble.retry_at) if trouble.retry_at is not None else None,
+    )
+
+
+def trouble_text(trouble: ReportedTrouble | None) -> str:
+    """That there is something in the way, in a word: what it is stands beside."""
+    said = {"delivery": "; it cannot be delivered", "removal": "; its files cannot be removed", "health": ""}
+    return said[trouble.of] if trouble is not None else ""
 
 
 def drift_text(files: Sequence[str]) -> str:

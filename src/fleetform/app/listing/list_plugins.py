@@ -39,6 +39,17 @@ from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
 
 _REMEMBERED = 10_000
+_RENDER_CHANGED = Condition(
+    type="RenderChanged",
+    status="True",
+    reason="RenderDiffers",
+    message="the same input would be rendered otherwise now; what was admitted stays until a change is rolled out",
+)
+_TROUBLES = {
+    "delivery": ("NotDelivered", "DeliveryFailed"),
+    "removal": ("NotRemoved", "RemovalFailed"),
+    "health": ("HealthUnknown", "CannotBeJudged"),
+}
 
 
 def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
@@ -120,6 +131,7 @@ class _PluginAnswers:
             applied_overrides=overrides,
             blocked=sorted({gate.gate for gate in plugin.blocked_by}),
             state=self._states.of(plugin) if self._states is not None else None,
+            conditions=[each.type for each in self._amiss(plugin)],
         )
 
     def whole(self, plugin: PluginDecision) -> ListedPlugin:
@@ -151,7 +163,7 @@ class _PluginAnswers:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[resolved, *self._drifted(plugin)],
+            conditions=[resolved, *self._amiss(plugin)],
             owner=object_reference(owner, locator),
             state=states.of(plugin) if states is not None else None,
             rollout=states.rollout(plugin) if states is not None else None,
@@ -160,12 +172,20 @@ class _PluginAnswers:
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
 
-    def _drifted(self, plugin: PluginDecision) -> list[Condition]:
-        files = self._fleet.state.plugin(plugin.cluster.ref, plugin.name).drift
-        if not files:
-            return []
-        message = drift_text(files).removeprefix("; drifted: ")
-        return [Condition(type="Drifted", status="True", reason="FilesChanged", message=message)]
+    def _amiss(self, plugin: PluginDecision) -> list[Condition]:
+        """What is not as it should be about what was delivered."""
+        known, found = self._fleet.state, []
+        state, trouble = known.plugin(plugin.cluster.ref, plugin.name), known.troubles.get(plugin.key)
+        if state.drift:
+            message = drift_text(state.drift).removeprefix("; drifted: ")
+            found.append(Condition(type="Drifted", status="True", reason="FilesChanged", message=message))
+        if state.admitted is not None and state.admitted.input_hash in known.altered:
+            found.append(_RENDER_CHANGED)
+        if trouble is not None and (trouble.of != "health" or state.in_flight):
+            type_, reason = _TROUBLES[trouble.of]
+            message = trouble.message + (f"; {trouble.hint}" if trouble.hint else "")
+            found.append(Condition(type=type_, status="True", reason=reason, message=message))
+        return found
 
     def _options_of(self, plugin: PluginDecision) -> _Options:
         found = self._options.get(plugin.shared) if _is_like_others(plugin) else None

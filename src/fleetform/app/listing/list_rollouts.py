@@ -112,7 +112,7 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
         created=time_text(rollout.created),
         started=time_text(rollout.started) if rollout.started is not None else None,
         ended=time_text(rollout.ended) if rollout.ended is not None else None,
-        causes=rollout_causes(owner, rollout) if owner is not None else [],
+        causes=rollout_causes(owner, rollout, waits) if owner is not None else [],
         diagnostics=[],
     )
 
