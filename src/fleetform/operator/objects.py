@@ -30,6 +30,8 @@ _OUR_GROUP = API_VERSION.partition("/")[0]
 _BY_NAME = ("Secret", "ConfigMap")
 # What an organization sees of the platform's namespace: what is offered to all, and the ceilings for all.
 _OF_PLATFORM = frozenset({"PluginDefinition", "Catalog", "LifecyclePolicy"})
+# Only objects with one of these in them can refer to further kinds.
+_MARKS = (b'"objectFieldRef"', b'"resource"')
 _NOISE = ("managedFields", "resourceVersion", "selfLink", "generation")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -57,6 +59,7 @@ class ApiObjects:
         self._followed: dict[Resource, Reflector[Kept]] = {}
         self._failing: dict[Resource, OutsideError] = {}
         self._denied: set[Resource] = set()
+        self._referred: frozenset[KindName] = frozenset()
         self._looked = Event()
         self._finder = Thread(target=self._find, name="kinds", daemon=True)
 
@@ -66,6 +69,10 @@ class ApiObjects:
     def stop(self) -> None:
         """Watches end by themselves: their threads do not keep the process."""
         self._stop.set()
+        self._look.set()
+
+    def look(self) -> None:
+        """Look for kinds now."""
         self._look.set()
 
     def wait(self, seconds: float) -> bool:
@@ -139,20 +146,10 @@ class ApiObjects:
                 yield from (each for each in self._client.kinds(version).values() if _is_input(each))
         core = self._client.kinds("v1")
         yield from (core[kind] for kind in _BY_NAME)
-        for name in sorted(self._referred()):
+        for name in sorted(self._referred):
             found = self._found(name, served)
             if found is not None:
                 yield found
-
-    def _referred(self) -> set[KindName]:
-        trees = (
-            msgspec.json.decode(each.content)
-            for resource, reflector in self._reflectors().items()
-            if resource.group == _OUR_GROUP
-            for each in reflector.objects().values()
-            if each.content is not None
-        )
-        return referred_kinds(trees)
 
     def _found(self, name: KindName, served: Mapping[str, str]) -> Resource | None:
         version = served.get(name.group) if name.group else "v1"
@@ -171,18 +168,30 @@ class ApiObjects:
                 resource,
                 lambda each: each.key,
                 lambda each: each.version,
-                kept=lambda each: _kept(resource, each),
+                kept=lambda each: self._kept(resource, each),
+                content_of=lambda each: each.content,
                 changed=lambda _: self._has_changed(resource),
                 failed=lambda error: self._fails(resource, error),
             )
             self._followed[resource] = reflector
         Thread(target=reflector.run, args=(self._stop,), name=resource.plural, daemon=True).start()
 
+    def _kept(self, resource: Resource, manifest: dict[str, Any]) -> Kept:
+        metadata = manifest["metadata"]
+        content = _content(resource, manifest)
+        if content is not None and resource.group == _OUR_GROUP and any(mark in content for mark in _MARKS):
+            self._refer_to(referred_kinds([manifest]))
+        return Kept(ObjectKey(metadata.get("namespace", ""), metadata["name"]), metadata["resourceVersion"], content)
+
+    def _refer_to(self, kinds: set[KindName]) -> None:
+        """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
+        if not kinds <= self._referred:
+            self._referred |= kinds
+            self._look.set()
+
     def _has_changed(self, resource: Resource) -> None:
         self._failing.pop(resource, None)
         self._denied.discard(resource)
-        if resource.group == _OUR_GROUP:
-            self._look.set()
         self._changed()
 
     def _fails(self, resource: Resource, error: OutsideError) -> None:
@@ -204,12 +213,6 @@ def _is_seen(organization: str | None, resource: Resource, key: ObjectKey) -> bo
     if organization is None or not key.namespace or key.namespace == organization:
         return True
     return key.namespace == PLATFORM_NAMESPACE and resource.kind in (*_OF_PLATFORM, *_BY_NAME)
-
-
-def _kept(resource: Resource, manifest: dict[str, Any]) -> Kept:
-    metadata = manifest["metadata"]
-    key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
-    return Kept(key, metadata["resourceVersion"], _content(resource, manifest))
 
 
 def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:

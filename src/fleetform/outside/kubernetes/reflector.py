@@ -33,7 +33,8 @@ class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. Run it in a thread of its own.
 
     kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
-    that are others than before; failed why following stops for a while, once each time.
+    whose content is another than before, which any new version is unless content_of says otherwise; failed why following
+    stops for a while, once each time.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Reflector(Generic[T]):
         *,
         type_: Any = Any,
         kept: Callable[[Any], T] = lambda each: each,
+        content_of: Callable[[T], object] | None = None,
         namespace: str = "",
         labels: str = "",
         changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
@@ -55,6 +57,7 @@ class Reflector(Generic[T]):
         self._client, self._resource = client, resource
         self._key_of, self._version_of = key_of, version_of
         self._type, self._kept, self._namespace, self._labels = type_, kept, namespace, labels
+        self._content_of = content_of or version_of
         self._changed, self._failed = changed, failed
         self._page, self._silence = page, silence
         self._lock = Lock()
@@ -128,7 +131,7 @@ class Reflector(Generic[T]):
             self._changed(frozenset(changed))
 
     def _is_same(self, before: T | None, after: T) -> bool:
-        return before is not None and self._version_of(before) == self._version_of(after)
+        return before is not None and self._content_of(before) == self._content_of(after)
 
     def _follow(self, stop: Event) -> None:
         """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""
@@ -155,6 +158,7 @@ class Reflector(Generic[T]):
     def _take(self, type_: str, object_: T) -> None:
         key, version = self._key_of(object_), self._version_of(object_)
         with self._lock:
+            before = self._objects.get(key)
             if type_ == "DELETED":
                 self._objects.pop(key, None)
             else:
@@ -162,4 +166,5 @@ class Reflector(Generic[T]):
             written = self._written.get(key)
             if written is not None and not is_newer(written, version):
                 del self._written[key]
-        self._changed(frozenset({key}))
+        if type_ == "DELETED" or not self._is_same(before, object_):
+            self._changed(frozenset({key}))
