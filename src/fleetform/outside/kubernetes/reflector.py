@@ -71,6 +71,11 @@ class Reflector(Generic[T]):
         with self._lock:
             return dict(self._objects)
 
+    def get(self, key: ObjectKey) -> T | None:
+        """What is known of one object."""
+        with self._lock:
+            return self._objects.get(key)
+
     def wrote(self, key: ObjectKey, version: str) -> None:
         """We wrote this object: what is known of it is old until the watch has brought that version."""
         with self._lock:
