@@ -33,8 +33,8 @@ class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. Run it in a thread of its own.
 
     kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
-    whose content is another than before, which any new version is unless content_of says otherwise; failed why following
-    stops for a while, once each time.
+    whose content is another than before, which any new version is unless content_of says otherwise; failed why
+    following stops for a while, once each time.
     """
 
     def __init__(
