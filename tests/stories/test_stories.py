@@ -121,19 +121,35 @@ class Diary:
         lines = []
         for each in new:
             body = json.loads(each.message.body)
-            lines.append(f"told {body['event']}: {body['title']}: {json.dumps(_told(body))}")
+            lines.append(f"told {body['event']}: {body['title']}: {json.dumps(_told(body), ensure_ascii=False)}")
         return lines
 
     def _rollouts(self) -> list[str]:
         fleet = self.plane.control.fleet
         items = get(fleet, Scope("acme"), "rollouts")["items"] if fleet is not None else []
-        return [f"rollout {each['metadata']['name']}: {json.dumps(_told(each['status']))}" for each in items]
+        return [line for each in items for line in _rollout(each["status"])]
 
     def _deeds(self) -> list[str]:
         found = [each.deed for each in self.plane.store.audit()]
         new = found[self._seen["deeds"] :]
         self._seen["deeds"] = len(found)
         return [f"deed: {each.actor} {each.verb} {each.subject}: {each.outcome} {each.detail}".rstrip() for each in new]
+
+
+def _rollout(status: dict[str, Any]) -> list[str]:
+    """A rollout, its stages and what holds it."""
+    ends = " ".join(f"{when} {status[when]}" for when in ("created", "started", "ended") if status[when])
+    lines = [f"rollout {status['name']} {status['from']} → {status['to']}: {status['phase']} {status['note']} {ends}"]
+    for stage in status["stages"]:
+        counts = " ".join(f"{name} {count}" for name, count in stage["clusters"].items() if count)
+        times = " ".join(f"{when} {stage[when]}" for when in ("started", "soakUntil", "done") if stage[when])
+        asked = stage["approvals"]
+        consent = f"{asked['have']} of {asked['need']} approvals, by {asked['decideBy']}" if asked else ""
+        lines.append(" ".join(filter(None, ("  stage", stage["name"], stage["phase"], counts, times, consent))))
+    for cause in status["causes"]:
+        until = f", until {cause['until']}" if cause["until"] else ""
+        lines.append(f"  {cause['state']}, {cause['gate']}: {cause['message']}{until}: {', '.join(cause['names'])}")
+    return lines
 
 
 def _told(tree: dict[str, Any]) -> dict[str, Any]:
