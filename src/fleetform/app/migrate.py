@@ -137,18 +137,19 @@ class _Readings:
             for skipped in plugin.own_skipped:
                 self._skip(plugin, skipped.item, skipped.reason)
 
-    def has_beside(self, move: Move) -> bool:
-        """Whether another value stands where this one would go: written there, one of the two would be lost."""
+    def beside(self, move: Move) -> str | None:
+        """Another value of the same object that overlaps where this one would go: both there would not load."""
         steps = move.outcome.steps
-        beside = self._homes[move.item.layer.object, move.item.collection] - {move.item.index}
-        others = [
-            other.outcome.steps
-            for index in beside
-            for other, _ in self.values[move.item.layer.object, move.item.collection, index].values()
-        ]
-        return steps is not None and any(
-            other is not None and normal_form(other) == normal_form(steps) for other in others
-        )
+        if steps is None or move.renamed is None:
+            return None
+        form = normal_form(steps)
+        home = (move.item.layer.object, move.item.collection)
+        for index in sorted(self._homes[home] - {move.item.index}, key=str):
+            for other, _ in self.values[*home, index].values():
+                there = normal_form(other.outcome.steps) if other.outcome.steps is not None else None
+                if there is not None and form[: len(there)] == there[: len(form)]:
+                    return text_of(other.outcome.steps or ())
+        return None
 
     def _skip(self, plugin: PluginDecision, item: Item, reason: str) -> None:
         # What a revision does not know yet, or nobody declares, stays as it is.
@@ -181,8 +182,8 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
             left.append((changing[0], f"{staying[0].cluster.ref.name} still reads it as it is"))
         elif len(changing) > 1:
             left.append((changing[0], "plugins read it in several ways"))
-        elif readings.has_beside(changing[0]):
-            left.append((changing[0], f"{changing[0].renamed} stands beside it already"))
+        elif (beside := readings.beside(changing[0])) is not None:
+            left.append((changing[0], f"{beside} is set beside it already"))
         elif _is_merged_no_more(changing[0]):
             left.append((changing[0], "it is merged, and its version takes no map any more: write it with Replace"))
         else:
