@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -70,6 +70,40 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
         # To look for the little that stays as it was would cost more than it saves.
         return _decide_all(index)
     return _decide_again(index, previous, reached_by(changes, index, previous))
+
+
+class PartlyDecided(NamedTuple):
+    """What a change comes to on some of the clusters that it can reach; left are those that were not looked at."""
+
+    decisions: Decisions
+    left: list[Cluster]
+
+
+def decide_reached(
+    snapshot: Snapshot, previous: Decisions, most: int, first: Collection[Ref] = frozenset()
+) -> PartlyDecided:
+    """What a change can reach, and nothing else: decided on clusters with about most plugins of it at the most.
+
+    first are clusters to begin with. Where nothing was left the answer holds for all.
+    """
+    snapshot = adopted(snapshot, previous.index.snapshot)
+    changes = Changes(snapshot, previous.index.snapshot, previous.next_due)
+    if changes.nothing:
+        return PartlyDecided(replace(previous, clusters={}), [])
+    index = Index(snapshot, previous.index)
+    reached, binders = reached_by(changes, index, previous), Binders(index)
+    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders))
+    clusters: dict[Ref, ClusterDecisions] = {}
+    left = []
+    for cluster, owners in sorted(reached.on_clusters(), key=lambda each: (each[0].ref not in first, each[0].ref)):
+        if most <= 0:
+            left.append(cluster)
+            continue
+        before = previous.clusters.get(cluster.ref)
+        kept = before if before is not None and before.cluster is cluster else None
+        clusters[cluster.ref] = here = deciding.on(cluster, kept, owners)
+        most -= len(here.plugins) if owners is None or kept is None else max(len(owners), 1)
+    return PartlyDecided(deciding.decisions({ref: clusters[ref] for ref in sorted(clusters)}), left)
 
 
 def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> Decisions:

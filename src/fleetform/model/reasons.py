@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DIAGNOSTICS: dict[str, str] = {
     "above-ceiling": "An organization or a stage asks for more than a lifecycle policy allows.",
+    "above-quota": "An organization has more plugins than its quota allows.",
     "ambiguous-selector": "A selector has two forms of one condition, which differ.",
     "ambiguous": "A question fits several things.",
     "binding-cycle": "Bindings refer to each other in a cycle.",
@@ -24,6 +25,7 @@ DIAGNOSTICS: dict[str, str] = {
     "catalog-unread": "A catalog's source was never read.",
     "changed-without-bump": "A definition changed, and its version did not.",
     "conflicting-values": "One object gives one path two values, or a path and another inside it.",
+    "covered-option": "A value has no effect on plugins on which an override sets the same option.",
     "dead-override": "An override reaches no plugin.",
     "dependency-cycle": "Definitions wait for each other.",
     "deprecated-field": "A field or spelling that is read, and has a better form.",
