@@ -15,7 +15,7 @@ PLAIN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 def findings(**files: str) -> list[Diagnostic]:
     read = [InputFile(name.replace("__", "/") + ".yaml", text.encode()) for name, text in files.items()]
-    return load_files(read, "fleet").diagnostics
+    return list(load_files(read, "fleet").diagnostics)
 
 
 def files_of(found: Diagnostic) -> list[str]:
