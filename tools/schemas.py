@@ -17,6 +17,7 @@ from msgspec import inspect
 from fleetform.dialects.native.crds import crds
 from fleetform.dialects.native.schemas import schema_of
 from fleetform.model.kinds import API_VERSION, KINDS
+from fleetform.model.kinds.status import Status
 from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES
 from fleetform.operator.admission.manifests import Installed, policies, webhook_configuration
 from fleetform.syntax.yaml_out import write_yaml
@@ -66,6 +67,9 @@ def _kinds_page() -> Iterator[str]:
         written = " Written by Fleetform." if kind.written_by_fleetform else ""
         yield f"\n## {kind.name}\n\n{(kind.spec.__doc__ or '').strip()}{written}\n"
         yield from _record(_struct(kind.spec), parts)
+        if kind.status is not Status:
+            yield f"\nIts status, on an API server: [{kind.status.__name__}](#{kind.status.__name__.lower()}).\n"
+            parts[kind.status.__name__] = _struct(kind.status)
     yield "\n## Parts\n"
     pages: dict[str, str] = {}
     while pending := parts.keys() - pages.keys():

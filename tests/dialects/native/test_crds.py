@@ -14,16 +14,14 @@ from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import InvalidError
 from fleetform.syntax.yaml_out import write_yaml
-from support.api_servers import ApiServers
-from support.management import Management, management_cluster
+from support.management import Management
 
 EXAMPLES = ("fleet", "seed-0", "seed-1/native", "seed-2", "seed-3/native")
 
 
 @pytest.fixture(scope="module")
-def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
-    with management_cluster(api_servers, "kinds", tmp_path_factory.mktemp("kinds")) as found:
-        yield found
+def cluster(management: Management) -> Management:
+    return management
 
 
 def native(example: str, root: Path) -> list[dict[str, Any]]:
