@@ -20,6 +20,7 @@ from bench import (
     measure_plan,
     measure_render,
     measure_start,
+    measure_status,
     measure_transform,
     measure_versions,
     measure_world,
@@ -43,6 +44,7 @@ MEASUREMENTS = {
     "plan": measure_plan,
     "world": measure_world,
     "start": measure_start,
+    "status": measure_status,
     "load": measure_load,
     "folders": measure_folders,
 }
