@@ -106,7 +106,7 @@ def test_an_organization_sees_its_own_objects_and_what_the_platform_offers(objec
         "fleetform-system/plugindefinitions.fleetform.dev/web@1.0.0",
         "globex/pluginoverrides.fleetform.dev/fast",
     ]
-    assert objects.organizations() == {"acme", "globex"}
+    assert objects.organizations() == {"acme", "globex", "fleetform-system"}
     assert not objects.files().problems
 
 
@@ -114,7 +114,7 @@ def test_what_only_the_server_needs_is_no_part_of_a_file(objects: ApiObjects) ->
     preset = objects.files("acme").files["acme/pluginpresets.fleetform.dev/web"].decode()
     assert '"annotations":{"team":"a"}' in preset
     assert '"creationTimestamp"' in preset
-    for noise in ("managedFields", "resourceVersion", "last-applied", "generation"):
+    for noise in ("managedFields", "resourceVersion", "last-applied"):
         assert noise not in preset
 
 

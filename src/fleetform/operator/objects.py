@@ -32,7 +32,7 @@ _BY_NAME = ("Secret", "ConfigMap")
 _OF_PLATFORM = frozenset({"PluginDefinition", "Catalog", "LifecyclePolicy"})
 # Only objects with one of these in them can refer to further kinds.
 _MARKS = (b'"objectFieldRef"', b'"resource"')
-_NOISE = ("managedFields", "resourceVersion", "selfLink", "generation")
+_NOISE = ("managedFields", "resourceVersion", "selfLink")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -82,7 +82,7 @@ class ApiObjects:
         return all(each.listed.wait(seconds) for each in self._reflectors().values())
 
     def organizations(self) -> frozenset[str]:
-        """Namespaces that have an object of ours which is about clusters or people; the platform's is none of them."""
+        """Namespaces that have objects of a fleet; the platform's is one of them if it has."""
         found = {
             key.namespace
             for resource, reflector in self._reflectors().items()
@@ -90,7 +90,7 @@ class ApiObjects:
             for key, each in reflector.objects().items()
             if each.content is not None and key.namespace
         }
-        return frozenset(found - {PLATFORM_NAMESPACE})
+        return frozenset(found)
 
     def files(self, organization: str | None = None) -> SourceFiles:
         """Everything, or what one organization sees. What is not listed yet, or cannot be, is a problem."""

@@ -50,7 +50,8 @@ class Seen(Struct, rename="camel", gc=False):
 class Cache:
     """Objects of several kinds, each followed in a thread of its own.
 
-    changed is told which objects are others than before; failed which kind cannot be followed for a while, and why.
+    namespace: of this one alone. changed is told which objects are others than before; failed which kind cannot be
+    followed for a while, and why.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Cache:
         kinds: Iterable[tuple[str, str]],
         changed: Callable[[frozenset[Ref]], None],
         failed: Callable[[str, OutsideError], None] = lambda kind, error: None,
+        namespace: str = "",
     ) -> None:
         self._client, self._changed, self._failed = client, changed, failed
         self._stop = Event()
@@ -80,6 +82,7 @@ class Cache:
                 lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
                 lambda each: each.metadata.resource_version,
                 type_=Seen,
+                namespace=namespace,
                 changed=lambda keys, kind=kind: self._tell(kind, keys),  # type: ignore[misc]
                 failed=lambda error, kind=kind: self._failed(kind, error),  # type: ignore[misc]
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from fleetform.app.fleet import Fleet
@@ -24,8 +24,9 @@ class StatusWriter:
     """Called after each pass. What is shown is computed there and then; it is written beside the passes, and if one
     comes before the last is written, the newest counts.
 
-    following is the client for the cache: it holds a connection for each kind. failed is told what could not be
-    written or followed.
+    following is the client for the cache: it holds a connection for each kind. organization: only its objects are
+    followed and written, as another control plane does so for those of others. failed is told what could not be written
+    or followed.
     """
 
     def __init__(
@@ -34,11 +35,12 @@ class StatusWriter:
         following: Client,
         now: Callable[[], datetime],
         *,
+        organization: str = "",
         threads: int = 4,
         failed: Callable[[str, OutsideError], None] = lambda what, error: None,
     ) -> None:
-        self._projection = Projection()
-        self._cache = Cache(following, FOLLOWED, self._seen, failed)
+        self._projection, self._organization = Projection(), organization
+        self._cache = Cache(following, FOLLOWED, self._seen, failed, organization)
         self._writing = Writing(
             client,
             self._cache,
@@ -59,11 +61,11 @@ class StatusWriter:
     def show(self, report: PassReport, fleet: Fleet | None, image: Image) -> None:
         if fleet is None or report.plan is None:
             changed = self._projection.refuse(report.refusal)
-            self._writing.look_at(changed)
+            self._look_at(changed)
             if changed:
                 self._writing.begin()
             return
-        self._writing.look_at(self._projection.update(Pass(fleet, report.plan, image, report.refusal)))
+        self._look_at(self._projection.update(Pass(fleet, report.plan, image, report.refusal)))
         self._writing.begin()
 
     def listed(self, seconds: float) -> bool:
@@ -78,6 +80,9 @@ class StatusWriter:
     def writes(self) -> int:
         """How many requests were made to write."""
         return self._writing.writes
+
+    def _look_at(self, refs: Iterable[Ref]) -> None:
+        self._writing.look_at(each for each in refs if self._organization in ("", each.organization))
 
     def _seen(self, refs: frozenset[Ref]) -> None:
         self._writing.look_at(refs)
