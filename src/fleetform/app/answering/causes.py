@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from fleetform.app.answering.waits import Waits, shown_state
+from fleetform.app.answering.waits import shown_state, trouble_of
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.answers.planning import PluginPhase, ReportedTrouble, RolloutCause
+from fleetform.ports.state import KnownState
 from fleetform.syntax.times import time_text
 
 # Names of one cause, and of all of them together (B33).
@@ -25,13 +26,13 @@ class _Cause(NamedTuple):
     until: datetime | None
 
 
-def rollout_causes(owner: OwnerPlan, rollout: Rollout, waits: Waits) -> list[RolloutCause]:
+def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState) -> list[RolloutCause]:
     """Of the clusters that a rollout has not brought to its end, and of those that it went back from."""
     found: dict[_Cause, list[str]] = {}
     troubles: dict[_Cause, ReportedTrouble] = {}
     for step in owner.steps:
         if _belongs(step, rollout):
-            trouble = waits.trouble(step)
+            trouble = trouble_of(step, known)
             cause = _cause(step, trouble is not None)
             if cause is not None:
                 found.setdefault(cause, []).append(step.key[1])

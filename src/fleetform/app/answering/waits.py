@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from msgspec import structs
+
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
@@ -20,6 +22,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
 from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState, Trouble
+from fleetform.ports.state import KnownState
 from fleetform.syntax.times import clock_text, time_text
 
 _ONCE = {
@@ -89,15 +92,8 @@ class Waits:
             summary=self._summary(step, earliest, unknown, removal) + _then(owner, candidate, target),
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
-            trouble=self.trouble(step),
+            trouble=trouble_of(step, self._fleet.state),
         )
-
-    def trouble(self, step: Step) -> ReportedTrouble | None:
-        """What keeps it from arriving or from being judged, unless what was under way is over."""
-        found = self._fleet.state.troubles.get(step.key)
-        if found is None or (found.of == "health" and step.state != "InFlight"):
-            return None
-        return reported_trouble(found)
 
     def _wanted(self, key: PluginKey) -> str | None:
         """What its owner asks for where no version answers that: a pin or a range."""
@@ -120,7 +116,7 @@ class Waits:
     # ---- In one sentence
 
     def _summary(self, step: Step, earliest: Earliest, unknown: bool, removal: Removal | None) -> str:
-        told = self._told(step, earliest, removal) + trouble_text(self.trouble(step))
+        told = self._told(step, earliest, removal) + trouble_text(trouble_of(step, self._fleet.state))
         if unknown:
             told += "; whether it already is what is wanted is not known here: its input hash is not"
         return told
@@ -219,14 +215,11 @@ class Waits:
         """Who must agree to a stage, and by when."""
         missing = stage.approvals_given < stage.approvals_needed and rollout.is_open
         due = self._due(owner, stage.name) if missing else None
-        return ConsentNeeded(
-            rollout=rollout.name,
-            stage=stage.name,
-            need=stage.approvals_needed,
-            have=stage.approvals_given,
-            decide_by=time_text(due.at) if due is not None else None,
-            end=time_text(due.end) if due is not None else None,
-            costs=int(due.costs.total_seconds()) if due is not None and due.costs is not None else None,
+        if due is None:
+            return consent_needed(rollout, stage)
+        costs = int(due.costs.total_seconds()) if due.costs is not None else None
+        return structs.replace(
+            consent_needed(rollout, stage), decide_by=time_text(due.at), end=time_text(due.end), costs=costs
         )
 
     def _due(self, owner: OwnerPlan, stage: str) -> DecideBy | None:
@@ -236,6 +229,21 @@ class Waits:
                 self._prospects[ref] = prospect_of(self._plan.world, owner, self._now)
             self._decide_by[ref, stage] = self._prospects[ref].decide_by(stage)
         return self._decide_by[ref, stage]
+
+
+def trouble_of(step: Step, known: KnownState) -> ReportedTrouble | None:
+    """What keeps a plugin from arriving or from being judged, unless what was under way is over."""
+    found = known.troubles.get(step.key)
+    if found is None or (found.of == "health" and step.state != "InFlight"):
+        return None
+    return reported_trouble(found)
+
+
+def consent_needed(rollout: Rollout, stage: StageCount) -> ConsentNeeded:
+    """How many must agree to a stage, and how many have."""
+    return ConsentNeeded(
+        rollout=rollout.name, stage=stage.name, need=stage.approvals_needed, have=stage.approvals_given
+    )
 
 
 def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
