@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_admission,
     measure_api,
     measure_bindings,
     measure_check,
@@ -27,6 +28,7 @@ from bench import (
 from bench.table import print_table
 
 MEASUREMENTS = {
+    "admission": measure_admission,
     "api": measure_api,
     "decide": measure_decide,
     "peers": measure_peers,

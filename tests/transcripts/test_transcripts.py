@@ -54,7 +54,9 @@ def _lines(run: Runner, command: str) -> list[str]:
     verb, *arguments = shlex.split(command)[1:]
     code, out, err = run(verb, *arguments, *(() if "--at" in arguments else AT))
     ending = [f"[exit {code}]"] if code else []
-    return [line.rstrip() for line in (*out.splitlines(), *err.splitlines(), *ending)]
+    # A new field that is empty almost everywhere does not touch every page.
+    said = [line.rstrip() for line in out.splitlines() if not line.endswith((": null", ": null,"))]
+    return [*said, *(line.rstrip() for line in err.splitlines()), *ending]
 
 
 def _approve(page: Path, text: str, printed: dict[tuple[int, str], list[str]]) -> None:

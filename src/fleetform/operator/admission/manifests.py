@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from fleetform.dialects.native.crds import plural_of
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE
@@ -39,7 +40,9 @@ class Installed(NamedTuple):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names under which the API server reaches it."""
+        """The names under which API servers reach it."""
+        if self.url is not None:
+            return (urlsplit(self.url).hostname or "",)
         return (f"{self.service}.{self.namespace}.svc", f"{self.service}.{self.namespace}.svc.cluster.local")
 
 
