@@ -44,9 +44,7 @@ Examples:
 )
 @click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look again so often at least.")
 @click.option("--admission", metavar="ADDR", help="Answer an API server's reviews at HOST:PORT, or a PORT.")
-@click.option(
-    "--admission-host", metavar="NAME", multiple=True, help="What API servers call it by; several may be given."
-)
+@click.option("--admission-url", metavar="URL", help="How API servers reach it, if not by its Service.")
 @click.option("--certificates", metavar="DIR", help="With tls.crt and tls.key for it; without, it makes its own.")
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option(
@@ -83,7 +81,7 @@ def command(flags: Flags, **given: Any) -> int:
                 given["shards"],
                 interval,
                 listening,
-                given["admission_host"],
+                given["admission_url"],
                 given["certificates"],
                 flags.plugin_dir,
                 given["allow_private_endpoints"],

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleetform.outside.errors import OutsideError
 from fleetform.wiring.clock import SystemClock
 from fleetform.wiring.loops import LoopParts, open_loop
 from fleetform.wiring.views import stored_fleet_opener
@@ -29,14 +28,13 @@ if TYPE_CHECKING:
 
 # Watches hold a connection each: one for every kind that is followed.
 _FOLLOWING = 64
-_CERTIFICATES = timedelta(minutes=1)
 
 
 class OperatorSettings(NamedTuple):
     """namespace is the operator's own, where its leases and its state are. state_folder holds this replica's copies.
 
-    hosts are the names that API servers call the admission endpoint by; certificates is a folder with tls.crt and
-    tls.key that somebody else renews, None if the operator makes its own. admission None: it answers no reviews.
+    admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
+    Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
     """
 
     access: Access
@@ -45,7 +43,7 @@ class OperatorSettings(NamedTuple):
     shards: int = 1
     interval: timedelta = timedelta(seconds=30)
     admission: Listening | None = None
-    hosts: Sequence[str] = ()
+    admission_url: str | None = None
     certificates: str | None = None
     plugin_folder: str | None = None
     private_endpoints: bool = False
@@ -98,7 +96,7 @@ class Operator:
 
     def run(self, stop: Event) -> None:
         ended = Event()
-        closing = [*self._serve_admission(ended)]
+        closing = self._serve_admission()
         self._objects.start()
         # Leases are kept until the work has ended; what tells admission is needed as long as it answers.
         leasing = Thread(target=self._shards.run, args=(ended,), name="leases", daemon=True)
@@ -143,45 +141,29 @@ class Operator:
         with self._lock:
             self._drivers.pop(organization, None)
 
-    # ---- Admission
-
-    def _serve_admission(self, ended: Event) -> Sequence[Callable[[], None]]:
-        from fleetform.operator.admission.certificates import OwnCertificates
-        from fleetform.operator.admission.serving import Admission, AdmissionServer
-        from fleetform.outside.certificates import Certificate
+    def _serve_admission(self) -> Sequence[Callable[[], None]]:
+        """What ends it."""
+        from fleetform.operator.admission.manifests import Installed
+        from fleetform.operator.admission.running import RunningAdmission
 
         settings = self._settings
         if settings.admission is None:
             return ()
-        own: OwnCertificates | None = None
-        if settings.certificates is not None:
-            folder = Path(settings.certificates)
-            certificate = Certificate(str(folder / "tls.crt"), str(folder / "tls.key"))
-        else:
-            folder = Path(settings.state_folder, "certificates")
+        mounted = settings.certificates is not None
+        folder = Path(settings.certificates or os.path.join(settings.state_folder, "certificates"))
+        if not mounted:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            own = OwnCertificates(
-                settings.access, settings.namespace, settings.hosts, folder, lambda: datetime.now(UTC)
-            )
-            own.look()
-            certificate = own.certificate
-        admission = Admission(self._fleet.get, _own_name(self._client), self._log.log)
-        server = AdmissionServer(admission, settings.admission, certificate, self._log.log)
-        if own is None:
-            return (server.close,)
-        renewing = Thread(target=self._renew, args=(own, ended), name="certificates", daemon=True)
-        renewing.start()
-        return server.close, own.close
-
-    def _renew(self, own: object, ended: Event) -> None:
-        from fleetform.operator.admission.certificates import OwnCertificates
-
-        assert isinstance(own, OwnCertificates)
-        while not ended.wait(_CERTIFICATES.total_seconds()):
-            try:
-                own.look()
-            except OutsideError as error:
-                self._log.said(f"the certificate of the admission endpoint cannot be looked after: {error.message}")
+        installed = Installed(settings.namespace, url=settings.admission_url, name=_own_name(self._client))
+        running = RunningAdmission(
+            self._fleet.get,
+            settings.access,
+            installed,
+            settings.admission,
+            folder,
+            "mounted" if mounted else "self",
+            log=self._log.log,
+        )
+        return (running.close,)
 
 
 class _Organization:
