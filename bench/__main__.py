@@ -21,6 +21,7 @@ from bench import (
     measure_plan,
     measure_render,
     measure_start,
+    measure_status,
     measure_transform,
     measure_versions,
     measure_world,
@@ -45,6 +46,7 @@ MEASUREMENTS = {
     "plan": measure_plan,
     "world": measure_world,
     "start": measure_start,
+    "status": measure_status,
     "load": measure_load,
     "folders": measure_folders,
 }

@@ -66,6 +66,11 @@ DENIED = 'admission webhook "objects.fleetform.dev" denied the request: '
             "everybody approves for themselves: write user: alice",
             marks=pytest.mark.rule("R2-32"),
         ),
+        pytest.param(
+            APPROVAL.replace("user: alice", "user: alice, groups: [sre]"),
+            "alice is not in all of these groups: name only your own",
+            marks=pytest.mark.rule("R2-32"),
+        ),
         (REVISION, "Fleetform writes every PluginDefinitionRevision: nobody else makes or changes one"),
         (SOURCELESS, "spec.source: Invalid value: exactly one of helm, kustomize, manifests is needed"),
     ],

@@ -167,6 +167,13 @@ def _approvals(installed: Installed) -> Manifest:
                 "messageExpression": "'everybody approves for themselves: write user: ' + request.userInfo.username",
                 "reason": "Forbidden",
             },
+            {
+                # What is stored counts later, so that it must be true when it is stored.
+                "expression": "!has(object.spec.groups) || object.spec.groups.all(each, "
+                "has(request.userInfo.groups) && each in request.userInfo.groups)",
+                "messageExpression": "request.userInfo.username + ' is not in all of these groups: name only your own'",
+                "reason": "Forbidden",
+            },
         ],
     }
 

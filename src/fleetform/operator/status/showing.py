@@ -68,6 +68,10 @@ class StatusWriter:
         self._look_at(self._projection.update(Pass(fleet, report.plan, image, report.refusal)))
         self._writing.begin()
 
+    def listed(self, seconds: float) -> bool:
+        """Whether what is there is known by then."""
+        return self._cache.wait(seconds)
+
     def wait(self, seconds: float) -> bool:
         """Whether everything is written by then."""
         return self._writing.wait(seconds)
