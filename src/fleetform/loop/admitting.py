@@ -266,7 +266,7 @@ def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Ev
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
     """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
     states = found.world.states
-    for owner in found.owners:
+    for owner in (each for each in found.owners if not each.at_rest):
         for step in owner.steps:
             place = step.progress.enrolment
             if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:

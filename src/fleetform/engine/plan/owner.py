@@ -65,7 +65,8 @@ def _answer(
             idle = False
             break
     over = (after is None or not after.is_open) and view.look is None and view.change.emergency is None
-    at_rest = idle and over and all(step.state == "UpToDate" and not step.reasons for step in steps)
+    at_rest = idle and over and view.change.crowd is None
+    at_rest = at_rest and all(step.state == "UpToDate" and not step.reasons for step in steps)
     return OwnerPlan(
         view.change,
         after,
@@ -75,7 +76,8 @@ def _answer(
         view.look,
         view.emergency,
         idle,
-        at_rest=at_rest and view.change.crowd is None,
+        at_rest=at_rest,
+        keys=frozenset(step.key for step in steps) if at_rest else frozenset(),
     )
 
 

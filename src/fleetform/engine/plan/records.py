@@ -231,7 +231,8 @@ class OwnerPlan(Struct, frozen=True):
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
     deadline, a cluster that is set aside. is_idle: nothing is to be stored. crowd is the change's, after the plan.
-    at_rest: every plugin is what is wanted, and no rollout is open, so that time alone changes nothing.
+    at_rest: every plugin is what is wanted, and no rollout is open, so that time alone changes nothing; keys are its
+    plugins then.
     """
 
     change: Change
@@ -244,6 +245,7 @@ class OwnerPlan(Struct, frozen=True):
     is_idle: bool = False
     crowd: Crowd | None = None
     at_rest: bool = False
+    keys: frozenset[PluginKey] = frozenset()
 
 
 class Plan(Struct, frozen=True, eq=False):
