@@ -128,7 +128,7 @@ def _states(
 ) -> dict[PluginKey, PluginState]:
     """What is stored of plugins after a plan."""
     states: dict[PluginKey, PluginState] = {}
-    steps = {step.key: (step, owner) for owner in found.owners if not owner.at_rest for step in owner.steps}
+    steps = {step.key: (step, owner) for owner in found.owners for step in owner.moves}
     for key, progress, _, is_start in to_store:
         if key is None or progress is None:
             continue
@@ -266,8 +266,8 @@ def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Ev
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
     """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
     states = found.world.states
-    for owner in (each for each in found.owners if not each.at_rest):
-        for step in owner.steps:
+    for owner in found.owners:
+        for step in owner.moves:
             place = step.progress.enrolment
             if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
                 yield step.key, place.target

@@ -24,6 +24,8 @@ def changed_keys(now: Mapping[Key, Value], then: Mapping[Key, Value]) -> list[Ke
         return list(_by_lookup(now, then, now, then))
     shorter = min(len(now), len(then))
     first = _alike(now, then, shorter)
+    if first == len(now) == len(then):
+        return list(compress(now, map(is_not, now.values(), then.values())))
     last = _alike(reversed(now), reversed(then), shorter - first)
     changed = list(compress(now, map(is_not, islice(now.values(), first), then.values())))
     changed += _by_lookup(now, then, islice(now, first, len(now) - last), list(islice(then, first, len(then) - last)))
