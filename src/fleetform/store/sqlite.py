@@ -305,7 +305,7 @@ class SqliteStore(SqliteReader):
             twice = next(ref for ref, count in Counter(refs).items() if count > 1)
             raise ValueError(f"{twice} is written twice in one commit")
         execute = self._connection.executemany
-        known = {Ref(*row[:3]): row for row in execute(_GET_WITH_REF, refs)}
+        known = {row[:3]: row for row in execute(_GET_WITH_REF, refs)}
         past: list[_Row] = []
         new: list[_Row] = []
         other: list[_Row] = []

@@ -35,13 +35,18 @@ class Gathered:
         )
         then = before._clusters if before is not None else {}
         changed = changed_keys(self._clusters, then)
+        moved = []
         for ref in changed:
-            gated = tuple(each for each in _plugins(self._clusters.get(ref)) if (each.upgrade or each).gates)
-            if gated:
-                self._gated[ref] = gated
-            else:
-                self._gated.pop(ref, None)
-        moved = [ref for ref in changed if _is_moved(self._clusters.get(ref), then.get(ref))]
+            here, before_here = self._clusters.get(ref), then.get(ref)
+            anew = _decided_anew(here, before_here)
+            if ref in self._gated or any((each.upgrade or each).gates for each in anew):
+                gated = tuple(each for each in _plugins(here) if (each.upgrade or each).gates)
+                if gated:
+                    self._gated[ref] = gated
+                else:
+                    del self._gated[ref]
+            if _is_moved(here, before_here, anew):
+                moved.append(ref)
         if moved:
             self._owned = _owned_after(self._owned, moved, then, self._clusters)
 
@@ -70,16 +75,20 @@ def _plugins(here: ClusterDecisions | None) -> Collection[PluginDecision]:
     return here.plugins.values() if here is not None else ()
 
 
-def _is_moved(here: ClusterDecisions | None, then: ClusterDecisions | None) -> bool:
+def _decided_anew(here: ClusterDecisions | None, then: ClusterDecisions | None) -> list[PluginDecision]:
+    """The plugins of a cluster that are not those of the pass before."""
+    if here is None:
+        return []
+    changed = changed_keys(here.plugins, then.plugins) if then is not None else here.plugins
+    return [here.plugins[name] for name in changed if name in here.plugins]
+
+
+def _is_moved(here: ClusterDecisions | None, then: ClusterDecisions | None, anew: list[PluginDecision]) -> bool:
     """Whether the cluster, or the owners that have plugins on it, are others."""
     if here is None or then is None or here.cluster is not then.cluster or len(here.plugins) != len(then.plugins):
         return True
-    pairs = zip(here.plugins.values(), then.plugins.values(), strict=True)
-    if all(one is other or one.target.owner is other.target.owner for one, other in pairs):
-        return False
-    return {each.target.owner for each in here.plugins.values()} != {
-        each.target.owner for each in then.plugins.values()
-    }
+    pairs = ((each, then.plugins.get(each.name)) for each in anew)
+    return any(other is None or each.target.owner is not other.target.owner for each, other in pairs)
 
 
 def _owned_after(
