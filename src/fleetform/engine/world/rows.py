@@ -59,7 +59,10 @@ def rows_of(plugins: Mapping[PluginKey, PluginDecision], around: Surrounding, be
         if plugin is not None:
             if has_dependencies(plugin):
                 return _all_rows(plugins, around, before)
-            made[key] = _row(key, plugin, around, before.by_key.get(key))
+            known = before.by_key.get(key)
+            # What matters of a cluster is the same while the cluster is: it would be in none of these rows otherwise.
+            same = known is not None and known.plugin.cluster is plugin.cluster
+            made[key] = _row(key, plugin, around, known, known.facts if known is not None and same else None)
     if all(before.by_key.get(key) is row for key, row in made.items()):
         return before
     return Rows({**before.by_key, **made}, [])
@@ -76,9 +79,11 @@ def _all_rows(plugins: Mapping[PluginKey, PluginDecision], around: Surrounding, 
     return Rows(found, beside)
 
 
-def _row(key: PluginKey, plugin: PluginDecision, around: Surrounding, before: Row | None) -> Row:
+def _row(
+    key: PluginKey, plugin: PluginDecision, around: Surrounding, before: Row | None, facts: ClusterFacts | None = None
+) -> Row:
     """The one before, if nothing is another."""
-    state, facts = around.states.get(key, UNKNOWN), around.facts.of(plugin.cluster)
+    state, facts = around.states.get(key, UNKNOWN), facts or around.facts.of(plugin.cluster)
     if before is not None and before.plugin is plugin and before.state is state and before.facts == facts:
         return before
     return Row(plugin, state, facts, around.candidate(plugin, state, facts))
