@@ -456,9 +456,12 @@ def test_a_delivery_that_fails_is_tried_again_with_growing_pauses() -> None:
     assert first is not None
     assert (first - NOW).total_seconds() > 0
     record = found.control.image.deliveries["acme", "eu-2", "web-eu-2"]
-    assert record.failure == "disk full"
+    assert record.failing is not None
+    assert record.failing.message == "disk full"
     found.wait(minutes=1)
-    assert found.control.image.deliveries["acme", "eu-2", "web-eu-2"].tries > 2
+    failing = found.control.image.deliveries["acme", "eu-2", "web-eu-2"].failing
+    assert failing is not None
+    assert (failing.tries > 2, failing.since) == (True, NOW + timedelta(hours=3))
     found.targets.broken.clear()
     found.wait(minutes=5)
     assert found.versions["eu-2"] == "1.1.0"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fleetform.cli.text import Painter, count, cut, table
+from fleetform.cli.waiting import tried_text
 from fleetform.model.answers.planning import RolloutAnswer, RolloutCause, RolloutStage
 from fleetform.syntax.times import clock_text, parse_time
 
@@ -84,7 +85,8 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
     gate = f"{cause.gate}: " if cause.gate is not None else ""
     until = f", until {clock_text(parse_time(cause.until), now)}" if cause.until is not None else ""
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
-    return f"{gate}{cause.message}{until}  ({', '.join(cause.names[:_NAMED])}{more})"
+    tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
+    return f"{gate}{cause.message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
 
 
 def progress_text(item: RolloutAnswer) -> str:

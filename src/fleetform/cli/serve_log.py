@@ -14,6 +14,7 @@ from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.records import DeliveryRecord
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import Trouble
 from fleetform.outside.log import Level, Log
 from fleetform.ports.store import Event, StoreError
 
@@ -32,7 +33,7 @@ class ServeLog:
         self._refusal: Refusal | None = None
         self._unavailable: set[str] = set()
         self._deliveries: Mapping[PluginKey, DeliveryRecord] = {}
-        self._undelivered: set[str] = set()
+        self._undelivered: set[tuple[str, str, str]] = set()
 
     def say(self, text: str) -> None:
         """Prose about the process itself."""
@@ -61,19 +62,22 @@ class ServeLog:
 
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
-        failing: dict[str, list[str]] = {}
-        hints: dict[str, str] = {}
+        failing: dict[tuple[str, str, str], _Failing] = {}
         for key, record in report.deliveries.items():
-            if record.failure:
-                failing.setdefault(record.failure, []).append(key[1])
-                hints[record.failure] = record.hint
-        for reason in sorted(set(failing) - self._undelivered):
-            clusters = failing[reason]
-            text = f"cannot deliver {count(len(clusters), 'plugin')}: {reason}; it is tried again"
-            text += f": {hints[reason]}" if hints[reason] else ""
+            trouble = record.failing
+            if trouble is not None:
+                known = failing.setdefault((trouble.of, trouble.where, trouble.message), _Failing(trouble, []))
+                known.clusters.append(key[1])
+        for cause in sorted(failing.keys() - self._undelivered):
+            trouble, clusters = failing[cause]
+            number = count(len(clusters), "plugin")
+            doing = f"deliver {number} to" if trouble.of == "delivery" else f"remove {number} from"
+            text = f"cannot {doing} {trouble.where}: {trouble.message}; it is tried again"
+            text += f": {trouble.hint}" if trouble.hint else ""
             fields = {
-                "reason": reason,
-                "hint": hints[reason],
+                "reason": trouble.message,
+                "hint": trouble.hint,
+                "where": trouble.where,
                 "clusters": len(clusters),
                 "names": clusters[:_MOST_NAMED],
             }
@@ -163,6 +167,13 @@ class ServeLog:
             self.log.write(level, f"{at:%a %H:%M:%S}  {painted}")
         else:
             self.log.write(level, " ".join(text.split()), at, **fields)
+
+
+class _Failing(NamedTuple):
+    """What cannot be delivered for one reason: that, and the clusters."""
+
+    trouble: Trouble
+    clusters: list[str]
 
 
 class _Folded(NamedTuple):

@@ -21,7 +21,7 @@ from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
 from fleetform.loop.delivering import Deliveries, gone, let_go
-from fleetform.loop.destinations import Destinations
+from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
@@ -220,7 +220,7 @@ class Control:
         image = let_go(self.image, unwanted, now, extras)
         before = image.deliveries
         keys = self._misplaced(fleet, image)
-        image = self._deliveries.deliver(image, keys, destinations, removals, now, extras)
+        image = self._deliveries.deliver(image, keys, destinations, removals, Logins(fleet), now, extras)
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
@@ -16,11 +17,21 @@ from fleetform.engine.plan.records import Removal, Step
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState
+from fleetform.model.state import PluginState, Trouble
 from fleetform.ports.delivery import Deliverer, Failure, Note, Parcel
 from fleetform.ports.store import Event
 
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
+# For so long it is tried to remove files from where a plugin was delivered to earlier.
+_GIVEN_UP = timedelta(days=1)
+
+
+class _Attempt(NamedTuple):
+    """What a delivery depends on: where to, what ("" if it is to go away), and what lets in there."""
+
+    destination: Destination
+    input_hash: str
+    login: object
 
 
 class Deliveries:
@@ -28,6 +39,8 @@ class Deliveries:
 
     def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
         self._deliverer, self._blob = deliverer, blob
+        # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
+        self._tried: dict[PluginKey, _Attempt] = {}
 
     def deliver(
         self,
@@ -35,61 +48,102 @@ class Deliveries:
         keys: Iterable[PluginKey],
         destinations: Mapping[PluginKey, Destination],
         removals: Mapping[PluginKey, str],
+        login: Callable[[Destination], object],
         now: datetime,
         extras: Extras,
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
-        removals are plugins that go, each with the one that has its place now, if there is one.
+        removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
+        to a destination, only to be compared.
         """
-        due = _due(image, keys, destinations, now)
-        return self._bring(image, due, removals, now, extras) if due or removals else image
-
-    def _bring(
-        self,
-        image: Image,
-        due: Mapping[PluginKey, Destination],
-        removals: Mapping[PluginKey, str],
-        now: datetime,
-        extras: Extras,
-    ) -> Image:
-        parcels: dict[Destination, list[Parcel]] = {}
-        leaving: dict[Destination, list[PluginKey]] = {}
+        attempts = _attempts(image, keys, destinations, removals, login)
+        due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
+        if not due and all(key in image.deliveries for key in removals):
+            return image
+        self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
         records = dict(image.deliveries)
-        for key, destination in due.items():
-            parcel = self._parcel(image, key)
-            if isinstance(parcel, Failure):
-                records[key] = _failed(records.get(key), destination, parcel, now)
-            else:
-                parcels.setdefault(destination, []).append(parcel)
-        for key in removals:
-            record = records.get(key)
-            if record is not None:
-                leaving.setdefault(record.destination, []).append(key)
         deleted = [key for key in removals if key not in records]
-        for destination in sorted({*parcels, *leaving}, key=str):
-            sent, removed = parcels.get(destination, []), leaving.get(destination, [])
-            failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
-            for parcel in sent:
-                failure = failures.get(parcel.key)
-                before = records.get(parcel.key)
-                if failure is not None:
-                    records[parcel.key] = _failed(before, destination, failure, now)
-                    continue
-                records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
-                if before is not None and not before.destination.is_at(destination) and before.input_hash:
-                    self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
-            for key in removed:
-                failure = failures.get(key)
-                if failure is not None:
-                    records[key] = _failed(records[key], destination, failure, now)
-                else:
-                    deleted.append(key)
+        deleted += self._bring(image, due, records, now)
+        self._clear(due, records, now, extras)
+        deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
             extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
             records.pop(key, None)
         image = image.with_plugins(dict.fromkeys(deleted))
         return replace(image, deliveries=records) if records != image.deliveries else image
+
+    def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
+        """Whether it failed a while ago, and nothing that it depends on has changed."""
+        record = image.deliveries.get(key)
+        failing = record.failing if record is not None else None
+        if failing is None or failing.retry_at is None or self._tried.get(key) != attempt:
+            return False
+        # Further away it can only be if a clock was turned back.
+        return timedelta(0) < failing.retry_at - now <= _LONGEST_RETRY
+
+    def _bring(
+        self, image: Image, due: Mapping[PluginKey, _Attempt], records: dict[PluginKey, DeliveryRecord], now: datetime
+    ) -> list[PluginKey]:
+        """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
+        parcels: dict[Destination, list[Parcel]] = {}
+        leaving: dict[Destination, list[PluginKey]] = {}
+        for key, (destination, input_hash, _) in due.items():
+            record = records.get(key)
+            if not input_hash:
+                leaving.setdefault(destination, []).append(key)
+            elif record is None or record.input_hash != input_hash or record.destination != destination:
+                parcel = self._parcel(image, key)
+                if isinstance(parcel, Failure):
+                    records[key] = _failed(record, "delivery", destination, parcel, now)
+                else:
+                    parcels.setdefault(destination, []).append(parcel)
+        removed = []
+        for destination in sorted({*parcels, *leaving}, key=str):
+            sent, gone = parcels.get(destination, []), leaving.get(destination, [])
+            failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
+            for parcel in sent:
+                failure, before = failures.get(parcel.key), records.get(parcel.key)
+                if failure is not None:
+                    records[parcel.key] = _failed(before, "delivery", destination, failure, now)
+                else:
+                    records[parcel.key] = _arrived(before, destination, parcel, now)
+            for key in gone:
+                failure = failures.get(key)
+                if failure is not None:
+                    records[key] = _failed(records[key], "removal", destination, failure, now)
+                else:
+                    removed.append(key)
+        return removed
+
+    def _clear(
+        self,
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
+        now: datetime,
+        extras: Extras,
+    ) -> None:
+        """Removes what is still where it was delivered to earlier. Where that fails it is tried again, for a while: a
+        repository that is gone for good would be asked for ever."""
+        leaving: dict[Destination, list[PluginKey]] = {}
+        for key in due:
+            for destination in records[key].leaves if key in records else ():
+                leaving.setdefault(destination, []).append(key)
+        for destination, keys in sorted(leaving.items(), key=str):
+            note = Note(f"{keys[0][2]} moved" if len(keys) == 1 else f"{len(keys):,} plugins moved")
+            failures = self._deliverer(destination).deliver([], keys, note)
+            for key in keys:
+                record, failure = records[key], failures.get(key)
+                if failure is not None:
+                    record = _failed(record, "removal", destination, failure, now)
+                    if record.trouble is None or now - record.trouble.since < _GIVEN_UP:
+                        records[key] = record
+                        continue
+                    extras.events.append(_left_behind(key, record.trouble, now))
+                leaves = tuple(each for each in record.leaves if each != destination)
+                # Why it could not be removed from here is over; from elsewhere it may still stand.
+                over = not leaves and record.trouble is not None and record.trouble.of == "removal"
+                records[key] = structs.replace(record, leaves=leaves, trouble=None if over else record.trouble)
 
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
         admitted = image.plugin(key).admitted
@@ -129,33 +183,55 @@ def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Ext
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
-def _due(
-    image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination], now: datetime
-) -> dict[PluginKey, Destination]:
-    """Those of some plugins whose admitted state is not where it should be."""
-    found: dict[PluginKey, Destination] = {}
+def _attempts(
+    image: Image,
+    keys: Iterable[PluginKey],
+    destinations: Mapping[PluginKey, Destination],
+    removals: Mapping[PluginKey, str],
+    login: Callable[[Destination], object],
+) -> dict[PluginKey, _Attempt]:
+    """What is to be done about plugins that are not where they should be, or are where they should not."""
+    found: dict[PluginKey, _Attempt] = {}
     for key in sorted(keys):
         state, record = image.plugin(key), image.deliveries.get(key)
         admitted = state.admitted
-        if admitted is None or admitted.input_hash is None or state.attempt is None:
+        if key in removals or admitted is None or admitted.input_hash is None or state.attempt is None:
             continue
         destination = destinations.get(key) or (record.destination if record is not None else None)
         if destination is None:
             continue
+        arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
+        if not arrived or (record is not None and record.leaves):
+            found[key] = _Attempt(destination, admitted.input_hash, login(destination))
+    for key in removals:
+        record = image.deliveries.get(key)
         if record is not None:
-            arrived = record.input_hash == admitted.input_hash and record.destination == destination
-            if arrived or (record.retry_at is not None and record.retry_at > now):
-                continue
-        found[key] = destination
+            found[key] = _Attempt(record.destination, "", login(record.destination))
     return found
 
 
-def _failed(before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime) -> DeliveryRecord:
+def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:
+    leaves = before.leaves if before is not None else ()
+    if before is not None and before.since is not None:
+        leaves = (*leaves, before.destination)
+    # Back where it was before: its files are no leftovers there.
+    leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
+    return DeliveryRecord(destination, parcel.input_hash, parcel.digest, now, leaves)
+
+
+def _failed(
+    before: DeliveryRecord | None,
+    of: Literal["delivery", "removal"],
+    destination: Destination,
+    failure: Failure,
+    now: datetime,
+) -> DeliveryRecord:
     before = before or DeliveryRecord(destination)
-    pause = min(_FIRST_RETRY * (1 << min(before.tries, 16)), _LONGEST_RETRY)
-    return structs.replace(
-        before, failure=failure.message, hint=failure.hint, tries=before.tries + 1, retry_at=now + pause
-    )
+    trouble = before.trouble if before.trouble is not None and before.trouble.of == of else None
+    tries, since = (trouble.tries, trouble.since) if trouble is not None else (0, now)
+    pause = min(_FIRST_RETRY * (1 << min(tries, 16)), _LONGEST_RETRY)
+    found = Trouble(of, failure.message, since, failure.hint, destination.text, tries + 1, now + pause)
+    return structs.replace(before, trouble=found)
 
 
 def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:
@@ -171,6 +247,10 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     lines += [f"{key[1]}  {key[2]}  removed" for key in removals]
     count = len(lines)
     return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
+
+
+def _left_behind(key: PluginKey, trouble: Trouble, now: datetime) -> Event:
+    return Event(now, *key, event="LeftBehind", reason=f"its files stay at {trouble.where}: {trouble.message}")
 
 
 def _ended(key: PluginKey, state: PluginState, now: datetime, successor: str = "") -> Event:

@@ -97,7 +97,7 @@ def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: dat
     states: dict[PluginKey, PluginState | None] = {}
     for key in changed_keys(image.deliveries, before):
         record, state = image.deliveries.get(key), image.plugin(key)
-        if record is not None and record.input_hash and not record.failure and state.drift:
+        if record is not None and record.input_hash and not record.failing and state.drift:
             states[key] = structs.replace(state, drift=())
             extras.events.append(_event(key, state, (), now))
     return image.with_plugins(states)

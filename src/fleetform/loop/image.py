@@ -15,11 +15,9 @@ import msgspec
 
 from fleetform.engine.index.differences import changed_keys
 from fleetform.loop.records import (
-    DELIVERY,
     FILE,
     NO_SOURCE,
     SOURCE_REF,
-    STATE,
     AdmittedState,
     DeliveryRecord,
     SourceRecord,
@@ -31,7 +29,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader, plugin_key, plugin_ref
-from fleetform.store.known_state import read_known_state, writes_between
+from fleetform.store.known_state import DELIVERY, STATE, read_known_state, writes_between
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

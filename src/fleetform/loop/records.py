@@ -11,8 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
+from fleetform.model.state import Trouble
+from fleetform.store.known_state import STATE
+from fleetform.syntax.addresses import shown
 
-FILE, STATE, DELIVERY, SOURCE = "File", "AdmittedState", "Delivery", "Source"
+FILE, SOURCE = "File", "Source"
 SOURCE_REF = Ref(SOURCE, "", "accepted")
 
 
@@ -40,23 +43,33 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     secret: str = ""
     secret_key: str = ""
 
+    @property
+    def text(self) -> str:
+        return f"branch {self.branch} of {shown(self.path)}" if self.kind == "git" else self.path
+
     def is_at(self, other: Destination) -> bool:
         """Whether both are one place: who logs in, and whether commits are signed, is none of that."""
         return (self.kind, self.path, self.branch, self.folder) == (other.kind, other.path, other.branch, other.folder)
 
 
 class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What was last brought to a destination, and since when it is there; or why it could not be, and when it is tried
-    again. input_hash is "" if nothing has arrived yet."""
+    """What was last brought to a destination, and since when it is there. input_hash is "" if nothing has arrived yet.
+
+    leaves are earlier destinations where its files still are. trouble is what keeps it from its destination, its files
+    from going there, or anybody from telling how it is doing.
+    """
 
     destination: Destination
     input_hash: str = ""
     digest: str = ""
     since: datetime | None = None
-    failure: str = ""
-    hint: str = ""
-    tries: int = 0
-    retry_at: datetime | None = None
+    leaves: tuple[Destination, ...] = ()
+    trouble: Trouble | None = None
+
+    @property
+    def failing(self) -> Trouble | None:
+        """Why it is not where it should be, or still is where it should not."""
+        return self.trouble if self.trouble is not None and self.trouble.of != "health" else None
 
 
 class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from fleetform.loop.records import DELIVERY, FILE
+from fleetform.loop.records import FILE
 from fleetform.model.answers.access import ChangedObject, ChangeNotice
 from fleetform.model.objects import Ref
 from fleetform.ports.store import ExpiredError, StoreReader, plugin_key
-from fleetform.store.known_state import PLUGIN_STATE
+from fleetform.store.known_state import DELIVERY, PLUGIN_STATE
 
 # So many steps are kept for those who have just missed them; who missed more asks the store.
 _KEPT = 256

@@ -43,6 +43,21 @@ class ConsentNeeded(AnswerRecord, frozen=True, kw_only=True):
     costs: int | None = None
 
 
+class ReportedTrouble(AnswerRecord, frozen=True, kw_only=True):
+    """What keeps a plugin from arriving, its files from going away, or anybody from telling how it is doing.
+
+    tries failed in a row, and nextTry is when the next is made; health is looked at again and again.
+    """
+
+    of: Literal["delivery", "removal", "health"]
+    message: str
+    do: str
+    where: str
+    since: str
+    tries: int
+    next_try: str | None
+
+
 class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     """How one plugin on one cluster stands to what is wanted, and what holds it.
 
@@ -67,6 +82,7 @@ class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     summary: str
     reasons: list[HoldingGate]
     approvals: list[ConsentNeeded]
+    trouble: ReportedTrouble | None = None
 
 
 class Why(AnswerRecord, frozen=True, kw_only=True):
@@ -158,7 +174,8 @@ class RolloutStage(AnswerRecord, frozen=True, kw_only=True):
 class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
     """What clusters of a rollout have in common that are not done, or that failed on the way: how many, and some names.
 
-    until is when time alone changes it.
+    until is when time alone changes it. trouble is what keeps it from arriving or from being judged; of several the one
+    that lasts longest.
     """
 
     state: PluginPhase
@@ -167,6 +184,7 @@ class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
     until: str | None
     clusters: int
     names: list[str]
+    trouble: ReportedTrouble | None = None
 
 
 class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):

@@ -54,7 +54,9 @@ def _judge_deletion(fleet: Fleet, request: Request) -> Answer:
     old = request.old_object
     if old is not None and is_generated(old):
         return Answer(warnings=[generated_deletion(old)])
-    return Answer(warnings=list(deletion_warnings(fleet, Ref(request.kind.kind, request.namespace, request.name))))
+    # Where many are deleted at once, only the object has its name.
+    name = old["metadata"]["name"] if old is not None else request.name
+    return Answer(warnings=list(deletion_warnings(fleet, Ref(request.kind.kind, request.namespace, name))))
 
 
 def _edit_of_generated(request: Request) -> str:

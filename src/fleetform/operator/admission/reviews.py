@@ -62,7 +62,7 @@ class Answer(NamedTuple):
 
 
 _decode = msgspec.json.Decoder(_Review).decode
-_REASONS = {403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable"}
+_REASONS = {403: "Forbidden", 422: "Invalid", 500: "InternalError", 503: "ServiceUnavailable"}
 
 
 def read_review(body: bytes) -> Request:
