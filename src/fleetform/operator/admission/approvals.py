@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from contextlib import suppress
 
 from fleetform.app.errors import DeniedError, NoAnswerError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope
+from fleetform.engine.check.report import listed
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic, Severity
@@ -17,29 +19,52 @@ from fleetform.operator.admission.reviews import UserInfo
 _PROGRAMS = "system:"
 
 
-def judged_approval(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
-    """What is wrong with an approval that somebody gives."""
-
-    def found(message: str, hint: str, severity: Severity = "error") -> list[Diagnostic]:
-        at = approval.at("spec", "user")
-        return [Diagnostic("foreign-approval", message, hint, severity, approval.ref, at)]
-
+def not_by_its_user(approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
+    """What is wrong with whom an approval is by: only people approve, and everybody for themselves."""
     spec, user = approval.spec, who.username
     if user.startswith(_PROGRAMS):
-        return found(f"{user} is a program, and only people approve", "approve it yourself, with kubectl")
+        hint = "approve it yourself, with kubectl"
+        return [_found(approval, f"{user} is a program, and only people approve", hint)]
     if spec.user != user:
         claimed = f"for {spec.user}" if spec.user else "without a user"
-        return found(f"{user} gives an approval {claimed}: everybody approves for themselves", f"write user: {user}")
-    scope = Scope(approval.ref.organization)
-    try:
-        # Groups are not kept with the object, so that they cannot count later either.
-        Rollouts(fleet, scope, Person(user)).agree(spec.rollout, spec.stage, spec.change_id)
-    except DeniedError as error:
-        return found(error.message, error.hint)
-    except (NotFoundError, NoAnswerError) as error:
-        return found(f"{error.message}: it may not count", error.hint, "warning")
+        message = f"{user} gives an approval {claimed}: everybody approves for themselves"
+        return [_found(approval, message, f"write user: {user}")]
+    if foreign := sorted(set(spec.groups or ()) - set(who.groups)):
+        message = f"{user} is not in {listed(foreign)}"
+        return [_found(approval, message, "name only groups that you are in", field="groups")]
     return []
 
 
-def is_approval(object_: Object[Any]) -> bool:
-    return isinstance(object_.spec, ApprovalSpec)
+def would_not_count(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
+    """Why the approval of somebody would be in vain."""
+    try:
+        _agree(fleet, approval, approval.spec.groups or ())
+    except DeniedError as error:
+        group = _missing_group(fleet, approval, who)
+        if group:
+            return [_found(approval, error.message, f"write groups: [{group}]", field="groups")]
+        return [_found(approval, error.message, error.hint)]
+    except (NotFoundError, NoAnswerError) as error:
+        return [_found(approval, f"{error.message}: it may not count", error.hint, "warning")]
+    return []
+
+
+def _found(
+    approval: Object[ApprovalSpec], message: str, hint: str, severity: Severity = "error", field: str = "user"
+) -> Diagnostic:
+    return Diagnostic("foreign-approval", message, hint, severity, approval.ref, approval.at("spec", field))
+
+
+def _agree(fleet: Fleet, approval: Object[ApprovalSpec], groups: Iterable[str]) -> None:
+    """Raises if the approval would not count, as it does for who approves in another way."""
+    spec, person = approval.spec, Person(approval.spec.user or "", frozenset(groups))
+    Rollouts(fleet, Scope(approval.ref.organization), person).agree(spec.rollout, spec.stage, spec.change_id)
+
+
+def _missing_group(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> str:
+    """A group of the user that would make it count, if one would."""
+    for group in who.groups:
+        with suppress(DeniedError):
+            _agree(fleet, approval, (group,))
+            return group
+    return ""

@@ -100,7 +100,8 @@ class Change:
     def new_in_itself(self) -> list[Diagnostic]:
         """What is wrong with what it says, and was not with what it said before."""
         known = {_static_key(each) for each in self._static_before()}
-        return [each for each in lint_object(self.after, self.index) if _static_key(each) not in known]
+        found = [each for each in lint_object(self.after, self.index) if _static_key(each) not in known]
+        return [_of_its_own(each) for each in found]
 
     def depends_on_others(self, findings: Iterable[Diagnostic]) -> bool:
         """Whether some of what is wrong would not be if there were no other object."""
@@ -173,6 +174,13 @@ class Change:
         return finding.object == self.after.ref or any(
             isinstance(each, At) and each.origin is self.after.origin for each in places
         )
+
+
+def _of_its_own(finding: Diagnostic) -> Diagnostic:
+    """Without a hint at what other organizations have: who asks may not know of them (B15)."""
+    if finding.code == "missing-definition":
+        return replace(finding, hint="add the definition, or fix the name")
+    return finding
 
 
 def _lint_decided(decisions: Decisions, ref: Ref) -> Iterator[Diagnostic]:
