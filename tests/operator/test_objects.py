@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fleetform.operator.objects import ApiObjects
-from fleetform.operator.references import KindName, Names, referred_kinds
+from fleetform.operator.references import KindName, Names, referred_kinds, texts_of
 from fleetform.operator.source import OrganizationSource, earlier_versions
 from fleetform.outside.kubernetes.client import Client
 from fleetform.syntax.yaml_in import read_one
@@ -193,7 +193,7 @@ def _tried(action: Callable[[], object]) -> None:
 
 
 def test_names_with_variables_may_mean_what_clusters_make_of_them() -> None:
-    names = Names([{"a": ["login", {"b": "$(CLUSTER_NAME)-token"}], "c": "x-${REGION}", "d": 3}])
+    names = Names([texts_of({"a": ["login", {"b": "$(CLUSTER_NAME)-token"}], "c": "x-${REGION}", "d": 3})])
     assert [each for each in ("login", "eu-1-token", "x-eu", "token", "a", "-token") if names.may_mean(each)] == [
         "login",
         "eu-1-token",

@@ -6,7 +6,7 @@ whatever else objects refer to by name where something does. Of each only what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from fleetform.app.reading.documents import is_read_by_dialect
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
-from fleetform.operator.references import KindName, Names, referred_kinds
+from fleetform.operator.references import KindName, Names, referred_kinds, texts_of
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import DeniedError, NoKindError
@@ -60,6 +60,7 @@ class ApiObjects:
         self._failing: dict[Resource, OutsideError] = {}
         self._denied: set[Resource] = set()
         self._referred: frozenset[KindName] = frozenset()
+        self._texts: dict[bytes, Collection[str]] = {}
         self._looked = Event()
         self._finder = Thread(target=self._find, name="kinds", daemon=True)
 
@@ -80,6 +81,12 @@ class ApiObjects:
         if not self._looked.wait(seconds):
             return False
         return all(each.listed.wait(seconds) for each in self._reflectors().values())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that can be read was listed."""
+        known = self._reflectors().items()
+        return self._looked.is_set() and all(each.listed.is_set() or kind in self._denied for kind, each in known)
 
     def organizations(self) -> frozenset[str]:
         """Namespaces that have objects of a fleet; the platform's is one of them if it has."""
@@ -110,9 +117,16 @@ class ApiObjects:
                     by_name.append((name, key, each.content))
                 else:
                     own[name] = each.content
-        names = Names(msgspec.json.decode(each) for each in own.values())
+        names = self._names(own.values())
         own.update((name, content) for name, key, content in by_name if names.may_mean(key.name))
         return SourceFiles(dict(sorted(own.items())), problems)
+
+    def _names(self, contents: Iterable[bytes]) -> Names:
+        """What objects may refer to; each is looked through once."""
+        before, self._texts = self._texts, {}
+        for each in contents:
+            self._texts[each] = before[each] if each in before else texts_of(msgspec.json.decode(each))
+        return Names(self._texts.values())
 
     # ---- Following
 

@@ -26,17 +26,18 @@ _GROUP = API_VERSION.partition("/")[0]
 
 
 class Installed(NamedTuple):
-    """Where the operator runs, and as whom. url is for tests and for operators outside of the cluster."""
+    """Where the operator runs, and as whom. url and name are for tests and for operators outside of the cluster."""
 
     namespace: str = PLATFORM_NAMESPACE
     service: str = "fleetform-admission"
     account: str = "fleetform"
     url: str | None = None
+    name: str = ""
 
     @property
     def user(self) -> str:
         """The operator's name as the API server knows it."""
-        return f"system:serviceaccount:{self.namespace}:{self.account}"
+        return self.name or f"system:serviceaccount:{self.namespace}:{self.account}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
