@@ -15,7 +15,7 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop.accepting import Refusal
+from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
@@ -42,16 +42,16 @@ _NO_DESTINATION = "its delivery needs a management cluster; this control plane d
 class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
-    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
-    events are what happened on clusters. watched: clusters are judged whose health may change at any time. deliveries
-    are what was brought where; took is how many seconds the pass took.
+    accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
+    starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
+    health may change at any time. deliveries are what was brought where; took is how many seconds the pass took.
     """
 
     at: datetime
     wrote: bool
     next_look: datetime | None
     plan: Plan | None = None
-    accepted: bool = False
+    accepted: AcceptedChange | None = None
     refusal: Refusal | None = None
     unavailable: Mapping[PluginKey, str] = {}
     events: Sequence[Event] = ()
@@ -145,7 +145,7 @@ class Control:
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        accepted = (look_at_source or self._intake.is_due(now)) and self._intake.accept(now)
+        accepted = self._intake.accept(now) if look_at_source or self._intake.is_due(now) else None
         fleet = self._standing.decide(now)
         if fleet is None:
             wrote = self._around.store.version() != version
@@ -200,10 +200,11 @@ class Control:
         ]
         targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
-        reachable = [(key, target) for key, target in targets if key in destinations]
+        nowhere = {key for key, _ in targets if key not in destinations}
+        reachable = [each for each in targets if each[0] not in nowhere]
         rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
-            if key not in destinations and target.input_hash is not None:
+            if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))

@@ -240,7 +240,11 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     for parcel in parcels:
         state = image.plugin(parcel.key)
         place, before = state.enrolment, state.last_healthy
-        version = f"{before.version} → {parcel.version}" if before is not None else f"{parcel.version}"
+        version = f"{parcel.version}"
+        if before is not None:
+            stays = before.version == parcel.version
+            version += ", other values" if stays and before.input_hash != parcel.input_hash else ""
+            version = version if stays else f"{before.version} → {version}"
         why = f"{place.rollout}, stage {place.stage}" if place is not None and place.stage else "rollout"
         back = " (rolled back)" if state.attempt is not None and state.attempt.back else ""
         lines.append(f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}")
