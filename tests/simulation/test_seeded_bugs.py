@@ -11,7 +11,7 @@ from msgspec import structs
 from fleetform.engine.plan import plan as planning
 from fleetform.engine.plan import starts
 from fleetform.engine.plan.gates import approval, budget, chain, soak, stage
-from fleetform.loop import accepting, control, delivering
+from fleetform.loop import accepting, control, delivering, intake
 from fleetform.loop.delivering import Deliveries
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Event
@@ -86,7 +86,7 @@ def _taken_as_whole(patch: Patch) -> None:
     def accept(reading: SourceFiles, *others: Any) -> Any:
         return found(reading._replace(problems=()), *others)
 
-    patch.setattr(control, "accept", accept)
+    patch.setattr(intake, "accept", accept)
 
 
 def _empty_deletes(patch: Patch) -> None:
@@ -102,7 +102,7 @@ def _empty_deletes(patch: Patch) -> None:
         return accepting.accept(reading, *others)
 
     _EMPTY[0] = False
-    patch.setattr(control, "accept", accept)
+    patch.setattr(intake, "accept", accept)
     patch.setattr(control, "gone", gone)
 
 

@@ -40,8 +40,7 @@ def access_flags(function: F) -> F:
 
 
 def access_settings(given: Mapping[str, Any], listen: str | None) -> AccessSettings:
-    given = {name: value for name, value in given.items() if name not in ("tls_cert", "tls_key", "behind_proxy")}
-    found = AccessSettings(**given)
+    found = AccessSettings(**{name: given[name] for name in AccessSettings._fields})
     if listen is None and (found.token_file is not None or found.oidc_issuer is not None):
         raise click.UsageError("Nobody can ask without --listen: add it, or drop --token-file and --oidc-issuer.")
     if (found.oidc_issuer is None) != (not found.oidc_client_id):

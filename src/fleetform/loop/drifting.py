@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import structs
 
+from fleetform.loop.destinations import drift_of
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination
+from fleetform.loop.standing import Standing
 from fleetform.model.kinds.base import Drift as Mode
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState
@@ -19,6 +22,37 @@ from fleetform.ports.store import Event
 
 # So many plugins are looked at in one go.
 _MOST = 500
+_BETWEEN_FETCHES = timedelta(minutes=10)
+_FIRST_KEY: PluginKey = ("", "", "")
+
+
+class DriftSearch:
+    """Goes over what was delivered, some of it at a time."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self._looked_to = _FIRST_KEY
+        self._fetched_at: datetime | None = None
+
+    def run(self, everything: bool) -> bool:
+        """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
+        standing, around = self._standing, self._standing.around
+        now, version = around.clock.now(), around.store.version()
+        fleet = standing.decide(now)
+        if fleet is None:
+            return False
+        # A branch elsewhere has to be fetched to be looked at.
+        far = everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES
+        kinds = frozenset({"directory", "git"} if far else {"directory"})
+        self._fetched_at = now if far else self._fetched_at
+        while True:
+            keys = delivered_keys(standing.image, kinds, self._looked_to)
+            extras = Extras()
+            image = find_drift(standing.image, keys, around.deliverer, partial(drift_of, fleet), now, extras)
+            standing.commit(image, extras, now)
+            self._looked_to = keys[-1] if keys else _FIRST_KEY
+            if not everything or not keys:
+                return around.store.version() != version
 
 
 def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> list[PluginKey]:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from fleetform.app.stored_state import known_state, plugin_document, state_document
+from fleetform.app.stored_state.reading import known_state
+from fleetform.app.stored_state.writing import plugin_document, state_document
 from fleetform.engine.world.stored import NOTHING_STORED
 from fleetform.model.objects import Ref
 from fleetform.model.state import PluginStates

@@ -78,12 +78,13 @@ def open_plane(
     from fleetform.deliver.git import Branch, GitDelivery
     from fleetform.load.inputs import IGNORE_FILE
     from fleetform.load.sources import FileSource, RepositorySource, folder_finder
-    from fleetform.loop.control import Control, Surroundings
+    from fleetform.loop.control import Control
     from fleetform.loop.destinations import destination_of, login_of
     from fleetform.loop.driver import Driver
     from fleetform.loop.endpoints import endpoint
     from fleetform.loop.polling import Poller
     from fleetform.loop.sending import Sending
+    from fleetform.loop.surroundings import Surroundings
     from fleetform.notify.notifier import HttpNotifier
     from fleetform.observe.health import ClusterObserver
     from fleetform.outside.mirrors import Mirror, git_address

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from fleetform.engine.index.index import Index
 from fleetform.model.answers.base import MASKED, Json, JsonMap
-from fleetform.model.answers.listing import ListedMetadata, ListedObject
+from fleetform.model.answers.listed import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins

@@ -11,12 +11,7 @@ from fleetform.app.answering.references import object_reference
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.layers.overrides import has_expired, override_layer
-from fleetform.model.answers.listing import (
-    ListedOverride,
-    OverrideFinding,
-    OverrideStatus,
-    ReachedPlugin,
-)
+from fleetform.model.answers.listed_objects import ListedOverride, OverrideFinding, OverrideStatus, ReachedPlugin
 from fleetform.model.objects import Object
 
 

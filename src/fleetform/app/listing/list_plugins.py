@@ -21,11 +21,10 @@ from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.plan.records import Step
 from fleetform.engine.report.effects import sides_of
 from fleetform.model.answers.base import JsonMap
-from fleetform.model.answers.listing import (
-    Condition,
+from fleetform.model.answers.listed import Condition, ListedMetadata
+from fleetform.model.answers.listed_plugins import (
     DefinitionReference,
     EffectiveValue,
-    ListedMetadata,
     ListedPlugin,
     ListedPluginSpec,
     PluginRow,

@@ -13,7 +13,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import Step
 from fleetform.engine.report.progress import summarize
-from fleetform.model.answers.listing import (
+from fleetform.model.answers.listed_objects import (
     ListedPreset,
     PresetConflict,
     PresetPlugins,

@@ -14,7 +14,8 @@ from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import OwnerPlan, StageCount
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
-from fleetform.model.answers.listing import ListedMetadata, ListedRollout, RolloutIdentity
+from fleetform.model.answers.listed import ListedMetadata
+from fleetform.model.answers.listed_rollouts import ListedRollout, RolloutIdentity
 from fleetform.model.answers.planning import ConsentNeeded, RolloutAnswer, RolloutStage, StageClusters
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.state import UNKNOWN

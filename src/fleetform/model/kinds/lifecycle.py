@@ -106,7 +106,6 @@ class RolloutSpec(Record, frozen=True):
 
     change_id: Annotated[str | None, doc("What changes.")] = None
     preset: Annotated[Name | None, doc("Whose plugins.")] = None
-    stages: Annotated[list[dict[str, Any]] | None, doc("Its stages with counts.")] = None
 
 
 class PluginStateSpec(Record, frozen=True):
