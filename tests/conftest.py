@@ -35,3 +35,9 @@ def hub(api_servers: ApiServers) -> ApiServer:
     """The API server of a management cluster; tests that share it use namespaces of their own."""
     (server,) = api_servers.start("hub")
     return server
+
+
+@pytest.fixture(scope="session")
+def workload_servers(api_servers: ApiServers) -> list[ApiServer]:
+    """The API servers of three workload clusters; tests that share them use namespaces of their own."""
+    return api_servers.start("one", "two", "three")

@@ -111,6 +111,7 @@ class Clusters:
         self._timers: list[tuple[float, int, _Line]] = []
         self._order = count()
         self._unfinished = 0
+        self._news = False
         self._closed = False
 
     def outcome(
@@ -137,16 +138,24 @@ class Clusters:
             self._queue(line)
             return None
 
-    def is_under_way(self, slot: Hashable, id_: Hashable) -> bool:
-        """Whether this very piece of work has begun and is not done."""
+    def under_way(self, slot: Hashable) -> Hashable | None:
+        """The id of the piece of work in a slot that is not done; None if there is none."""
         with self._lock:
             piece = self._slots.get(slot)
-            return piece is not None and piece.id == id_ and piece.outcome is None and piece.bug is None
+            return piece.id if piece is not None and piece.outcome is None and piece.bug is None else None
+
+    def forget(self, slot: Hashable) -> None:
+        """Nobody wants to know what comes of the work in a slot."""
+        with self._lock:
+            piece = self._slots.get(slot)
+            if piece is not None:
+                self._drop(piece)
 
     def is_busy(self) -> bool:
-        """Whether anything is under way."""
+        """Whether anything is under way, or was until after this was last asked: somebody may want to know of it."""
         with self._lock:
-            return self._unfinished > 0
+            news, self._news = self._news, False
+            return news or self._unfinished > 0
 
     def close(self) -> None:
         """Threads end after the step that they are at. What is not done can be begun again by another process."""
@@ -277,6 +286,7 @@ class Clusters:
         line.pieces.remove(piece)
         piece.outcome, piece.bug, piece.going = outcome, bug, None
         self._unfinished -= 1
+        self._news = True
 
     def _note(self, line: _Line, error: OutsideError | None) -> None:
         """What the last question says of the cluster. Nothing that waits is tried while it does not answer."""

@@ -6,28 +6,36 @@ whatever the files say by now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
 from fleetform.engine.plan.records import Removal, Step
+from fleetform.loop.cluster_answers import ClusterAnswers, is_left_behind, is_overwritten, with_refusals
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState
-from fleetform.ports.delivery import Deliverer, Failure, Note, Parcel
+from fleetform.model.state import Deployed, PluginState
+from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, Parcel
 from fleetform.ports.store import Event
 
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
 
 
 class Deliveries:
-    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination."""
+    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination, beside
+    what is under way."""
 
-    def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
-        self._deliverer, self._blob = deliverer, blob
+    def __init__(
+        self,
+        deliverer: Callable[[Destination], Deliverer],
+        blob: Callable[[str], bytes | None],
+        beside: Beside,
+    ) -> None:
+        self._deliverer, self._blob, self._beside = deliverer, blob, beside
 
     def deliver(
         self,
@@ -37,13 +45,20 @@ class Deliveries:
         removals: Mapping[PluginKey, str],
         now: datetime,
         extras: Extras,
+        predecessors: Mapping[PluginKey, PluginKey] | None = None,
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
-        removals are plugins that go, each with the one that has its place now, if there is one.
+        removals are plugins that go, each with the one that has its place now, if there is one; predecessors are those
+        whose releases plugins have now (B23).
         """
         due = _due(image, keys, destinations, now)
-        return self._bring(image, due, removals, now, extras) if due or removals else image
+        due = {key: each for key, each in due.items() if not self._is_under_way(image, key)}
+        return self._bring(image, due, removals, now, extras, predecessors or {}) if due or removals else image
+
+    def _is_under_way(self, image: Image, key: PluginKey) -> bool:
+        state = image.states.get(_admitted_hash(image, key))
+        return state is not None and self._beside.is_under_way(key, state.files)
 
     def _bring(
         self,
@@ -52,48 +67,68 @@ class Deliveries:
         removals: Mapping[PluginKey, str],
         now: datetime,
         extras: Extras,
+        predecessors: Mapping[PluginKey, PluginKey],
     ) -> Image:
         parcels: dict[Destination, list[Parcel]] = {}
         leaving: dict[Destination, list[PluginKey]] = {}
         records = dict(image.deliveries)
         for key, destination in due.items():
             parcel = self._parcel(image, key)
-            if isinstance(parcel, Failure):
-                records[key] = _failed(records.get(key), destination, parcel, now)
+            if is_overwritten(records.get(key)):
+                # Before the first object of another state is written: from then on nobody knows what is there.
+                records[key] = structs.replace(records[key], input_hash="")
+            elif isinstance(parcel, Failure):
+                hash_ = _admitted_hash(image, key)
+                records[key] = _failed(records.get(key), destination, parcel, now, hash_)
             else:
+                parcel = structs.replace(parcel, predecessor=predecessors.get(key))
                 parcels.setdefault(destination, []).append(parcel)
         for key in removals:
             record = records.get(key)
             if record is not None:
                 leaving.setdefault(record.destination, []).append(key)
         deleted = [key for key in removals if key not in records]
+        answers = ClusterAnswers()
         for destination in sorted({*parcels, *leaving}, key=str):
             sent, removed = parcels.get(destination, []), leaving.get(destination, [])
             failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
+            answers.note(destination, sent, removed, failures)
             for parcel in sent:
-                failure = failures.get(parcel.key)
-                before = records.get(parcel.key)
-                if failure is not None:
-                    records[parcel.key] = _failed(before, destination, failure, now)
-                    continue
-                records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
-                if before is not None and not before.destination.is_at(destination) and before.input_hash:
-                    self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
+                self._note_parcel(records, destination, parcel, failures.get(parcel.key), now)
             for key in removed:
                 failure = failures.get(key)
-                if failure is not None:
-                    records[key] = _failed(records[key], destination, failure, now)
-                else:
+                if failure is None:
                     deleted.append(key)
+                elif failure is not UNDER_WAY:
+                    records[key] = _failed(records[key], destination, failure, now)
         for key in deleted:
             extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
             records.pop(key, None)
-        image = image.with_plugins(dict.fromkeys(deleted))
+        image = with_refusals(image, due, records, now, extras)
+        image = answers.told(image.with_plugins(dict.fromkeys(deleted)), now)
         return replace(image, deliveries=records) if records != image.deliveries else image
 
+    def _note_parcel(
+        self,
+        records: dict[PluginKey, DeliveryRecord],
+        destination: Destination,
+        parcel: Parcel,
+        failure: Failure | None,
+        now: datetime,
+    ) -> None:
+        """What became of a parcel; what it leaves behind elsewhere goes once it has arrived."""
+        before = records.get(parcel.key)
+        if failure is UNDER_WAY:
+            return
+        if failure is not None:
+            records[parcel.key] = _failed(before, destination, failure, now, parcel.input_hash)
+            return
+        records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
+        if before is not None and before.input_hash and is_left_behind(before.destination, destination):
+            self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
+
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
-        admitted = image.plugin(key).admitted
-        hash_ = (admitted.input_hash if admitted is not None else None) or ""
+        hash_ = _admitted_hash(image, key)
         state = image.states.get(hash_)
         blob = self._blob(state.files) if state is not None else None
         if state is None or blob is None:
@@ -101,16 +136,21 @@ class Deliveries:
         return Parcel(key, unpacked(blob), state.files, hash_, state.version)
 
 
+def _admitted_hash(image: Image, key: PluginKey) -> str:
+    admitted = image.plugin(key).admitted
+    return (admitted.input_hash if admitted is not None else None) or ""
+
+
 def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:
     """What goes now: plugins that are deleted, and files of those whose successors have arrived (B23).
 
-    In a folder or a branch two plugins with the same objects would stand side by side; on a cluster the successor has
-    them already.
+    Two plugins with the same objects would stand side by side else; on a cluster the successor has taken them over, and
+    only what it does not have goes.
     """
     found = {step.key: "" for step in steps if step.action == "delete"}
     for removal in removals:
         record = image.deliveries.get(removal.key)
-        if not removal.handed_to or record is None or record.destination.kind not in ("directory", "git"):
+        if not removal.handed_to or record is None:
             continue
         successor = (*removal.key[:2], removal.handed_to)
         arrived, admitted = image.deliveries.get(successor), image.plugin(successor).admitted
@@ -119,11 +159,22 @@ def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> di
     return found
 
 
-def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Extras) -> Image:
-    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone."""
+def handed_over(removals: Iterable[Removal]) -> dict[PluginKey, PluginKey]:
+    """Plugins that have the release of another now, and which that was."""
+    return {(*each.key[:2], each.handed_to): each.key for each in removals if each.handed_to}
+
+
+def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], now: datetime, extras: Extras) -> Image:
+    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone.
+
+    So do those on clusters that left the fleet, if they were reached themselves: how to reach them left with them.
+    """
     records = dict(image.deliveries)
     for removal in removals:
-        if removal.retain and not removal.handed_to and records.pop(removal.key, None) is not None:
+        record = records.get(removal.key)
+        left = record is not None and record.destination.kind == "kubernetes"
+        left = left and Ref("Cluster", *removal.key[:2]) not in clusters
+        if (removal.retain or left) and not removal.handed_to and records.pop(removal.key, None) is not None:
             event = _ended(removal.key, image.plugin(removal.key), now)
             extras.events.append(structs.replace(event, event="Retained"))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
@@ -139,22 +190,50 @@ def _due(
         admitted = state.admitted
         if admitted is None or admitted.input_hash is None or state.attempt is None:
             continue
-        destination = destinations.get(key) or (record.destination if record is not None else None)
+        destination = _destination(destinations.get(key), record, admitted)
         if destination is None:
             continue
         if record is not None:
+            again = record.tried == admitted.input_hash
+            if again and record.refused and state.attempt.phase == "Failed":
+                # Its cluster does not take it: it is brought again when it is started again.
+                continue
             arrived = record.input_hash == admitted.input_hash and record.destination == destination
-            if arrived or (record.retry_at is not None and record.retry_at > now):
+            if arrived or (again and record.retry_at is not None and record.retry_at > now):
                 continue
         found[key] = destination
     return found
 
 
-def _failed(before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime) -> DeliveryRecord:
+def _destination(wanted: Destination | None, record: DeliveryRecord | None, admitted: Deployed) -> Destination | None:
+    """Where an admitted state belongs: where files say now, or where it is if they no longer say.
+
+    To or from a cluster it goes with the next state that is admitted: what runs there is not moved by an edit alone.
+    """
+    there = record.destination if record is not None else None
+    if wanted is None or there is None or "kubernetes" not in (wanted.kind, there.kind):
+        found = wanted or there
+    else:
+        arrived = record is not None and record.input_hash == admitted.input_hash
+        found = there if arrived and wanted.kind != there.kind else wanted
+    if found is None or found.kind != "kubernetes" or admitted.installer is None:
+        return found
+    return structs.replace(found, namespace=admitted.installer.release_namespace)
+
+
+def _failed(
+    before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime, input_hash: str = ""
+) -> DeliveryRecord:
     before = before or DeliveryRecord(destination)
     pause = min(_FIRST_RETRY * (1 << min(before.tries, 16)), _LONGEST_RETRY)
     return structs.replace(
-        before, failure=failure.message, hint=failure.hint, tries=before.tries + 1, retry_at=now + pause
+        before,
+        failure=failure.message,
+        hint=failure.hint,
+        tries=before.tries + 1,
+        retry_at=now + pause,
+        tried=input_hash,
+        refused=failure.refused and destination.kind == "kubernetes",
     )
 
 

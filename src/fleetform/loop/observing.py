@@ -11,11 +11,12 @@ from msgspec import structs
 
 from fleetform.engine.plan.progress import observed
 from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import DeliveryRecord
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState
-from fleetform.ports.observing import Delivered, Observer, Verdict
+from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
 
 
@@ -74,8 +75,16 @@ def _to_be_judged(
             continue
         if record is None or record.since is None or record.input_hash != attempt.input_hash:
             continue
-        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster)))
+        applied = _applied(image, record)
+        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster), applied))
     return found
+
+
+def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
+    if record.destination.kind != "kubernetes":
+        return None
+    state = image.states.get(record.input_hash)
+    return Applied(record.destination.namespace, state.health if state is not None else ())
 
 
 def _with_silence(

@@ -15,6 +15,7 @@ from fleetform.artifacts.store import cache_folder
 from fleetform.outside.files import OUTPUT_MARK
 from fleetform.syntax.times import parse_time
 from fleetform.wiring.clock import SystemClock
+from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 from fleetform.wiring.views import stored_fleet_opener
 
@@ -66,12 +67,15 @@ def open_plane(
     looked: Callable[[], None] = lambda: None,
     private_endpoints: bool = False,
     trial: bool = False,
+    kubeconfig: str | None = None,
+    accounts_in: str | None = None,
 ) -> Plane:
     """The embedded control plane over a database. at stops the clock at a time. repository: where sources are.
 
     unwatched is told why there are no file events, if there are none, cared what was found while nothing was due; said
     gets what became of notifications. looked is called whenever the loop has looked whether there is work.
     private_endpoints: notifications may go to addresses of this network. In a trial, or at another time, none is sent.
+    kubeconfig and accounts_in say how clusters are reached (loop/reaching).
     """
     # Imported where it is needed: no other command has a database.
     from fleetform.deliver.directory import DirectoryDelivery
@@ -98,6 +102,8 @@ def open_plane(
     def deliverer(destination: Destination) -> Deliverer:
         if destination.kind == "directory":
             return DirectoryDelivery(destination.path)
+        if destination.kind == "kubernetes":
+            return clusters.deliverer(destination)
         address = git_address(destination.path, ".")
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
@@ -108,6 +114,9 @@ def open_plane(
     source: FileSource | RepositorySource = FileSource(sources)
     if repository is not None:
         source = RepositorySource(_copy_of(repository, database), sources)
+    clusters = open_clusters(
+        lambda: control.fleet, lambda: driver.worked(), ClusterObserver(health_folder), kubeconfig, accounts_in
+    )
     control = Control(
         Surroundings(
             store,
@@ -116,11 +125,12 @@ def open_plane(
             stored_fleet_opener(sources, organization, clock, "due", plugin_folder),
             open_renderers(plugin_folder=plugin_folder),
             deliverer,
-            ClusterObserver(health_folder),
-            lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of),
+            clusters.observer,
+            lambda fleet, plugin: destination_of(fleet, plugin, output_folder, folder_of, trial),
             database,
             folder_of,
             sends=at is None and not trial,
+            beside=clusters.deliveries,
         )
     )
 
@@ -136,14 +146,19 @@ def open_plane(
     sending = Sending(store, notifier, clock, endpoint_of, lambda: driver.wake(), said)
     driver = Driver(control, clock, interval, told, failed, cared, beside)
     look = partial(driver.wake, source_changed=True)
+
+    def close() -> None:
+        clusters.close()
+        store.close()
+
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
         follow = partial(_attended, poller)
-        return Plane(control, driver, store.close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
+        return Plane(control, driver, close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
     folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
     watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
     attend = partial(_attended, watcher) if folders else lambda: _nothing
-    return Plane(control, driver, store.close, clock.turn, _nothing, look, attend, sending.drain)
+    return Plane(control, driver, close, clock.turn, _nothing, look, attend, sending.drain)
 
 
 def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import pytest
 
+from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef
+from fleetform.clusters.ownership import OWNER, PLUGIN
 from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
-from fleetform.deliver.kubernetes.inventory import Entry, Inventory, Known, ObjectRef
-from fleetform.deliver.kubernetes.ownership import OWNER, PLUGIN
 from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError

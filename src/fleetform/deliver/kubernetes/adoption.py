@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleetform.deliver.kubernetes.ownership import MANAGER, Manifest
+from fleetform.clusters.ownership import MANAGER, Manifest
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.resources import Resource

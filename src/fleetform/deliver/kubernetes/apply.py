@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
+from fleetform.clusters.fields import FieldSet, our_fields
+from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, ref_of
+from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked
 from fleetform.clusters.work import Waiting
 from fleetform.deliver.kubernetes.adoption import taken_over, would_change
-from fleetform.deliver.kubernetes.fields import FieldSet, our_fields
 from fleetform.deliver.kubernetes.hooks import HookRunner, split
-from fleetform.deliver.kubernetes.inventory import Entry, Inventory, Known, ObjectRef, ref_of
 from fleetform.deliver.kubernetes.order import removal_order, waves
-from fleetform.deliver.kubernetes.ownership import Manifest, is_kept, is_ours, marked
 from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, conflict, not_adopted, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import health_of
@@ -31,10 +31,12 @@ _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 
 class ApplyOptions(NamedTuple):
-    """What becomes of fields that somebody else changed, and of objects that are there already."""
+    """What becomes of fields that somebody else changed, and of objects that are there already; those of a predecessor
+    are taken over (B23)."""
 
     drift: Literal["Correct", "Report"] = "Correct"
     adopt: bool = False
+    predecessor: PluginKey | None = None
 
 
 _AS_USUAL = ApplyOptions()
@@ -155,11 +157,9 @@ class ClusterApply:
             resource = self._client.resource_of(manifest)
             live = self._client.get(resource, ref.namespace, ref.name)
             if live is not None and not is_ours(live, key):
-                foreign = belongs_to_another(ref, live, key)
-                if foreign is not None:
-                    return foreign
-                if not options.adopt and ref.kind != "Namespace":
-                    return not_adopted(ref, live, would_change(self._client, ours, live))
+                refusal = self._not_taken_over(ours, live, key, options)
+                if refusal is not None:
+                    return refusal
                 taken_over(self._client, resource, live)
             try:
                 return self._client.apply(ours)
@@ -175,6 +175,18 @@ class ClusterApply:
             if isinstance(error, DeniedError) and error.status == 401:
                 raise
             return problem_of(ref, error)
+
+    def _not_taken_over(
+        self, manifest: Manifest, live: Manifest, key: PluginKey, options: ApplyOptions
+    ) -> Problem | None:
+        """Why an object that is there already stays whose it is."""
+        ref = ref_of(manifest)
+        if options.predecessor is not None and is_ours(live, options.predecessor):
+            return None
+        foreign = belongs_to_another(ref, live, key)
+        if foreign is not None or options.adopt or ref.kind == "Namespace":
+            return foreign
+        return not_adopted(ref, live, would_change(self._client, manifest, live))
 
     def _wait_for(self, applied: Sequence[Manifest]) -> Waiting[list[Problem]]:
         """Those that others need and that are not there after a while."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from fleetform.clusters.inventory import ref_of
+from fleetform.clusters.ownership import Manifest, is_ours, marked
 from fleetform.clusters.work import Waiting
-from fleetform.deliver.kubernetes.inventory import ref_of
-from fleetform.deliver.kubernetes.ownership import Manifest, is_ours, marked
 from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import health_of

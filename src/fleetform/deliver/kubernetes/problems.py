@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fleetform.deliver.kubernetes.inventory import ObjectRef
-from fleetform.deliver.kubernetes.ownership import Manifest, is_another_plugins, owner_of
+from fleetform.clusters.inventory import ObjectRef
+from fleetform.clusters.ownership import Manifest, is_another_plugins, owner_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.errors import ApiError, ConflictError, DeniedError, InvalidError, NoKindError

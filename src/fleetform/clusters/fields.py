@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.deliver.kubernetes.ownership import MANAGER
+from fleetform.clusters.ownership import MANAGER
 
 # A tree whose leaves are empty, as the server writes it: {"f:spec": {"f:replicas": {}}}.
 FieldSet = Mapping[str, Any]

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from fleetform.deliver.kubernetes.fields import FieldSet
-from fleetform.deliver.kubernetes.ownership import Manifest, is_ours, label_of, marked
+from fleetform.clusters.fields import FieldSet
+from fleetform.clusters.ownership import PLUGIN, Manifest, is_ours, label_of, marked
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import ConflictError, DeniedError
@@ -104,7 +104,7 @@ class Inventory:
 
     def _parts(self) -> list[Manifest]:
         """In whichever namespace, as far as we may look: a release may have been in another one before."""
-        labels = f"{KIND}=true,fleetform.dev/plugin={label_of(self._key)}"
+        labels = f"{KIND}=true,{PLUGIN}={label_of(self._key)}"
         try:
             found = list(self._client.items(self._maps, labels=labels))
         except DeniedError as error:

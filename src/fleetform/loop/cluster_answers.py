@@ -1,0 +1,108 @@
+"""What deliveries straight to clusters tell of them: who answers, and what they do not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from msgspec import structs
+
+from fleetform.engine.plan.progress import observed
+from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import DeliveryRecord, Destination
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginState
+from fleetform.ports.delivery import UNDER_WAY, Failure, Parcel
+from fleetform.ports.store import Event
+
+
+class ClusterAnswers:
+    """Which clusters answered in one pass, and which did not (B25)."""
+
+    def __init__(self) -> None:
+        self._answered: dict[Ref, bool] = {}
+
+    def note(
+        self,
+        destination: Destination,
+        parcels: Sequence[Parcel],
+        removals: Sequence[PluginKey],
+        failures: Mapping[PluginKey, Failure],
+    ) -> None:
+        if destination.kind != "kubernetes":
+            return
+        for key in (*(each.key for each in parcels), *removals):
+            failure = failures.get(key)
+            if failure is not UNDER_WAY:
+                cluster = Ref("Cluster", *destination.cluster)
+                reached = failure is None or not failure.unreachable
+                self._answered[cluster] = reached or self._answered.get(cluster, False)
+
+    def told(self, image: Image, now: datetime) -> Image:
+        """The image with since when clusters do not answer; those that answer again are forgotten."""
+        known = image.known.rollouts
+        silent = dict(known.silent_since)
+        for cluster, answered in self._answered.items():
+            if answered:
+                silent.pop(cluster, None)
+            else:
+                silent.setdefault(cluster, now)
+        if silent == known.silent_since:
+            return image
+        return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
+
+
+def with_refusals(
+    image: Image,
+    keys: Iterable[PluginKey],
+    records: Mapping[PluginKey, DeliveryRecord],
+    now: datetime,
+    extras: Extras,
+) -> Image:
+    """What a cluster does not take has failed there: waiting for its health would be waiting for ever."""
+    states: dict[PluginKey, PluginState | None] = {}
+    for key in keys:
+        record = records.get(key)
+        if record is None or not record.refused or image.deliveries.get(key) == record:
+            continue
+        state = image.plugin(key)
+        if state.attempt is None or state.attempt.phase not in ("Applying", "SetAside"):
+            continue
+        after = observed(state, record.tried, "Failed", now, record.failure)
+        if after is not state:
+            states[key] = after
+            extras.events.append(_refused(image, key, state, record, now))
+    return image.with_plugins(states)
+
+
+def is_overwritten(record: DeliveryRecord | None) -> bool:
+    """Whether a state that has arrived on a cluster is about to be replaced there, object by object.
+
+    It no longer counts as arrived before that begins, and that is stored: else a way back to it would find it there.
+    """
+    return record is not None and record.destination.kind == "kubernetes" and bool(record.input_hash)
+
+
+def is_left_behind(before: Destination, after: Destination) -> bool:
+    """Whether what was delivered to one place is removed there once it has arrived at another.
+
+    Nothing is uninstalled from a cluster because something else brings it there from now on.
+    """
+    return not before.is_at(after) and before.kind != "kubernetes"
+
+
+def _refused(image: Image, key: PluginKey, state: PluginState, record: DeliveryRecord, now: datetime) -> Event:
+    attempt, admitted = state.attempt, state.admitted
+    assert attempt is not None
+    return Event(
+        now,
+        *key,
+        event="Failed",
+        version=admitted.version if admitted is not None else None,
+        input_hash=record.tried,
+        rollout=attempt.rollout,
+        change_id=image.change_ids.get((key[0], attempt.rollout), ""),
+        reason=record.failure,
+    )
