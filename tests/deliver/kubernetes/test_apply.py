@@ -110,6 +110,18 @@ def test_what_a_plugin_no_longer_has_leaves_fields_and_objects_alike(target: Tar
     assert target.known() == {ref("web", target)}
 
 
+def test_a_release_that_moves_to_another_namespace_leaves_nothing_behind(target: Target) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": target.namespace}}
+    assert target.apply(config(), role) == []
+    first = target.namespace
+    target.namespace = f"{first}-new"
+    assert target.apply(config(), role) == []
+    assert target.known() == {ref("web", target), ObjectRef("rbac.authorization.k8s.io", "ClusterRole", "", first)}
+    assert target.get("ConfigMap", "web") is not None
+    assert target.get("ConfigMap", "web", namespace=first) is None
+    assert list(target.client.items(target.client.resource("v1", "ConfigMap"), first, labels=PLUGIN)) == []
+
+
 def test_a_kind_is_there_before_its_objects(target: Target) -> None:
     kind, thing = custom(f"{uuid4().hex[:8]}.example.com")
     assert target.apply(thing, kind, config()) == []
