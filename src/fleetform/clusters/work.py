@@ -3,6 +3,7 @@
 A piece of work is a generator: it yields how many seconds it wants to wait, and no thread waits with it. Of one cluster
 one piece is at work at a time. A cluster that has not answered yet, or did not answer the last time, is asked one small
 question first, by threads of their own: those that serve the others never find out the hard way that it is gone twice.
+And while they do find out, others take their places.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, field
-from itertools import count
-from threading import Condition, Lock, Thread
+from itertools import count, takewhile
+from threading import Condition, Lock, Thread, current_thread
 from typing import Any, NamedTuple, TypeVar
 
 from fleetform.outside.errors import OutsideError
@@ -29,7 +30,9 @@ Waiting = Generator[float, None, T]
 Work = Callable[[Client], Waiting[Any]]
 Connect = Callable[[Access], Client]
 
-_THREADS, _ASKING_THREADS = 32, 32
+_THREADS, _ASKING_THREADS = 32, 64
+# A thread that has been at one step for longer waits for a cluster that may be gone: another one is started beside it.
+_SLOW, _MOST_SLOW = 0.5, 224
 _ASKED_FOR = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 # So many connections stay open while nothing is done there.
@@ -88,6 +91,12 @@ class _Lane:
         self.lines: deque[_Line] = deque()
         self.ready = Condition(lock)
         self.most, self.threads, self.idle = threads, 0, 0
+        # When the threads that are at work began their step, the longest first.
+        self.since: dict[Thread, float] = {}
+
+    def slow(self, now: float) -> int:
+        """How many threads have been at one step for long."""
+        return sum(1 for _ in takewhile(lambda since: now - since > _SLOW, self.since.values()))
 
 
 class Clusters:
@@ -112,6 +121,7 @@ class Clusters:
         self._order = count()
         self._unfinished = 0
         self._news = False
+        self._watched = False
         self._closed = False
 
     def outcome(
@@ -208,13 +218,35 @@ class Clusters:
         line.queued = True
         lane.lines.append(line)
         lane.ready.notify()
-        if lane.idle < len(lane.lines) and lane.threads < lane.most:
+        self._man(lane)
+
+    def _man(self, lane: _Lane) -> None:
+        """Starts a thread if lines wait and too few threads are there that may soon take one."""
+        slow = min(lane.slow(time.monotonic()), _MOST_SLOW)
+        if lane.idle < len(lane.lines) and lane.threads - slow < lane.most:
             lane.threads += 1
             Thread(target=self._run, args=(lane,), name="cluster", daemon=True).start()
+        if not self._watched:
+            self._watched = True
+            Thread(target=self._watch, name="clusters", daemon=True).start()
+
+    def _watch(self) -> None:
+        """While lines wait, looks from time to time whether all threads are held up."""
+        while True:
+            time.sleep(_SLOW / 2)
+            with self._lock:
+                if self._closed or not self._unfinished:
+                    self._watched = False
+                    return
+                for lane in (self._steady, self._asking):
+                    for _ in range(len(lane.lines)):
+                        self._man(lane)
 
     def _next(self, lane: _Lane) -> _Line | None:
-        """The next line of a lane, waited for; None once all is to end."""
+        """The next line of a lane, waited for; None once all is to end, or there are threads enough."""
+        thread = current_thread()
         with self._lock:
+            lane.since.pop(thread, None)
             while not self._closed:
                 now = self._clock()
                 while self._timers and self._timers[0][0] <= now:
@@ -222,11 +254,15 @@ class Clusters:
                 if lane.lines:
                     line = lane.lines.popleft()
                     line.queued, line.at_work = False, True
+                    lane.since[thread] = time.monotonic()
                     return line
+                if lane.threads > lane.most:
+                    break
                 wait = self._timers[0][0] - now if self._timers and lane is self._steady else None
                 lane.idle += 1
                 lane.ready.wait(wait)
                 lane.idle -= 1
+            lane.threads -= 1
             return None
 
     # ---- The threads
