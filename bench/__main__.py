@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_admission,
     measure_api,
     measure_bindings,
     measure_check,
@@ -21,6 +22,7 @@ from bench import (
     measure_plan,
     measure_render,
     measure_start,
+    measure_status,
     measure_transform,
     measure_versions,
     measure_world,
@@ -28,6 +30,7 @@ from bench import (
 from bench.table import print_table
 
 MEASUREMENTS = {
+    "admission": measure_admission,
     "api": measure_api,
     "decide": measure_decide,
     "peers": measure_peers,
@@ -45,6 +48,7 @@ MEASUREMENTS = {
     "plan": measure_plan,
     "world": measure_world,
     "start": measure_start,
+    "status": measure_status,
     "load": measure_load,
     "folders": measure_folders,
 }

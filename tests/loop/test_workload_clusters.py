@@ -112,7 +112,7 @@ def test_a_cluster_that_does_not_answer_is_set_aside_and_catches_up(
     server.process.wait()
     fleet.settle()
     assert {key: fleet.versions([key])[key] for key in ("c1", "c2")} == {"c1": "1.0.0", "c2": "1.0.0"}
-    assert "does not answer" in fleet.record("c3").failure
+    assert "does not answer" in fleet.trouble("c3").message
     assert fleet.state("c3").in_flight
     fleet.become("c1")
     fleet.become("c2")
@@ -137,8 +137,8 @@ def test_another_kubeconfig_in_the_secret_counts_at_once(start: Started) -> None
     fleet.reach_by("c1", good.replace("the-administrator", "nobody-any-more"))
     fleet.settle()
     assert fleet.versions() == {"c1": None}
-    assert fleet.record("c1").failure
-    assert "nobody-any-more" not in fleet.record("c1").failure
+    assert fleet.trouble("c1").message
+    assert "nobody-any-more" not in fleet.trouble("c1").message
     fleet.reach_by("c1", good)
     fleet.wait()
     assert fleet.versions() == {"c1": "1.0.0"}
@@ -151,7 +151,7 @@ def test_a_kubeconfig_that_would_run_a_program_is_refused_by_name(start: Started
     fleet.reach_by("c1", head + exec_ + tail[tail.index("contexts:") :])
     fleet.settle()
     assert (
-        fleet.record("c1").failure
+        fleet.trouble("c1").message
         == "cluster c1 cannot be reached: the kubeconfig's exec runs a program, which is refused"
     )
 
@@ -162,7 +162,7 @@ def test_a_context_of_a_kubeconfig_of_this_machine_reaches_it_too(start: Started
     file.write_text(fleet.servers[0].kubeconfig(), encoding="utf-8")
     fleet.write("c1.yaml", document("Cluster", "c1", {"access": {"context": "one"}}, labels={"tier": "first"}))
     fleet.settle()
-    assert "serve --kubeconfig" in fleet.record("c1").hint
+    assert "serve --kubeconfig" in fleet.trouble("c1").hint
     fleet.restart()
     fleet.options["kubeconfig"] = str(file)
     fleet.wait()
@@ -174,7 +174,7 @@ def test_an_organization_acts_as_its_own_service_account(start: Started) -> None
     fleet = start()
     fleet.options["accounts_in"] = "fleetform"
     fleet.settle()
-    assert "system:serviceaccount:fleetform:acme" in fleet.record("c1").failure
+    assert "system:serviceaccount:fleetform:acme" in fleet.trouble("c1").message
     assert fleet.versions() == {"c1": None}
     client = fleet.clients["c1"]
     subject = {"kind": "ServiceAccount", "namespace": "fleetform", "name": "acme"}

@@ -157,6 +157,10 @@ class Workloads:
     def record(self, cluster: str) -> Any:
         return self.opened().control.image.deliveries.get(("acme", cluster, f"web-{cluster}"))
 
+    def trouble(self, cluster: str) -> Any:
+        """Why it is not where it should be."""
+        return self.record(cluster).trouble
+
     def events(self, cluster: str) -> list[str]:
         """What happened on a cluster, in order."""
         found = self.opened().control._around.store.events("acme", cluster, limit=50)

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from fleetform.web.process import listen
+from fleetform.outside.listening import listen
 from support.command import Runner
 from support.fleets import BASE
 

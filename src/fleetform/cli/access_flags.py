@@ -10,7 +10,7 @@ import click
 from fleetform.wiring.access import AccessSettings
 
 if TYPE_CHECKING:
-    from fleetform.web.certificates import Certificate
+    from fleetform.outside.certificates import Certificate
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,7 +72,7 @@ def certificate_of(given: Mapping[str, Any]) -> Certificate | None:
         raise click.UsageError("--tls-cert and --tls-key belong together.")
     if certificate is None:
         return None
-    from fleetform.web.certificates import Certificate
+    from fleetform.outside.certificates import Certificate
 
     found = Certificate(certificate, key)
     try:

@@ -188,6 +188,7 @@ def _(item: PluginRow) -> Cells:
         "VERSION": item.version or "-",
         "OVERRIDES": str(len(item.applied_overrides)),
         "BLOCKED": ", ".join(item.blocked) or "-",
+        **({"CONDITIONS": ", ".join(item.conditions)} if item.conditions else {}),
     }
 
 

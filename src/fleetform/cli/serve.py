@@ -23,7 +23,7 @@ from fleetform.wiring.databases import open_store_reader, sqlite_version
 from fleetform.wiring.plane import Plane, open_plane
 
 if TYPE_CHECKING:
-    from fleetform.web.process import Listening
+    from fleetform.outside.listening import Listening
 
 T = TypeVar("T")
 # So many seconds --once takes at most to send what people are told; the rest is sent next time.

@@ -18,8 +18,8 @@ from fleetform.wiring.access import AccessSettings
 from fleetform.wiring.databases import database_path
 
 if TYPE_CHECKING:
-    from fleetform.web.certificates import Certificate
-    from fleetform.web.process import Listening
+    from fleetform.outside.certificates import Certificate
+    from fleetform.outside.listening import Listening
 
 _LONGEST_SECRET = 64 * 1024
 _SHORTEST_INTERVAL = timedelta(seconds=1)
@@ -106,7 +106,7 @@ def _check_folders(flags: Flags, given: Mapping[str, Any], database: str) -> Non
 
 def _take(address: str, certificate: Certificate | None, behind_proxy: bool, ends: ExitStack) -> Listening:
     # Imported where it is needed: most control planes of a trial have no API.
-    from fleetform.web.process import listen
+    from fleetform.outside.listening import listen
 
     try:
         found = listen(address, secure=certificate is not None)
@@ -122,7 +122,7 @@ def _take(address: str, certificate: Certificate | None, behind_proxy: bool, end
 
 
 def _address(flag: str, text: str, port: int) -> tuple[str, int]:
-    from fleetform.web.process import parse_address
+    from fleetform.outside.listening import parse_address
 
     try:
         return parse_address(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -30,6 +30,8 @@ from fleetform.engine.options.gates import gates_with_own
 from fleetform.engine.options.item_values import ItemValues
 from fleetform.engine.options.own import own_items, touched_by
 from fleetform.engine.options.resolve import decide_option, decide_with_own, filled_outline
+from fleetform.engine.options.routing import route
+from fleetform.engine.options.schema import Schema
 from fleetform.engine.options.shared import Sharing
 from fleetform.engine.versions.choose import Choice
 from fleetform.engine.versions.lifecycle import forced_at, lifecycle_in
@@ -68,6 +70,40 @@ def decide(snapshot: Snapshot, previous: Decisions | None = None) -> Decisions:
         # To look for the little that stays as it was would cost more than it saves.
         return _decide_all(index)
     return _decide_again(index, previous, reached_by(changes, index, previous))
+
+
+class PartlyDecided(NamedTuple):
+    """What a change comes to on some of the clusters that it can reach; left are those that were not looked at."""
+
+    decisions: Decisions
+    left: list[Cluster]
+
+
+def decide_reached(
+    snapshot: Snapshot, previous: Decisions, most: int, first: Collection[Ref] = frozenset()
+) -> PartlyDecided:
+    """What a change can reach, and nothing else: decided on clusters with about most plugins of it at the most.
+
+    first are clusters to begin with. Where nothing was left the answer holds for all.
+    """
+    snapshot = adopted(snapshot, previous.index.snapshot)
+    changes = Changes(snapshot, previous.index.snapshot, previous.next_due)
+    if changes.nothing:
+        return PartlyDecided(replace(previous, clusters={}), [])
+    index = Index(snapshot, previous.index)
+    reached, binders = reached_by(changes, index, previous), Binders(index)
+    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders))
+    clusters: dict[Ref, ClusterDecisions] = {}
+    left = []
+    for cluster, owners in sorted(reached.on_clusters(), key=lambda each: (each[0].ref not in first, each[0].ref)):
+        if most <= 0:
+            left.append(cluster)
+            continue
+        before = previous.clusters.get(cluster.ref)
+        kept = before if before is not None and before.cluster is cluster else None
+        clusters[cluster.ref] = here = deciding.on(cluster, kept, owners)
+        most -= len(here.plugins) if owners is None or kept is None else max(len(owners), 1)
+    return PartlyDecided(deciding.decisions({ref: clusters[ref] for ref in sorted(clusters)}), left)
 
 
 def decide_some(index: Index, owners: Mapping[Cluster, Collection[Owner]]) -> Decisions:
@@ -281,38 +317,64 @@ class Deciding:
             said = sharing.configs(owner, (revision, case.groups, holder))[1] if holder is not None else ()
             items = own_items(owner, cluster.ref.name, instance, said)
             if items or shared.dynamic:
-                own, skipped = self._own(case, revision, shared, items)
-                gates = gates_with_own(shared.gates, own, sharing.schema(revision).hints)
+                schema = sharing.schema(revision)
+                own, skipped = self._own(case, schema, shared, items)
+                gates = gates_with_own(shared.gates, own, schema.hints)
         if case.frame is None:
             return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
-        offered = self._binders.mentioned_in_outputs(owner, revision) if isinstance(revision, Revision) else set()
-        unresolved, idle = _unresolved(case, shared, own, offered)
-        gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
+        unresolved, idle = self._unresolved(case, revision, shared, own)
+        if unresolved:
+            gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
         decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
         return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided
 
+    def _unresolved(
+        self, case: _Case, revision: Revision | Gate, shared: Shared, own: tuple[OptionDecision, ...]
+    ) -> tuple[tuple[Unresolved, ...], tuple[Unresolved, ...]]:
+        """The variables that cannot be resolved here, each once: those that count, and those that nothing refers to."""
+        frame, program = case.frame, case.owner.program
+        assert frame is not None
+        assert program is not None
+        bound = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
+        found: list[Any] = [make(frame) for make in program.substituted]
+        if bound and isinstance(revision, Revision):
+            found += program.bound_to(self._binders.mentioned_in_outputs(case.owner, revision), frame)
+        if found:
+            found = [each for each in found if isinstance(each, Unresolved) and each.gate]
+        if shared.unresolved:
+            own_names = {each.slot.name for each in own}
+            found += [one for each in shared.unresolved if each.slot.name not in own_names for one in each.unresolved]
+        found += [one for each in own for one in each.unresolved]
+        if not found and not bound:
+            return (), ()
+        blocking = {(each.gate, each.message): each for each in found}
+        idle = {(each.gate, each.message): each for each in bound}
+        return tuple(blocking.values()), tuple(each for key, each in idle.items() if key not in blocking)
+
     def _own(
-        self, case: _Case, revision: Revision, shared: Shared, items: tuple[Item, ...]
+        self, case: _Case, schema: Schema, shared: Shared, items: tuple[Item, ...]
     ) -> tuple[tuple[OptionDecision, ...], tuple[Skipped, ...]]:
         """The options that this cluster's own items, expressions or variables touch."""
         owner = case.owner
-        said = self._sharing.own(owner, revision, items)
+        said = route(schema, items, owner.passes_undeclared)
         value_of: ValueOf = written_value
         item_values: ItemValues | None = None
         if owner.program is not None or shared.dynamic or any(item.expression is not None for item in items):
             binder = self._binders.of(owner)
-            value_of = item_values = ItemValues(binder, case.frame, case.cluster, owner.definition, revision.version)
+            version = schema.revision.version
+            value_of = item_values = ItemValues(binder, case.frame, case.cluster, owner.definition, version)
         skipped = said.skipped
         if item_values is not None and owner.program is not None:
-            # What is the same on every cluster is reported there.
-            reported = {each.item for each in shared.skipped}
             unsure = [each for each in shared.dynamic if each.outline is None]
-            varying = dict.fromkeys(item for each in unsure for item, _ in (*each.below, *each.above))
-            mine = (item for _, (item, _) in said.in_order)
+            varying = dict.fromkeys([item for each in unsure for item, _ in (*each.below, *each.above)])
+            mine = [item for _, (item, _) in said.in_order]
             left_out = [each for each in (*mine, *varying) if item_values.is_left_out(each)]
-            skipped = [*skipped, *(Skipped(item, "left-out") for item in left_out if item not in reported)]
+            if left_out:
+                # What is the same on every cluster is reported there.
+                reported = {each.item for each in shared.skipped}
+                skipped = [*skipped, *(Skipped(item, "left-out") for item in left_out if item not in reported)]
         own = []
-        for settled, entries in touched_by(shared, said, self._sharing.schema(revision)):
+        for settled, entries in touched_by(shared, said, schema):
             if settled.outline is not None and not entries:
                 own.append(filled_outline(settled.outline, value_of))
             elif settled.slot.option is not None or settled.below or settled.above or entries:
@@ -330,24 +392,3 @@ def _decide_here(
     entries: Sequence[Entry] = (*settled.below, *own, *settled.above)
     spoken = item_values.spoken(entries) if item_values is not None else entries
     return decide_option(settled.slot, spoken, value_of, settled.family)
-
-
-def _unresolved(
-    case: _Case, shared: Shared, own: tuple[OptionDecision, ...], offered: Collection[str]
-) -> tuple[tuple[Unresolved, ...], tuple[Unresolved, ...]]:
-    """The variables that cannot be resolved here, each once: those that count, and those that nothing refers to."""
-    frame, program = case.frame, case.owner.program
-    assert frame is not None
-    assert program is not None
-    made = [make(frame) for make in program.substituted] + program.bound_to(offered, frame)
-    found: list[Unresolved] = [each for each in made if isinstance(each, Unresolved) and each.gate]
-    if shared.unresolved:
-        own_names = {each.slot.name for each in own}
-        found += [one for each in shared.unresolved if each.slot.name not in own_names for one in each.unresolved]
-    found += [one for each in own for one in each.unresolved]
-    bound = [each for each in frame.values if each.__class__ is Unresolved and each.gate]
-    if not found and not bound:
-        return (), ()
-    blocking = {(each.gate, each.message): each for each in found}
-    idle = {(each.gate, each.message): each for each in bound}
-    return tuple(blocking.values()), tuple(each for key, each in idle.items() if key not in blocking)

@@ -70,27 +70,35 @@ def with_refusals(
         state = image.plugin(key)
         if state.attempt is None or state.attempt.phase not in ("Applying", "SetAside"):
             continue
-        after = observed(state, record.tried, "Failed", now, record.failure)
+        after = observed(state, record.refused, "Failed", now, _reason(record))
         if after is not state:
             states[key] = after
             extras.events.append(_refused(image, key, state, record, now))
     return image.with_plugins(states)
 
 
-def is_overwritten(record: DeliveryRecord | None) -> bool:
+def is_refused(record: DeliveryRecord | None, state: PluginState) -> bool:
+    """Whether its cluster does not take what is admitted: it is brought again when it is started again."""
+    attempt = state.attempt
+    if record is None or attempt is None or attempt.phase != "Failed":
+        return False
+    return bool(record.refused) and record.refused == attempt.input_hash
+
+
+def is_overwritten(record: DeliveryRecord, input_hash: str) -> bool:
     """Whether a state that has arrived on a cluster is about to be replaced there, object by object.
 
     It no longer counts as arrived before that begins, and that is stored: else a way back to it would find it there.
     """
-    return record is not None and record.destination.kind == "kubernetes" and bool(record.input_hash)
+    return record.destination.kind == "kubernetes" and record.input_hash not in ("", input_hash)
 
 
-def is_left_behind(before: Destination, after: Destination) -> bool:
+def is_cleared(destination: Destination) -> bool:
     """Whether what was delivered to one place is removed there once it has arrived at another.
 
     Nothing is uninstalled from a cluster because something else brings it there from now on.
     """
-    return not before.is_at(after) and before.kind != "kubernetes"
+    return destination.kind != "kubernetes"
 
 
 def _refused(image: Image, key: PluginKey, state: PluginState, record: DeliveryRecord, now: datetime) -> Event:
@@ -101,8 +109,12 @@ def _refused(image: Image, key: PluginKey, state: PluginState, record: DeliveryR
         *key,
         event="Failed",
         version=admitted.version if admitted is not None else None,
-        input_hash=record.tried,
+        input_hash=record.refused,
         rollout=attempt.rollout,
         change_id=image.change_ids.get((key[0], attempt.rollout), ""),
-        reason=record.failure,
+        reason=_reason(record),
     )
+
+
+def _reason(record: DeliveryRecord) -> str:
+    return record.trouble.message if record.trouble is not None else ""

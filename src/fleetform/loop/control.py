@@ -15,13 +15,13 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop.accepting import Refusal
+from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
 from fleetform.loop.delivering import Deliveries, gone, handed_over, let_go
-from fleetform.loop.destinations import Destinations
+from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
@@ -42,17 +42,17 @@ _NO_DESTINATION = "its delivery through Flux needs a management cluster; this co
 class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
-    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
-    events are what happened on clusters. watched: clusters are judged whose health may change at any time. deliveries
-    are what was brought where; under_way: clusters are being worked on beside passes. took is how many seconds the pass
-    took.
+    accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
+    starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
+    health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
+    passes. took is how many seconds the pass took.
     """
 
     at: datetime
     wrote: bool
     next_look: datetime | None
     plan: Plan | None = None
-    accepted: bool = False
+    accepted: AcceptedChange | None = None
     refusal: Refusal | None = None
     unavailable: Mapping[PluginKey, str] = {}
     events: Sequence[Event] = ()
@@ -148,7 +148,7 @@ class Control:
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        accepted = (look_at_source or self._intake.is_due(now)) and self._intake.accept(now)
+        accepted = self._intake.accept(now) if look_at_source or self._intake.is_due(now) else None
         fleet = self._standing.decide(now)
         if fleet is None:
             wrote = self._around.store.version() != version
@@ -226,7 +226,8 @@ class Control:
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         predecessors = handed_over(unwanted)
-        image = self._deliveries.deliver(image, keys, destinations, removals, now, extras, predecessors)
+        logins = Logins(fleet)
+        image = self._deliveries.deliver(image, keys, destinations, removals, logins, now, extras, predecessors)
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

@@ -6,23 +6,34 @@ whatever the files say by now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.plan.records import Removal, Step
-from fleetform.loop.cluster_answers import ClusterAnswers, is_left_behind, is_overwritten, with_refusals
+from fleetform.loop.cluster_answers import ClusterAnswers, is_cleared, is_overwritten, is_refused, with_refusals
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Deployed, PluginState
-from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, Parcel
+from fleetform.model.state import Deployed, PluginState, Trouble
+from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, NothingBeside, Parcel
 from fleetform.ports.store import Event
 
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
+# For so long it is tried to remove files from where a plugin was delivered to earlier.
+_GIVEN_UP = timedelta(days=1)
+
+
+class _Attempt(NamedTuple):
+    """What a delivery depends on: where to, what ("" if it is to go away), and what lets in there."""
+
+    destination: Destination
+    input_hash: str
+    login: object
 
 
 class Deliveries:
@@ -33,9 +44,12 @@ class Deliveries:
         self,
         deliverer: Callable[[Destination], Deliverer],
         blob: Callable[[str], bytes | None],
-        beside: Beside,
+        beside: Beside | None = None,
     ) -> None:
-        self._deliverer, self._blob, self._beside = deliverer, blob, beside
+        self._deliverer, self._blob = deliverer, blob
+        self._beside: Beside = beside or NothingBeside()
+        # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
+        self._tried: dict[PluginKey, _Attempt] = {}
 
     def deliver(
         self,
@@ -43,64 +57,28 @@ class Deliveries:
         keys: Iterable[PluginKey],
         destinations: Mapping[PluginKey, Destination],
         removals: Mapping[PluginKey, str],
+        login: Callable[[Destination], object],
         now: datetime,
         extras: Extras,
         predecessors: Mapping[PluginKey, PluginKey] | None = None,
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
-        removals are plugins that go, each with the one that has its place now, if there is one; predecessors are those
-        whose releases plugins have now (B23).
+        removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
+        to a destination, only to be compared. predecessors are plugins whose releases others have now (B23).
         """
-        due = _due(image, keys, destinations, now)
-        due = {key: each for key, each in due.items() if not self._is_under_way(image, key)}
-        return self._bring(image, due, removals, now, extras, predecessors or {}) if due or removals else image
-
-    def _is_under_way(self, image: Image, key: PluginKey) -> bool:
-        state = image.states.get(_admitted_hash(image, key))
-        return state is not None and self._beside.is_under_way(key, state.files)
-
-    def _bring(
-        self,
-        image: Image,
-        due: Mapping[PluginKey, Destination],
-        removals: Mapping[PluginKey, str],
-        now: datetime,
-        extras: Extras,
-        predecessors: Mapping[PluginKey, PluginKey],
-    ) -> Image:
-        parcels: dict[Destination, list[Parcel]] = {}
-        leaving: dict[Destination, list[PluginKey]] = {}
+        attempts = _attempts(image, keys, destinations, removals, login)
+        due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
+        due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
+        if not due and all(key in image.deliveries for key in removals):
+            return image
+        self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
         records = dict(image.deliveries)
-        for key, destination in due.items():
-            parcel = self._parcel(image, key)
-            if is_overwritten(records.get(key)):
-                # Before the first object of another state is written: from then on nobody knows what is there.
-                records[key] = structs.replace(records[key], input_hash="")
-            elif isinstance(parcel, Failure):
-                hash_ = _admitted_hash(image, key)
-                records[key] = _failed(records.get(key), destination, parcel, now, hash_)
-            else:
-                parcel = structs.replace(parcel, predecessor=predecessors.get(key))
-                parcels.setdefault(destination, []).append(parcel)
-        for key in removals:
-            record = records.get(key)
-            if record is not None:
-                leaving.setdefault(record.destination, []).append(key)
         deleted = [key for key in removals if key not in records]
         answers = ClusterAnswers()
-        for destination in sorted({*parcels, *leaving}, key=str):
-            sent, removed = parcels.get(destination, []), leaving.get(destination, [])
-            failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
-            answers.note(destination, sent, removed, failures)
-            for parcel in sent:
-                self._note_parcel(records, destination, parcel, failures.get(parcel.key), now)
-            for key in removed:
-                failure = failures.get(key)
-                if failure is None:
-                    deleted.append(key)
-                elif failure is not UNDER_WAY:
-                    records[key] = _failed(records[key], destination, failure, now)
+        deleted += self._bring(image, due, records, now, predecessors or {}, answers)
+        self._clear(due, records, now, extras)
+        deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
             extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
             records.pop(key, None)
@@ -108,37 +86,92 @@ class Deliveries:
         image = answers.told(image.with_plugins(dict.fromkeys(deleted)), now)
         return replace(image, deliveries=records) if records != image.deliveries else image
 
-    def _note_parcel(
+    def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
+        """Whether it failed a while ago, and nothing that it depends on has changed."""
+        record = image.deliveries.get(key)
+        failing = record.failing if record is not None else None
+        if failing is None or failing.retry_at is None or self._tried.get(key) != attempt:
+            return False
+        # Further away it can only be if a clock was turned back.
+        return timedelta(0) < failing.retry_at - now <= _LONGEST_RETRY
+
+    def _bring(
         self,
+        image: Image,
+        due: Mapping[PluginKey, _Attempt],
         records: dict[PluginKey, DeliveryRecord],
-        destination: Destination,
-        parcel: Parcel,
-        failure: Failure | None,
         now: datetime,
+        predecessors: Mapping[PluginKey, PluginKey],
+        answers: ClusterAnswers,
+    ) -> list[PluginKey]:
+        """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
+        parcels: dict[Destination, list[Parcel]] = {}
+        leaving: dict[Destination, list[PluginKey]] = {}
+        for key, (destination, input_hash, _) in due.items():
+            record = records.get(key)
+            if not input_hash:
+                leaving.setdefault(destination, []).append(key)
+            elif record is not None and is_overwritten(record, input_hash):
+                # Before the first object of another state is written: from then on nobody knows what is there.
+                records[key] = structs.replace(record, input_hash="")
+            elif record is None or record.input_hash != input_hash or record.destination != destination:
+                parcel = self._parcel(image, key)
+                if isinstance(parcel, Failure):
+                    records[key] = _failed(record, "delivery", destination, parcel, now)
+                else:
+                    parcel = structs.replace(parcel, predecessor=predecessors.get(key))
+                    parcels.setdefault(destination, []).append(parcel)
+        removed = []
+        for destination in sorted({*parcels, *leaving}, key=str):
+            sent, gone = parcels.get(destination, []), leaving.get(destination, [])
+            failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
+            answers.note(destination, sent, gone, failures)
+            records.update(_after(records, destination, sent, failures, now))
+            for key in gone:
+                failure = failures.get(key)
+                if failure is None:
+                    removed.append(key)
+                elif failure is not UNDER_WAY:
+                    records[key] = _failed(records[key], "removal", destination, failure, now)
+        return removed
+
+    def _clear(
+        self,
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
+        now: datetime,
+        extras: Extras,
     ) -> None:
-        """What became of a parcel; what it leaves behind elsewhere goes once it has arrived."""
-        before = records.get(parcel.key)
-        if failure is UNDER_WAY:
-            return
-        if failure is not None:
-            records[parcel.key] = _failed(before, destination, failure, now, parcel.input_hash)
-            return
-        records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
-        if before is not None and before.input_hash and is_left_behind(before.destination, destination):
-            self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
+        """Removes what is still where it was delivered to earlier. Where that fails it is tried again, for a while: a
+        repository that is gone for good would be asked for ever."""
+        leaving: dict[Destination, list[PluginKey]] = {}
+        for key in due:
+            for destination in records[key].leaves if key in records else ():
+                leaving.setdefault(destination, []).append(key)
+        for destination, keys in sorted(leaving.items(), key=str):
+            note = Note(f"{keys[0][2]} moved" if len(keys) == 1 else f"{len(keys):,} plugins moved")
+            failures = self._deliverer(destination).deliver([], keys, note)
+            for key in keys:
+                record, failure = records[key], failures.get(key)
+                if failure is not None:
+                    record = _failed(record, "removal", destination, failure, now)
+                    if record.trouble is None or now - record.trouble.since < _GIVEN_UP:
+                        records[key] = record
+                        continue
+                    extras.events.append(_left_behind(key, record.trouble, now))
+                leaves = tuple(each for each in record.leaves if each != destination)
+                # Why it could not be removed from here is over; from elsewhere it may still stand.
+                over = not leaves and record.trouble is not None and record.trouble.of == "removal"
+                records[key] = structs.replace(record, leaves=leaves, trouble=None if over else record.trouble)
 
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
-        hash_ = _admitted_hash(image, key)
+        admitted = image.plugin(key).admitted
+        hash_ = (admitted.input_hash if admitted is not None else None) or ""
         state = image.states.get(hash_)
         blob = self._blob(state.files) if state is not None else None
         if state is None or blob is None:
             return Failure(f"the bytes of {hash_[:11]} are not stored", "retry the rollout", refused=True)
         return Parcel(key, unpacked(blob), state.files, hash_, state.version)
-
-
-def _admitted_hash(image: Image, key: PluginKey) -> str:
-    admitted = image.plugin(key).admitted
-    return (admitted.input_hash if admitted is not None else None) or ""
 
 
 def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:
@@ -180,28 +213,30 @@ def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], 
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
-def _due(
-    image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination], now: datetime
-) -> dict[PluginKey, Destination]:
-    """Those of some plugins whose admitted state is not where it should be."""
-    found: dict[PluginKey, Destination] = {}
+def _attempts(
+    image: Image,
+    keys: Iterable[PluginKey],
+    destinations: Mapping[PluginKey, Destination],
+    removals: Mapping[PluginKey, str],
+    login: Callable[[Destination], object],
+) -> dict[PluginKey, _Attempt]:
+    """What is to be done about plugins that are not where they should be, or are where they should not."""
+    found: dict[PluginKey, _Attempt] = {}
     for key in sorted(keys):
         state, record = image.plugin(key), image.deliveries.get(key)
         admitted = state.admitted
-        if admitted is None or admitted.input_hash is None or state.attempt is None:
+        if key in removals or admitted is None or admitted.input_hash is None or state.attempt is None:
             continue
         destination = _destination(destinations.get(key), record, admitted)
-        if destination is None:
+        if destination is None or is_refused(record, state):
             continue
+        arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
+        if not arrived or (record is not None and record.leaves):
+            found[key] = _Attempt(destination, admitted.input_hash, login(destination))
+    for key in removals:
+        record = image.deliveries.get(key)
         if record is not None:
-            again = record.tried == admitted.input_hash
-            if again and record.refused and state.attempt.phase == "Failed":
-                # Its cluster does not take it: it is brought again when it is started again.
-                continue
-            arrived = record.input_hash == admitted.input_hash and record.destination == destination
-            if arrived or (again and record.retry_at is not None and record.retry_at > now):
-                continue
-        found[key] = destination
+            found[key] = _Attempt(record.destination, "", login(record.destination))
     return found
 
 
@@ -221,20 +256,46 @@ def _destination(wanted: Destination | None, record: DeliveryRecord | None, admi
     return structs.replace(found, namespace=admitted.installer.release_namespace)
 
 
+def _after(
+    records: Mapping[PluginKey, DeliveryRecord],
+    destination: Destination,
+    sent: Iterable[Parcel],
+    failures: Mapping[PluginKey, Failure],
+    now: datetime,
+) -> Iterator[tuple[PluginKey, DeliveryRecord]]:
+    """The records of parcels that arrived, or could not."""
+    for parcel in sent:
+        failure, before = failures.get(parcel.key), records.get(parcel.key)
+        if failure is None:
+            yield parcel.key, _arrived(before, destination, parcel, now)
+        elif failure is not UNDER_WAY:
+            record = _failed(before, "delivery", destination, failure, now)
+            refused = failure.refused and destination.kind == "kubernetes"
+            yield parcel.key, structs.replace(record, refused=parcel.input_hash if refused else "")
+
+
+def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:
+    leaves = before.leaves if before is not None else ()
+    if before is not None and before.since is not None and is_cleared(before.destination):
+        leaves = (*leaves, before.destination)
+    # Back where it was before: its files are no leftovers there.
+    leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
+    return DeliveryRecord(destination, parcel.input_hash, parcel.digest, now, leaves)
+
+
 def _failed(
-    before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime, input_hash: str = ""
+    before: DeliveryRecord | None,
+    of: Literal["delivery", "removal"],
+    destination: Destination,
+    failure: Failure,
+    now: datetime,
 ) -> DeliveryRecord:
     before = before or DeliveryRecord(destination)
-    pause = min(_FIRST_RETRY * (1 << min(before.tries, 16)), _LONGEST_RETRY)
-    return structs.replace(
-        before,
-        failure=failure.message,
-        hint=failure.hint,
-        tries=before.tries + 1,
-        retry_at=now + pause,
-        tried=input_hash,
-        refused=failure.refused and destination.kind == "kubernetes",
-    )
+    trouble = before.trouble if before.trouble is not None and before.trouble.of == of else None
+    tries, since = (trouble.tries, trouble.since) if trouble is not None else (0, now)
+    pause = min(_FIRST_RETRY * (1 << min(tries, 16)), _LONGEST_RETRY)
+    found = Trouble(of, failure.message, since, failure.hint, destination.text, tries + 1, now + pause)
+    return structs.replace(before, trouble=found)
 
 
 def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:
@@ -243,13 +304,21 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     for parcel in parcels:
         state = image.plugin(parcel.key)
         place, before = state.enrolment, state.last_healthy
-        version = f"{before.version} → {parcel.version}" if before is not None else f"{parcel.version}"
+        version = f"{parcel.version}"
+        if before is not None:
+            stays = before.version == parcel.version
+            version += ", other values" if stays and before.input_hash != parcel.input_hash else ""
+            version = version if stays else f"{before.version} → {version}"
         why = f"{place.rollout}, stage {place.stage}" if place is not None and place.stage else "rollout"
         back = " (rolled back)" if state.attempt is not None and state.attempt.back else ""
         lines.append(f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}")
     lines += [f"{key[1]}  {key[2]}  removed" for key in removals]
     count = len(lines)
     return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
+
+
+def _left_behind(key: PluginKey, trouble: Trouble, now: datetime) -> Event:
+    return Event(now, *key, event="LeftBehind", reason=f"its files stay at {trouble.where}: {trouble.message}")
 
 
 def _ended(key: PluginKey, state: PluginState, now: datetime, successor: str = "") -> Event:

@@ -68,6 +68,21 @@ def login_of(fleet: Fleet | None, destination: Destination) -> Credentials | Non
     return credentials_in(secret_named(objects, organization, name), SecretRef(name, destination.secret_key or None))
 
 
+class Logins:
+    """What lets in to destinations, as the Secrets of a fleet say; each is looked up once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._found: dict[str, Mapping[str, str] | None] = {}
+
+    def __call__(self, destination: Destination) -> Mapping[str, str] | None:
+        name = destination.secret
+        if name and name not in self._found:
+            objects = self._fleet.snapshot.others.values()
+            self._found[name] = secret_named(objects, *name.split("/", 1))
+        return self._found.get(name)
+
+
 def drift_of(fleet: Fleet, key: PluginKey) -> Drift:
     """What is done about files that others changed; what nobody wants any more is left as it is."""
     plugin = fleet.decisions.plugins.get(key)

@@ -100,7 +100,7 @@ def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: dat
         return image
     states: dict[PluginKey, PluginState | None] = {}
     for key, record in image.deliveries.items():
-        if before.get(key) is record or not record.input_hash or record.failure:
+        if before.get(key) is record or not record.input_hash or record.failing:
             continue
         state = image.plugin(key)
         if state.drift:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -15,9 +16,12 @@ from fleetform.loop.records import DeliveryRecord
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState
+from fleetform.model.state import PluginState, Trouble
 from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
+
+_LONGEST_MESSAGE = 500
+_NUMBERS = re.compile(r"[0-9]+")
 
 
 class Seen(NamedTuple):
@@ -44,6 +48,7 @@ def observe(
     delivered = _to_be_judged(image, keys, clusters, base_of)
     verdicts = observer.observe(delivered, now) if delivered else {}
     changed: dict[PluginKey, PluginState] = {}
+    records: dict[PluginKey, DeliveryRecord] = {}
     looks: list[datetime] = []
     for each in delivered:
         verdict = verdicts.get(each.key, Verdict("Unknown"))
@@ -52,13 +57,33 @@ def observe(
         if after is not before:
             changed[each.key] = after
             extras.events.append(_event(image, each, after, verdict, now))
+        record = image.deliveries[each.key]
+        trouble = _trouble(each, verdict, record.trouble, now)
+        if trouble is not record.trouble:
+            records[each.key] = structs.replace(record, trouble=trouble)
         # What is healthy is judged again at every pass; only what is under way asks for one of its own.
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
     image = _with_silence(image.with_plugins(changed), delivered, verdicts, clusters, now)
+    if records:
+        image = replace(image, deliveries={**image.deliveries, **records})
     watched = any(each.look_at is not None for each in verdicts.values())
     return Seen(image, min(looks, default=None), watched)
+
+
+def _trouble(delivered: Delivered, verdict: Verdict, before: Trouble | None, now: datetime) -> Trouble | None:
+    """Why nobody can tell how it is doing; the same as before if it is the same but for numbers, which may count up."""
+    if before is not None and before.of != "health":
+        return before
+    if verdict.health != "Unknown" or not verdict.hint or not verdict.reachable:
+        return None
+    message = re.sub(r"\s+", " ", verdict.message)[:_LONGEST_MESSAGE]
+    if before is None:
+        return Trouble("health", message, now, verdict.hint, delivered.key[1])
+    if _NUMBERS.sub("", before.message) == _NUMBERS.sub("", message):
+        return before
+    return structs.replace(before, message=message, hint=verdict.hint)
 
 
 def _to_be_judged(

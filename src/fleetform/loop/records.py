@@ -12,10 +12,12 @@ from msgspec import Struct
 
 from fleetform.model.kinds.base import Drift
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import Trouble
 from fleetform.ports.observing import CheckedObject
+from fleetform.store.known_state import STATE
+from fleetform.syntax.addresses import shown
 
-FILE, STATE, DELIVERY, SOURCE = "File", "AdmittedState", "Delivery", "Source"
+FILE, SOURCE = "File", "Source"
 SOURCE_REF = Ref(SOURCE, "", "accepted")
 
 
@@ -54,26 +56,37 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
         organization, _, name = self.path.partition("/")
         return organization, name
 
+    @property
+    def text(self) -> str:
+        if self.kind == "kubernetes":
+            return f"cluster {self.cluster[1]}"
+        return f"branch {self.branch} of {shown(self.path)}" if self.kind == "git" else self.path
+
     def is_at(self, other: Destination) -> bool:
         """Whether both are one place: who logs in, how commits are signed and objects applied is none of that."""
         return (self.kind, self.path, self.branch, self.folder) == (other.kind, other.path, other.branch, other.folder)
 
 
 class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What was last brought to a destination, and since when it is there; or why it could not be, and when it is tried
-    again. input_hash is "" if nothing has arrived yet, or something else is about to; tried is the hash that could not
-    be brought; refused: its cluster does not take it."""
+    """What was last brought to a destination, and since when it is there. input_hash is "" if nothing has arrived yet,
+    or something else is about to.
+
+    leaves are earlier destinations where its files still are. trouble is what keeps it from its destination, its files
+    from going there, or anybody from telling how it is doing. refused is the hash that its cluster does not take.
+    """
 
     destination: Destination
     input_hash: str = ""
     digest: str = ""
     since: datetime | None = None
-    failure: str = ""
-    hint: str = ""
-    tries: int = 0
-    retry_at: datetime | None = None
-    tried: str = ""
-    refused: bool = False
+    leaves: tuple[Destination, ...] = ()
+    trouble: Trouble | None = None
+    refused: str = ""
+
+    @property
+    def failing(self) -> Trouble | None:
+        """Why it is not where it should be, or still is where it should not."""
+        return self.trouble if self.trouble is not None and self.trouble.of != "health" else None
 
 
 class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -101,16 +114,6 @@ def file_ref(name: str) -> Ref:
 
 def state_ref(input_hash: str) -> Ref:
     return Ref(STATE, "", input_hash)
-
-
-def delivery_ref(key: PluginKey) -> Ref:
-    return Ref(DELIVERY, key[0], f"{key[1]}/{key[2]}")
-
-
-def key_of(ref: Ref) -> PluginKey:
-    """The plugin that a delivery's record is about."""
-    cluster, _, plugin = ref.name.partition("/")
-    return ref.organization, cluster, plugin
 
 
 def packed(files: Mapping[str, bytes]) -> tuple[str, bytes]:

@@ -67,8 +67,8 @@ class Deliverer(Protocol):
 class Beside(Protocol):
     """What is done on clusters beside the passes."""
 
-    def is_under_way(self, key: PluginKey, digest: str) -> bool:
-        """Whether these very files of a plugin are on their way."""
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
+        """Whether this very state of a plugin is on its way."""
 
     def is_busy(self) -> bool:
         """Whether anything is under way."""
@@ -77,7 +77,7 @@ class Beside(Protocol):
 class NothingBeside:
     """Every delivery ends before its pass does."""
 
-    def is_under_way(self, key: PluginKey, digest: str) -> bool:
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
         return False
 
     def is_busy(self) -> bool:

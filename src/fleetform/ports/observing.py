@@ -46,12 +46,16 @@ class Delivered(Struct, frozen=True, gc=False):
 
 
 class Verdict(NamedTuple):
-    """What was seen: the health of this very hash. look_at is when looking again may tell something else."""
+    """What was seen: the health of this very hash. look_at is when looking again may tell something else.
+
+    hint is what to do if nothing can be told, unless it is only a matter of time.
+    """
 
     health: Health
     message: str = ""
     look_at: datetime | None = None
     reachable: bool = True
+    hint: str = ""
 
 
 class Observer(Protocol):

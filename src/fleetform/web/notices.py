@@ -10,11 +10,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from fleetform.loop.records import DELIVERY, FILE
+from fleetform.loop.records import FILE
 from fleetform.model.answers.access import ChangedObject, ChangeNotice
 from fleetform.model.objects import Ref
-from fleetform.ports.store import ExpiredError, StoreReader
-from fleetform.store.known_state import PLUGIN_STATE
+from fleetform.ports.store import ExpiredError, StoreReader, plugin_key
+from fleetform.store.known_state import DELIVERY, PLUGIN_STATE
 
 # So many steps are kept for those who have just missed them; who missed more asks the store.
 _KEPT = 256
@@ -96,8 +96,7 @@ class Notices:
 def _named(ref: Ref, body: bytes) -> Iterable[tuple[str, str, str, str]]:
     """What a record is about, as people call it; nothing for records of the inside."""
     if ref.kind in _ON_CLUSTERS:
-        cluster, _, name = ref.name.partition("/")
-        yield "Plugin", ref.organization, cluster, name
+        yield "Plugin", *plugin_key(ref)
     elif ref.kind == "Rollout":
         yield "Rollout", ref.organization, "", ref.name
     elif ref.kind == "Approval" and body:

@@ -35,9 +35,9 @@ class KubernetesDeliveries:
     ) -> KubernetesDelivery:
         return KubernetesDelivery(self, cluster, access, namespace, options)
 
-    def is_under_way(self, key: PluginKey, digest: str) -> bool:
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
         under_way = self.clusters.under_way(("deliver", key))
-        return isinstance(under_way, tuple) and under_way[0] == digest
+        return isinstance(under_way, tuple) and under_way[0] == input_hash
 
     def is_busy(self) -> bool:
         return self.clusters.is_busy()
@@ -63,7 +63,7 @@ class KubernetesDelivery:
         found: dict[PluginKey, Failure] = {}
         for parcel in parcels:
             options = self._options._replace(predecessor=parcel.predecessor)
-            id_ = (parcel.digest, self._namespace, options)
+            id_ = (parcel.input_hash, self._namespace, options)
             work = partial(_apply, parcel, self._namespace, options)
             found.update(self._begun_or_done(parcel.key, id_, work))
         for key in removals:
@@ -108,7 +108,7 @@ class KubernetesDelivery:
 
 def _apply(parcel: Parcel, namespace: str, options: ApplyOptions, client: Client) -> Waiting[Sequence[Problem]]:
     objects: list[Manifest] = [read_one(content.decode()) for _, content in sorted(parcel.files.items())]
-    return ClusterApply(client).apply(parcel.key, namespace, objects, options, parcel.digest)
+    return ClusterApply(client).apply(parcel.key, namespace, objects, options, parcel.input_hash)
 
 
 def _remove(key: PluginKey, namespace: str, client: Client) -> Waiting[Sequence[Problem]]:

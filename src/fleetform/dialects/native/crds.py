@@ -22,11 +22,11 @@ class Column(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule that the API server holds by itself, also while no webhook answers; of a spec, or of a whole object."""
+    """A rule that the API server holds by itself, also while no webhook answers; at is the field that it is about."""
 
     rule: str
     message: str
-    at: str = "spec"
+    at: tuple[str, ...] = ("spec",)
 
 
 class Served(NamedTuple):
@@ -43,6 +43,12 @@ _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _VALID = Column("Valid", '.status.conditions[?(@.type=="Valid")].status')
 _NEVER_CHANGES = Rule("self == oldSelf", "it never changes: make another one")
+
+
+def _exactly_one(*fields: str, at: tuple[str, ...]) -> Rule:
+    given = ", ".join(f"has(self.{each})" for each in fields)
+    return Rule(f"[{given}].exists_one(each, each)", f"exactly one of {', '.join(fields)} is needed", at)
+
 
 SERVED = (
     Served(
@@ -73,12 +79,16 @@ SERVED = (
             Column("Hold", ".spec.hold"),
             Column("Zone", ".spec.timeZone", wide=True),
         ),
+        (
+            _exactly_one("kubeconfig", "context", "directory", at=("spec", "access")),
+            _exactly_one("assume", "file", "command", at=("spec", "health")),
+        ),
     ),
     Served(
         "LifecyclePolicy",
         "fflp",
         (Column("Notice", ".spec.notice"), Column("Grace", ".spec.grace")),
-        (Rule("self.metadata.name == 'default'", "a LifecyclePolicy is named default", "object"),),
+        (Rule("self.metadata.name == 'default'", "a LifecyclePolicy is named default", ()),),
     ),
     Served("Organization", "fforg", (Column("Policy", ".spec.defaultRolloutPolicy"),)),
     Served("Placement", "ffpl", (Column("Selected", ".status.numberOfSelectedClusters", "integer"),)),
@@ -108,6 +118,10 @@ SERVED = (
             Column("Plugins", ".status.plugins", "integer"),
             Column("Breaking", ".spec.changes.breaking", "boolean"),
             Column("Description", ".spec.description", wide=True),
+        ),
+        (
+            _exactly_one("helm", "kustomize", "manifests", at=("spec", "source")),
+            _exactly_one("path", "git", at=("spec", "source", "kustomize")),
         ),
     ),
     Served(
@@ -231,10 +245,11 @@ def _schema(kind: Kind, served: Served) -> JsonSchema:
             "status": _optional(structural(status, definitions)),
         },
     }
-    for at, holder in (("object", root), ("spec", root["properties"]["spec"])):
-        rules = [{"rule": each.rule, "message": each.message} for each in served.rules if each.at == at]
-        if rules:
-            holder["x-kubernetes-validations"] = rules
+    for each in served.rules:
+        field = root
+        for name in each.at:
+            field = field["properties"][name]
+        field.setdefault("x-kubernetes-validations", []).append({"rule": each.rule, "message": each.message})
     return root
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fleetform.engine.check.addon_templates import lint_templates
 from fleetform.engine.check.output_cycles import lint_output_cycles
+from fleetform.engine.check.quotas import lint_quotas
 from fleetform.engine.check.report import listed
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
@@ -20,11 +21,11 @@ _Place = tuple[Object[object], Path, str | int]
 
 def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
     """What the decisions over a whole fleet show and does not make it invalid."""
-    yield from _lint_overrides(decisions, effects)
+    yield from _lint_overrides(decisions.overrides, effects)
     yield from _lint_ties(effects)
     yield from lint_unresolved(decisions)
     yield from lint_templates(decisions)
-    yield from _lint_owners(decisions)
+    yield from lint_owners(decisions)
 
 
 def lint_decisions(decisions: Decisions) -> Iterator[Diagnostic]:
@@ -32,13 +33,14 @@ def lint_decisions(decisions: Decisions) -> Iterator[Diagnostic]:
     yield from lint_gates(decisions)
     yield from lint_output_cycles(decisions)
     yield from lint_claims(decisions)
+    yield from lint_quotas(decisions)
     # Imported here, as it knows the planner: a question about one plugin never comes this way, and start-up counts.
     from fleetform.engine.check.staged import lint_staged
 
     yield from lint_staged(decisions)
 
 
-def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
     """Presets that select no cluster, and plugins of one name."""
     index = decisions.index
     used = {plugin.target.owner for plugin in decisions.plugins.values()}
@@ -74,9 +76,16 @@ def lint_claims(decisions: Decisions) -> Iterator[Diagnostic]:
         yield Diagnostic("two-owners", message, hint, severity, claim.loses.ref, at, related)
 
 
-def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
+def lint_effects_of(decisions: Decisions, override: Object[object]) -> Iterator[Diagnostic]:
+    """The same of one override alone, if it applies."""
+    effects = Effects(decisions, override)
+    yield from _lint_overrides([override] if override in decisions.index.overrides else (), effects)
+    yield from (each for each in _lint_ties(effects) if each.object == override.ref)
+
+
+def _lint_overrides(overrides: Iterable[Object[object]], effects: Effects) -> Iterator[Diagnostic]:
     """Overrides without effect."""
-    for object_ in decisions.overrides:
+    for object_ in overrides:
         ref, at = object_.ref, object_.at("metadata", "name")
         if not effects.reaches_any(object_):
             message = f"the override {ref.name} reaches no plugin"

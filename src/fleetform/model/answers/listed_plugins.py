@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from fleetform.model.answers.base import AnswerRecord, Json, JsonMap, ObjectReference
 from fleetform.model.answers.configs import ConfigReferenceStatus
@@ -84,7 +84,8 @@ class ListedPlugin(Listed, frozen=True, kw_only=True):
 
 
 class PluginRow(Listed, frozen=True, kw_only=True):
-    """What tables show of a plugin. blocked has the names of its gates, each once."""
+    """What tables show of a plugin. blocked has the names of its gates, each once; conditions the types of those that
+    say that something is amiss with what was delivered."""
 
     cluster: str
     definition: str
@@ -96,6 +97,7 @@ class PluginRow(Listed, frozen=True, kw_only=True):
     applied_overrides: list[AppliedOverride]
     blocked: list[str]
     state: PluginPhase | None = None
+    conditions: list[str] = field(default_factory=list)
 
 
 class AddonConfig(AnswerRecord, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ from fleetform.outside.kubernetes.errors import (
     error_of,
     error_of_status,
 )
-from fleetform.outside.kubernetes.resources import Resource, discovered, discovery_path
+from fleetform.outside.kubernetes.resources import Resource, discovered, discovery_path, groups
 
 Manifest = dict[str, Any]
 T = TypeVar("T")
@@ -141,6 +141,14 @@ class Client:
             return discovered(api_version, self.raw("GET", discovery_path(api_version)))
         except MissingError:
             return {}
+
+    def served(self) -> Mapping[str, str]:
+        """The groups that the server has now, each with the version that it prefers; the core group is none of them."""
+        return groups(self.raw("GET", "/apis"))
+
+    def kinds(self, api_version: str) -> Mapping[str, Resource]:
+        """The kinds of a group and version as they are served now."""
+        return self._discovered(api_version)
 
     def resource_of(self, manifest: Manifest) -> Resource:
         return self.resource(manifest["apiVersion"], manifest["kind"])

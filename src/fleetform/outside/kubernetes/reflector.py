@@ -32,7 +32,8 @@ def is_newer(version: str, other: str) -> bool:
 class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. Run it in a thread of its own.
 
-    key_of and version_of read an object's metadata. changed is told the keys that are others than before; failed why
+    kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
+    whose content is another than before, which any new version is unless content_of says otherwise; failed why
     following stops for a while, once each time.
     """
 
@@ -44,6 +45,8 @@ class Reflector(Generic[T]):
         version_of: Callable[[T], str],
         *,
         type_: Any = Any,
+        kept: Callable[[Any], T] = lambda each: each,
+        content_of: Callable[[T], object] | None = None,
         namespace: str = "",
         labels: str = "",
         changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
@@ -53,7 +56,8 @@ class Reflector(Generic[T]):
     ) -> None:
         self._client, self._resource = client, resource
         self._key_of, self._version_of = key_of, version_of
-        self._type, self._namespace, self._labels = type_, namespace, labels
+        self._type, self._kept, self._namespace, self._labels = type_, kept, namespace, labels
+        self._content_of = content_of or version_of
         self._changed, self._failed = changed, failed
         self._page, self._silence = page, silence
         self._lock = Lock()
@@ -66,6 +70,11 @@ class Reflector(Generic[T]):
         """All that is known now; a copy, which later changes leave alone."""
         with self._lock:
             return dict(self._objects)
+
+    def get(self, key: ObjectKey) -> T | None:
+        """What is known of one object."""
+        with self._lock:
+            return self._objects.get(key)
 
     def wrote(self, key: ObjectKey, version: str) -> None:
         """We wrote this object: what is known of it is old until the watch has brought that version."""
@@ -113,7 +122,7 @@ class Reflector(Generic[T]):
                 version=version,
                 type_=self._type,
             )
-            found.update((self._key_of(each), each) for each in page.items)
+            found.update((self._key_of(each), each) for each in map(self._kept, page.items))
             token = page.token
             if not token:
                 break
@@ -127,7 +136,7 @@ class Reflector(Generic[T]):
             self._changed(frozenset(changed))
 
     def _is_same(self, before: T | None, after: T) -> bool:
-        return before is not None and self._version_of(before) == self._version_of(after)
+        return before is not None and self._content_of(before) == self._content_of(after)
 
     def _follow(self, stop: Event) -> None:
         """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""
@@ -145,7 +154,7 @@ class Reflector(Generic[T]):
             )
             for event in events:
                 if event.type != "BOOKMARK":
-                    self._take(event.type, event.object)
+                    self._take(event.type, self._kept(event.object))
                 self._version = event.version
                 if stop.is_set():
                     events.close()
@@ -154,6 +163,7 @@ class Reflector(Generic[T]):
     def _take(self, type_: str, object_: T) -> None:
         key, version = self._key_of(object_), self._version_of(object_)
         with self._lock:
+            before = self._objects.get(key)
             if type_ == "DELETED":
                 self._objects.pop(key, None)
             else:
@@ -161,4 +171,5 @@ class Reflector(Generic[T]):
             written = self._written.get(key)
             if written is not None and not is_newer(written, version):
                 del self._written[key]
-        self._changed(frozenset({key}))
+        if type_ == "DELETED" or not self._is_same(before, object_):
+            self._changed(frozenset({key}))
