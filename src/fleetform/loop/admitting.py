@@ -155,7 +155,7 @@ def _states(
         return changes_text(changed_objects(image.known, changes, owner))
 
     states: dict[PluginKey, PluginState] = {}
-    steps = {step.key: (step, owner) for owner in found.owners if not owner.at_rest for step in owner.steps}
+    steps = {step.key: (step, owner) for owner in found.owners for step in owner.moves}
     for key, progress, _, is_start in to_store:
         if key is None or progress is None:
             continue
@@ -303,7 +303,7 @@ def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
     """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
     states = found.world.states
     for owner in found.owners:
-        for step in owner.steps:
+        for step in owner.moves:
             place = step.progress.enrolment
             if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
                 yield step.key, place.target

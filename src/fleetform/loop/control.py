@@ -206,10 +206,11 @@ class Control:
         ]
         targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
-        reachable = [(key, target) for key, target in targets if key in destinations]
+        nowhere = {key for key, _ in targets if key not in destinations}
+        reachable = [each for each in targets if each[0] not in nowhere]
         rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
-            if key not in destinations and target.input_hash is not None:
+            if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))

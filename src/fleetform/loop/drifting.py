@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec import structs
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.loop.destinations import drift_of
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination
@@ -96,14 +97,10 @@ def find_drift(
 
 def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: datetime, extras: Extras) -> Image:
     """After a delivery: what was brought there again has no drift any more."""
-    if image.deliveries is before:
-        return image
     states: dict[PluginKey, PluginState | None] = {}
-    for key, record in image.deliveries.items():
-        if before.get(key) is record or not record.input_hash or record.failing:
-            continue
-        state = image.plugin(key)
-        if state.drift:
+    for key in changed_keys(image.deliveries, before):
+        record, state = image.deliveries.get(key), image.plugin(key)
+        if record is not None and record.input_hash and not record.failing and state.drift:
             states[key] = structs.replace(state, drift=())
             extras.events.append(_event(key, state, (), now))
     return image.with_plugins(states)

@@ -110,6 +110,23 @@ def test_what_may_come_later_warns() -> None:
     assert [each.split(":")[0] for each in answer.warnings] == ["missing-reference"]
 
 
+def test_a_dry_run_refuses_what_is_wrong_in_itself_and_warns_of_what_others_may_mend() -> None:
+    """A definition and a value for its new option, tried together: neither is stored when the other is asked about."""
+    typo = override("typo", "[{path: replcas, value: 1}]", "pluginDefinitionNames: [web]")
+    tried = judged(fleet_with(), typo, dry_run=True)
+    assert tried.allowed
+    assert tried.warnings[0].startswith("it would be refused as the fleet is now: undeclared-option: web has no option")
+    twice = override("twice", "[{path: replicas, value: 1}, {path: replicas, value: 2}]")
+    assert not judged(fleet_with(), twice, dry_run=True).allowed
+
+
+def test_a_mandatory_window_may_come_after_the_preset() -> None:
+    mandatory = thing("LifecyclePolicy", "default", "{requireUpdateWindow: true}")
+    answer = judged(fleet_with(mandatory=mandatory), PRESET + "  updateWindows: [nights]\n", PRESET)
+    assert answer.allowed
+    assert [each.split(":")[0] for each in answer.warnings] == ["missing-reference", "missing-window"]
+
+
 def test_a_whole_fleet_can_be_applied_object_by_object_in_any_order() -> None:
     empty = fleet_of("")
     texts = [each for text in BASE.values() for each in text.split("---\n")]

@@ -19,31 +19,40 @@ from fleetform.operator.admission.reviews import UserInfo
 _PROGRAMS = "system:"
 
 
-def judged_approval(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
-    """What is wrong with an approval that somebody gives."""
-
-    def found(message: str, hint: str, severity: Severity = "error", field: str = "user") -> list[Diagnostic]:
-        at = approval.at("spec", field)
-        return [Diagnostic("foreign-approval", message, hint, severity, approval.ref, at)]
-
+def not_by_its_user(approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
+    """What is wrong with whom an approval is by: only people approve, and everybody for themselves."""
     spec, user = approval.spec, who.username
     if user.startswith(_PROGRAMS):
-        return found(f"{user} is a program, and only people approve", "approve it yourself, with kubectl")
+        hint = "approve it yourself, with kubectl"
+        return [_found(approval, f"{user} is a program, and only people approve", hint)]
     if spec.user != user:
         claimed = f"for {spec.user}" if spec.user else "without a user"
-        return found(f"{user} gives an approval {claimed}: everybody approves for themselves", f"write user: {user}")
+        message = f"{user} gives an approval {claimed}: everybody approves for themselves"
+        return [_found(approval, message, f"write user: {user}")]
     if foreign := sorted(set(spec.groups or ()) - set(who.groups)):
-        return found(f"{user} is not in {listed(foreign)}", "name only groups that you are in", field="groups")
+        message = f"{user} is not in {listed(foreign)}"
+        return [_found(approval, message, "name only groups that you are in", field="groups")]
+    return []
+
+
+def would_not_count(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
+    """Why the approval of somebody would be in vain."""
     try:
-        _agree(fleet, approval, spec.groups or ())
+        _agree(fleet, approval, approval.spec.groups or ())
     except DeniedError as error:
         group = _missing_group(fleet, approval, who)
         if group:
-            return found(error.message, f"write groups: [{group}]", field="groups")
-        return found(error.message, error.hint)
+            return [_found(approval, error.message, f"write groups: [{group}]", field="groups")]
+        return [_found(approval, error.message, error.hint)]
     except (NotFoundError, NoAnswerError) as error:
-        return found(f"{error.message}: it may not count", error.hint, "warning")
+        return [_found(approval, f"{error.message}: it may not count", error.hint, "warning")]
     return []
+
+
+def _found(
+    approval: Object[ApprovalSpec], message: str, hint: str, severity: Severity = "error", field: str = "user"
+) -> Diagnostic:
+    return Diagnostic("foreign-approval", message, hint, severity, approval.ref, approval.at("spec", field))
 
 
 def _agree(fleet: Fleet, approval: Object[ApprovalSpec], groups: Iterable[str]) -> None:

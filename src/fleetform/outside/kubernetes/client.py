@@ -207,9 +207,11 @@ class Client:
         seconds: int = 300,
         type_: Any = Any,
         silence: float = _SILENCE,
+        opened: Callable[[Callable[[], None]], None] = lambda end: None,
     ) -> Generator[WatchEvent]:
         """What happens after a version, until the server ends it. BusyError if it is silent for longer than bookmarks
-        come apart: nobody knows then whether anything is at the other end."""
+        come apart: nobody knows then whether anything is at the other end. opened is given what ends it at once, from
+        any thread."""
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -220,6 +222,7 @@ class Client:
         decode = msgspec.json.Decoder(type_).decode
         timeout = urllib3.Timeout(connect=5.0, read=silence)
         response = self._send("GET", _with(resource.path(namespace), query), None, {}, timeout, stream=True)
+        opened(response.shutdown)
         try:
             for line in _lines(response):
                 event = _event.decode(line)
