@@ -106,7 +106,7 @@ class Intake:
         missing = wanted - kept.keys()
         before = self._standing.decide(now) if missing else None
         if before is not None:
-            kept |= kept_from(before.snapshot, before.input.documents, missing)
+            kept |= kept_from(ContentHashes(before.snapshot, earlier), before.input.documents, missing)
         if kept == image.known.kept:
             return image
         return replace(image, known=replace(image.known, kept=kept))
