@@ -113,11 +113,19 @@ class Operator:
 
     def rest_until(self, look: Callable[[], Any], wanted: dict[str, Any]) -> None:
         """Until an object is as it should be: the cache hears of what others do when it does."""
-        end = time.monotonic() + SECONDS
-        while (found := look()) is None or any(found.get(key) != each for key, each in wanted.items()):
-            assert time.monotonic() < end, found
-            time.sleep(0.02)
+
+        def is_so() -> bool:
+            found = look()
+            return found is not None and all(found.get(key) == each for key, each in wanted.items())
+
+        self.until(is_so)
         self.rest()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + SECONDS
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.02)
 
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
         return self.client.get(self.client.resource(API_VERSION, kind), self.namespace, name)
@@ -502,6 +510,8 @@ def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: O
     operator.management.kubectl("apply", "--server-side", "-f", "-", given=ADD_ONS)
     waited = operator.management.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
     assert waited.returncode == 0, waited.stderr
+    # A kind is established a little before it is listed among those that are served.
+    operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
     operator.writer.stop()
     operator.begin()
     hub = HUB.replace("NAMESPACE", operator.namespace)
