@@ -79,7 +79,7 @@ class _KubernetesWorld(World):
         super().__init__(SHORT, (), PLAIN)
 
     def new_store(self) -> Store:
-        return self._replicas  # type: ignore[return-value]
+        return self._replicas
 
 
 @pytest.mark.rule("R0-19", "B1")
