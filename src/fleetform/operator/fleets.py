@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from threading import Event
 
 from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
-from fleetform.model.authors import NO_AUTHORS
-from fleetform.model.objects import Ref
+from fleetform.model.authors import ADMITTED
 from fleetform.operator.objects import ApiObjects
 from fleetform.ports.inputs import Input
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
-from fleetform.syntax.trees import as_map
 
-_APPROVALS = "/approvals.fleetform.dev/"
 # Fleets are read again at most so often: people apply many objects in a row.
 _PAUSE = 0.02
 
@@ -59,21 +56,6 @@ class CurrentFleet:
         self._fleet, self._read = fleet, found
 
 
-class _Approvers:
-    """Who gave an Approval is who made the object: admission lets nobody name another (S47)."""
-
-    def __init__(self, input_: Input) -> None:
-        self._users: dict[str, str] = {}
-        for document in input_.documents:
-            if _APPROVALS in document.origin.file and isinstance(document.tree, dict):
-                self._users[document.origin.file] = str(as_map(document.tree.get("spec")).get("user") or "")
-
-    def get(self, file: str, /) -> str | None:
-        return self._users.get(file)
-
-    def removers(self, objects: Collection[Ref], /) -> Mapping[Ref, str]:
-        return NO_AUTHORS.removers(objects)
-
-
 def with_approvers(input_: Input) -> Input:
-    return replace(input_, authors=_Approvers(input_))
+    """Who gave an Approval is whom it names: admission lets nobody name another (S47)."""
+    return replace(input_, authors=ADMITTED)
