@@ -21,7 +21,7 @@ from fleetform.outside.log import Log
 from fleetform.store.sqlite import SqliteStore
 from fleetform.wiring.plane import open_plane
 from support.command import Runner
-from support.fleets import BASE
+from support.fleets import BASE, override
 from support.repositories import Repository
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {replicas: '${replicas}'}\n"
@@ -125,7 +125,7 @@ def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_a
         return capsys.readouterr().err
 
     try:
-        assert "accepted the files as they are now" in told()
+        assert "accepted the files as they are now: 6 objects\n" in told()
         sound = (fleet.folder / "preset.yaml").read_text()
         fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
         said = told()
@@ -137,7 +137,20 @@ def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_a
         fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
         told()
         fleet.write(preset=sound.replace("value: 2", "value: 9"))
-        assert "accepted the files as they are now" in told()
+        assert "accepted the files as they are now: changed PluginPreset web\n" in told()
+        fleet.write(more=override("more", "[{path: replicas, value: 3}]"), policy=POLICY.replace("1h", "2h"))
+        said = told()
+        assert "accepted the files as they are now: added PluginOverride more; changed RolloutPolicy standard" in said
+        (fleet.folder / "more.yaml").unlink()
+        assert "accepted the files as they are now: removed PluginOverride more\n" in told()
+        fleet.write(preset="# a comment\n" + (fleet.folder / "preset.yaml").read_text())
+        assert "accepted the files as they are now: they say the same as before\n" in told()
+        for number in range(9):
+            fleet.write(**{f"more-{number}": override(f"more-{number}", "[{path: host, value: x}]")})
+        assert "added PluginOverride more-0, PluginOverride more-1, PluginOverride more-2, PluginOverride more-3, " in (
+            said := told()
+        )
+        assert "PluginOverride more-4 and 4 more\n" in said
     finally:
         plane.close()
 

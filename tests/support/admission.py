@@ -17,6 +17,7 @@ def asked(
     old: str | None = None,
     user: str = "alice",
     operation: Operation | None = None,
+    groups: tuple[str, ...] = (),
     **more: Any,
 ) -> Request:
     """A request to write new in place of old, by somebody; without new it deletes."""
@@ -31,7 +32,7 @@ def asked(
         given,
         metadata["name"],
         metadata["namespace"],
-        user_info=UserInfo(user),
+        user_info=UserInfo(user, groups),
         object=written,
         old_object=known,
         **more,

@@ -37,7 +37,7 @@ class Replica:
         self.now = datetime.now(UTC)
         self.port = listening.socket.getsockname()[1]
         self.keys = OwnCertificates(
-            management.client.access, installed.namespace, ("127.0.0.1",), folder, lambda: self.now
+            management.client.access, installed.namespace, installed.hosts, folder, lambda: self.now
         )
         self._listening = listening
         self._server: AdmissionServer | None = None
@@ -91,7 +91,7 @@ class Asking:
 
     def wait_until_asked(self) -> None:
         """An API server learns of configurations a moment after they are stored."""
-        until(lambda: self.apply(BROKEN, "--dry-run=server").returncode != 0)
+        until(lambda: "denied the request" in self.apply(BROKEN, "--dry-run=server").stderr)
         edited = GENERATED.replace("1.0.0", "0.9.0")
         until(lambda: "ValidatingAdmissionPolicy" in self.apply(edited, "--dry-run=server").stderr)
 

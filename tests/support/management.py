@@ -20,11 +20,11 @@ class Management:
 
     def __init__(self, server: ApiServer, folder: Path) -> None:
         self.client = Client(access_from_kubeconfig(server.kubeconfig()))
-        self._config = folder / "kubeconfig"
-        self._config.write_text(server.kubeconfig(), encoding="utf-8")
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig.write_text(server.kubeconfig(), encoding="utf-8")
 
     def kubectl(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), *arguments]
+        command = [str(tools() / "kubectl"), "--kubeconfig", str(self.kubeconfig), *arguments]
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
 
 

@@ -136,12 +136,6 @@ class Rollouts:
 
     def approve(self, name: str, stage: str, change: str | None = None) -> Asked:
         """A person agrees to a stage of a change, as it is now and by the policy that is in force (B26)."""
-        asked = self.agree(name, stage, change)
-        after = self._after(asked.known, self._running(name)[1].name) if stage != DELETES else None
-        return replace(asked, rollout=after)
-
-    def agree(self, name: str, stage: str, change: str | None = None) -> Asked:
-        """The same, without a look at what follows from it."""
         if stage == DELETES:
             return self._approve_deletes(name, change)
         owner, rollout = self._running(name)
@@ -164,7 +158,7 @@ class Rollouts:
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
         message = f"{self._person.shown} approved stage {stage} of {rollout.name}: {have} of {rule.required}"
-        return Asked(known, message, None)
+        return Asked(known, message, self._after(known, rollout.name))
 
     def _approve_deletes(self, name: str, change: str | None) -> Asked:
         """A person agrees that plugins are deleted: those that somebody else removed."""

@@ -27,6 +27,7 @@ VERBS = {
     "login": "Sign in to a control plane.",
     "logout": "Forget a sign-in.",
     "notifications": "Notifications that were sent.",
+    "operator": "Run the control plane on Kubernetes.",
     "plan": "What starts now, what waits and for what.",
     "render": "Render the objects of a plugin.",
     "rollout": "Approve, pause, abort or roll back a change on its way.",

@@ -69,6 +69,12 @@ Examples:
     help="How lines are written.",
 )
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
+@click.option("--kubeconfig", metavar="FILE", help="The file whose contexts clusters may name (access.context).")
+@click.option(
+    "--service-accounts-in",
+    metavar="NAMESPACE",
+    help="Act on clusters as the ServiceAccount there that bears the organization's name.",
+)
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags("table")
 def command(flags: Flags, **given: Any) -> int:
@@ -125,6 +131,8 @@ def _plane(
         measured.metrics.looked if measured is not None else _nothing,
         given["allow_private_endpoints"],
         trial=arguments.ahead is not None,
+        kubeconfig=given["kubeconfig"],
+        accounts_in=given["service_accounts_in"],
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, count, place_text
-from fleetform.loop.accepting import Refusal
+from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.records import DeliveryRecord
@@ -44,8 +44,8 @@ class ServeLog:
         before, self._refusal = self._refusal, report.refusal
         if report.refusal is not None and report.refusal != before:
             self._refused(report.at, report.refusal)
-        if report.accepted:
-            self._line(report.at, "info", "accepted the files as they are now", event="Accepted")
+        if report.accepted is not None:
+            self._accepted(report.at, report.accepted)
         elif before is not None and report.refusal is None:
             self._line(report.at, "info", "the files are as they were last accepted again", event="Accepted")
         for each in _folded(report.events):
@@ -59,6 +59,15 @@ class ServeLog:
             self._unavailable = set(unavailable)
         if report.deliveries is not self._deliveries:
             self._delivered(report)
+
+    def _accepted(self, at: datetime, change: AcceptedChange) -> None:
+        parts = {"added": change.added, "changed": change.changed, "removed": change.removed}
+        told = [f"{word} {_named(names)}" for word, names in parts.items() if names]
+        if change.is_first:
+            told = [count(change.objects, "object")]
+        text = f"accepted the files as they are now: {'; '.join(told) or 'they say the same as before'}"
+        numbers = {word: len(names) for word, names in parts.items()}
+        self._line(at, "info", text, None, event="Accepted", objects=change.objects, **numbers)
 
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
@@ -167,6 +176,11 @@ class ServeLog:
             self.log.write(level, f"{at:%a %H:%M:%S}  {painted}")
         else:
             self.log.write(level, " ".join(text.split()), at, **fields)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 class _Failing(NamedTuple):

@@ -15,12 +15,12 @@ from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
 from fleetform.engine.world.changes import OwnerChanges
-from fleetform.loop.accepting import Refusal
+from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, gone, let_go
+from fleetform.loop.delivering import Deliveries, gone, handed_over, let_go
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
@@ -36,28 +36,30 @@ from fleetform.ports.store import Event, UnavailableError
 
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
-_NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
+_NO_DESTINATION = "its delivery through Flux needs a management cluster; this control plane has none"
 
 
 class PassReport(NamedTuple):
     """What a pass did. wrote: something was stored, so that more may follow at once. next_look: when something is due.
 
-    refusal is why the files as they are now were not accepted; unavailable are starts that could not be rendered here;
-    events are what happened on clusters. watched: clusters are judged whose health may change at any time. deliveries
-    are what was brought where; took is how many seconds the pass took.
+    accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
+    starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
+    health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
+    passes. took is how many seconds the pass took.
     """
 
     at: datetime
     wrote: bool
     next_look: datetime | None
     plan: Plan | None = None
-    accepted: bool = False
+    accepted: AcceptedChange | None = None
     refusal: Refusal | None = None
     unavailable: Mapping[PluginKey, str] = {}
     events: Sequence[Event] = ()
     watched: bool = False
     deliveries: Mapping[PluginKey, DeliveryRecord] = {}
     took: float = 0.0
+    under_way: bool = False
 
 
 class Control:
@@ -69,7 +71,7 @@ class Control:
         self._intake = Intake(self._standing)
         self._drift_search = DriftSearch(self._standing)
         self._caretaker = Caretaker(self._standing)
-        self._deliveries = Deliveries(around.deliverer, around.store.blob)
+        self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside)
         self._almanac = Almanac()
         self._plan: Plan | None = None
         self._destined_by: tuple[object, ...] = ()
@@ -98,7 +100,8 @@ class Control:
         begun = time.perf_counter()
         with self._whole_or_forgotten():
             report = self._run_pass(look_at_source)
-            return report._replace(deliveries=self.image.deliveries, took=time.perf_counter() - begun)
+            took, under_way = time.perf_counter() - begun, self._around.beside.is_busy()
+            return report._replace(deliveries=self.image.deliveries, took=took, under_way=under_way)
 
     def find_drift(self, everything: bool = False) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
@@ -145,7 +148,7 @@ class Control:
     def _run_pass(self, look_at_source: bool) -> PassReport:
         now = self._around.clock.now()
         version = self._around.store.version()
-        accepted = (look_at_source or self._intake.is_due(now)) and self._intake.accept(now)
+        accepted = self._intake.accept(now) if look_at_source or self._intake.is_due(now) else None
         fleet = self._standing.decide(now)
         if fleet is None:
             wrote = self._around.store.version() != version
@@ -178,6 +181,9 @@ class Control:
     def _observe(self, fleet: Fleet, now: datetime) -> Seen:
         extras = Extras()
         keys = self._standing.unsettled.judged(self.image.open_rollouts)
+        # Those of clusters that do not answer, too: else nobody would find out that they do again.
+        silent = [(ref, self.image.known.plugins.get(ref, {})) for ref in self.image.known.rollouts.silent_since]
+        keys = sorted({*keys, *((ref.organization, ref.name, name) for ref, here in silent for name in here)})
         seen = observe(self.image, keys, fleet.snapshot.clusters, self._around.observer, self._base_of, now, extras)
         self._standing.commit(seen.image, extras, now)
         return seen
@@ -200,10 +206,11 @@ class Control:
         ]
         targets += places_of_joiners(found)
         destinations = Destinations(fleet, self._around.destination_of)
-        reachable = [(key, target) for key, target in targets if key in destinations]
+        nowhere = {key for key, _ in targets if key not in destinations}
+        reachable = [each for each in targets if each[0] not in nowhere]
         rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
         for key, target in targets:
-            if key not in destinations and target.input_hash is not None:
+            if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))
@@ -216,10 +223,12 @@ class Control:
         destinations = Destinations(fleet, self._around.destination_of)
         unwanted = found.world.removals
         removals = gone(self.image, unwanted, found.removals)
-        image = let_go(self.image, unwanted, now, extras)
+        image = let_go(self.image, unwanted, fleet.snapshot.clusters, now, extras)
         before = image.deliveries
         keys = self._misplaced(fleet, image)
-        image = self._deliveries.deliver(image, keys, destinations, removals, Logins(fleet), now, extras)
+        predecessors = handed_over(unwanted)
+        logins = Logins(fleet)
+        image = self._deliveries.deliver(image, keys, destinations, removals, logins, now, extras, predecessors)
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.loop.records import (
     FILE,
     NO_SOURCE,
@@ -129,8 +130,5 @@ def _writes(
     ref_of: Callable[[_Key], Ref],
     body_of: Callable[[_Value], bytes],
 ) -> Sequence[Put | Delete]:
-    if before is after:
-        return ()
-    changed = [(key, each) for key, each in after.items() if before.get(key) is not each and before.get(key) != each]
-    gone = [key for key in before if key not in after]
-    return [*(Put(ref_of(key), body_of(each)) for key, each in changed), *(Delete(ref_of(key)) for key in gone)]
+    changed = [key for key in changed_keys(after, before) if before.get(key) != after.get(key)]
+    return [Put(ref_of(key), body_of(after[key])) if key in after else Delete(ref_of(key)) for key in changed]

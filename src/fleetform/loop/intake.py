@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.engine.world.contents import ContentHashes
-from fleetform.loop.accepting import Refusal, accept, accepted_by, next_reading
+from fleetform.loop.accepting import AcceptedChange, Refusal, accept, accepted_by, change_between, next_reading
 from fleetform.loop.admitting import render_targets
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.standing import Standing
@@ -41,23 +41,24 @@ class Intake:
         """Whether something is at hand that was not accepted yet, or catalogs are to be read again."""
         return self._reading is not None or self._catalogs_are_due(now)
 
-    def accept(self, now: datetime) -> bool:
-        """Whether the files are others than before."""
+    def accept(self, now: datetime) -> AcceptedChange | None:
+        """What the files brought; None if they are no others than before."""
         standing = self._standing
         reading, self._reading = self._reading or standing.around.source.read(), None
         due = self._catalogs_are_due(now)
         if self._is_known(reading) and not due:
-            return False
+            return None
         if not due and not reading.problems and reading.files and reading.files == standing.image.files:
             # What was refused was taken back.
             self.refusal = None
-            return False
+            return None
         found = accept(reading, standing.image, standing.around.open_fleet, now, standing.fleet)
         if isinstance(found, Refusal):
             self.refusal = found
             standing.catalogs_due = now + _CATALOG_PAUSE if due else standing.catalogs_due
-            return False
-        other = found.image.files != standing.image.files
+            return None
+        is_other = found.image.files != standing.image.files
+        change = change_between(standing.fleet, found.fleet) if is_other else None
         extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
         image = self._with_kept_objects(image, found.fleet, now)
@@ -65,7 +66,7 @@ class Intake:
         self.refusal = None
         standing.take(found.fleet)
         standing.catalogs_due = next_reading(found.fleet)
-        return other
+        return change
 
     def _catalogs_are_due(self, now: datetime) -> bool:
         due = self._standing.catalogs_due
@@ -105,7 +106,7 @@ class Intake:
         missing = wanted - kept.keys()
         before = self._standing.decide(now) if missing else None
         if before is not None:
-            kept |= kept_from(before.snapshot, before.input.documents, missing)
+            kept |= kept_from(ContentHashes(before.snapshot, earlier), before.input.documents, missing)
         if kept == image.known.kept:
             return image
         return replace(image, known=replace(image.known, kept=kept))

@@ -38,7 +38,7 @@ DIAGNOSTICS: dict[str, str] = {
     "exactly-one": "Of several fields exactly one must be set.",
     "expired-override": "An override has expired and no longer applies.",
     "flux-renders": "Transforms and patches change manifests, and Flux renders these itself.",
-    "foreign-approval": "The file of an Approval is by somebody else than the person who approves; it does not count.",
+    "foreign-approval": "An Approval is not by whom it names, or they may not approve: it does not count.",
     "given-name": "A binding has the name of a built-in variable.",
     "foreign-note": "An object of another system means something slightly different here.",
     "impossible-approval": "A stage needs more approvals than there are people who may give one.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from fleetform.model.answers.base import Json, JsonMap
@@ -24,19 +24,25 @@ class KindName(NamedTuple):
 class Names:
     """Texts that may be names of objects. Variables in them stand for anything, since clusters tell what they are."""
 
-    def __init__(self, trees: Iterable[Json]) -> None:
+    def __init__(self, texts: Iterable[Collection[str]]) -> None:
+        """texts are those of each object."""
         self._names: set[str] = set()
-        patterns: set[str] = set()
-        for tree in trees:
-            for text in _texts(tree):
-                if _VARIABLE.search(text):
-                    patterns.add(".+".join(re.escape(part) for part in _VARIABLE.split(text)))
-                else:
-                    self._names.add(text)
+        for each in texts:
+            self._names.update(each)
+        patterns = {
+            ".+".join(re.escape(part) for part in _VARIABLE.split(text))
+            for text in self._names
+            if "$" in text and _VARIABLE.search(text)
+        }
         self._pattern = re.compile("|".join(sorted(patterns))) if patterns else None
 
     def may_mean(self, name: str) -> bool:
         return name in self._names or (self._pattern is not None and self._pattern.fullmatch(name) is not None)
+
+
+def texts_of(tree: Json) -> frozenset[str]:
+    """Every text in an object that may be a name, or become one."""
+    return frozenset(_texts(tree))
 
 
 def referred_kinds(trees: Iterable[Json]) -> set[KindName]:

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from fleetform.app.stored_state.reading import known_state
 from fleetform.app.stored_state.writing import plugin_document, state_document
+from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.world.stored import NOTHING_STORED
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
@@ -227,13 +228,11 @@ def _kept_ref(key: tuple[str, str]) -> Ref:
 
 def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:
     """Records of clusters and plugins that are the same objects are not looked into."""
-    for cluster in sorted({*before, *after}):
+    for cluster in sorted(changed_keys(after, before)):
         then, now = before.get(cluster, {}), after.get(cluster, {})
-        if then is now:
-            continue
-        for plugin in sorted({*then, *now}):
+        for plugin in sorted(changed_keys(now, then)):
             was, is_ = then.get(plugin), now.get(plugin)
-            if was is is_ or was == is_:
+            if was == is_:
                 continue
             ref = plugin_ref(PLUGIN_STATE, (cluster.organization, cluster.name, plugin))
             if is_ is None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -19,6 +20,7 @@ import msgspec
 
 from fleetform.model.objects import Ref
 from fleetform.ports.store import (
+    KEPT_IN_FEED,
     AuditEntry,
     Changes,
     Commit,
@@ -48,6 +50,9 @@ _EVERYTHING = -1
 _encode = msgspec.json.encode
 _deed = msgspec.json.Decoder(Deed)
 _event = msgspec.json.Decoder(Event)
+# What is too old for the feed is taken out of it. Its key stays: it is never told again.
+_FORGET = """UPDATE message SET body = x'', endpoint = '-' WHERE endpoint = '' AND organization = ?1 AND number <= (
+    SELECT number FROM message WHERE endpoint = '' AND organization = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)"""
 _message = msgspec.json.Decoder(Message)
 # A row as the tables are declared; types are SQLite's to keep.
 _Row = tuple[Any, ...]
@@ -287,7 +292,10 @@ class SqliteStore(SqliteReader):
             ],
         )
         self._connection.executemany(
-            "UPDATE message SET tries = tries + 1, due = ? WHERE number = ?",
+            _FORGET, [(each, KEPT_IN_FEED) for each in sorted({each.organization for each in commit.messages})]
+        )
+        self._connection.executemany(
+            "UPDATE message SET tries = tries + 1, due = ?1, body = iif(?1 IS NULL, x'', body) WHERE number = ?2",
             [(_number(each.due) if each.due is not None else None, each.number) for each in commit.sent],
         )
         self._connection.executemany(
@@ -305,21 +313,21 @@ class SqliteStore(SqliteReader):
             twice = next(ref for ref, count in Counter(refs).items() if count > 1)
             raise ValueError(f"{twice} is written twice in one commit")
         execute = self._connection.executemany
-        known = {Ref(*row[:3]): row for row in execute(_GET_WITH_REF, refs)}
+        known = {row[0]: row[1:] for row in execute(_GET_NUMBERED, [(*ref, number) for number, ref in enumerate(refs)])}
         past: list[_Row] = []
         new: list[_Row] = []
         other: list[_Row] = []
         gone: list[Ref] = []
-        for write in writes:
-            ref, row = write.ref, known.get(write.ref)
-            found = row[3] if row is not None else 0
+        for number, write in enumerate(writes):
+            ref, row = write.ref, known.get(number)
+            found = row[0] if row is not None else 0
             if write.expected is not None and found != write.expected:
                 raise ConflictError(ref, write.expected, found)
             body = write.body if isinstance(write, Put) else None
             if row is None and body is not None:
                 new.append((*ref, version, version, body))
-            elif row is not None and row[5] != body:
-                past.append((version, *ref, found, *row[4:]))
+            elif row is not None and row[2] != body:
+                past.append((version, *ref, *row))
                 if body is None:
                     gone.append(ref)
                 else:
@@ -365,10 +373,7 @@ class SqliteStore(SqliteReader):
 
 _GET = "SELECT version, created, body FROM record WHERE kind = ? AND organization = ? AND name = ?"
 
-_GET_WITH_REF = (
-    "SELECT kind, organization, name, version, created, body FROM record"
-    " WHERE kind = ? AND organization = ? AND name = ?"
-)
+_GET_NUMBERED = "SELECT ?4, version, created, body FROM record WHERE kind = ?1 AND organization = ?2 AND name = ?3"
 
 _LIST = """
 SELECT organization, name, version, created, body FROM record
@@ -403,6 +408,7 @@ def _create_private(path: str) -> None:
         os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
+@lru_cache(64)
 def _number(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 

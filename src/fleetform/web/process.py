@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import getpass
 import grp
 import multiprocessing
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from fleetform.model.identity import Identity
 from fleetform.outside.certificates import Certificate, CertificateWatch
 from fleetform.outside.listening import Listening
 from fleetform.outside.log import Log
+from fleetform.outside.promptness import answer_promptly
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.relay import FromApi, ToLoop
@@ -129,7 +128,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     except TokenFileError as error:
         served.log.write("error", f"api: {error}")
         return
-    _prepare()
+    answer_promptly()
     viewing.views.follow(Event(), remarks.say)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
@@ -151,15 +150,6 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         CertificateWatch(served.certificate, config.ssl, remarks.say)
     server = Server(config)
     server.run(sockets=[listening])
-
-
-def _prepare() -> None:
-    """Answers come in milliseconds beside a thread that decides: it gives way often, and garbage is looked for rarely.
-
-    There are millions of objects that form no cycles, and a collection walks through all of them.
-    """
-    sys.setswitchinterval(0.001)
-    gc.set_threshold(100_000, 50, 100)
 
 
 class _Remarks:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fleetform.app.consents import consent_findings
 from fleetform.app.fleet import Fleet
+from fleetform.model.authors import ADMITTED
 from fleetform.operator.admission.reviews import LONGEST_WARNING, LONGEST_WARNINGS, bounded
 from support.admission import OPERATOR, judged
 from support.fleets import BASE, CLUSTERS, DEFINITION, PRESET, documents, fleet_of, fleet_with, override
@@ -104,6 +108,23 @@ def test_what_may_come_later_warns() -> None:
     answer = judged(fleet_with(), PRESET + "  rolloutPolicy: later\n", PRESET)
     assert answer.allowed
     assert [each.split(":")[0] for each in answer.warnings] == ["missing-reference"]
+
+
+def test_a_dry_run_refuses_what_is_wrong_in_itself_and_warns_of_what_others_may_mend() -> None:
+    """A definition and a value for its new option, tried together: neither is stored when the other is asked about."""
+    typo = override("typo", "[{path: replcas, value: 1}]", "pluginDefinitionNames: [web]")
+    tried = judged(fleet_with(), typo, dry_run=True)
+    assert tried.allowed
+    assert tried.warnings[0].startswith("it would be refused as the fleet is now: undeclared-option: web has no option")
+    twice = override("twice", "[{path: replicas, value: 1}, {path: replicas, value: 2}]")
+    assert not judged(fleet_with(), twice, dry_run=True).allowed
+
+
+def test_a_mandatory_window_may_come_after_the_preset() -> None:
+    mandatory = thing("LifecyclePolicy", "default", "{requireUpdateWindow: true}")
+    answer = judged(fleet_with(mandatory=mandatory), PRESET + "  updateWindows: [nights]\n", PRESET)
+    assert answer.allowed
+    assert [each.split(":")[0] for each in answer.warnings] == ["missing-reference", "missing-window"]
 
 
 def test_a_whole_fleet_can_be_applied_object_by_object_in_any_order() -> None:
@@ -281,11 +302,42 @@ def test_a_program_is_no_approver_whoever_it_names(waiting: Fleet, program: str)
         assert "only people approve" in answer.message
 
 
-def test_an_approval_of_another_change_is_refused_and_of_an_unknown_rollout_warns(waiting: Fleet) -> None:
-    assert "is not the change" in judged(waiting, approval(waiting, changeId="'c1:0000'")).message
-    unknown = judged(waiting, approval(waiting, rollout="web-12345678"))
-    assert unknown.allowed
-    assert "there is no rollout web-12345678: it may not count" in unknown.warnings[0]
+@pytest.mark.rule("R2-32")
+def test_groups_count_if_the_approval_names_them_and_the_user_is_in_them() -> None:
+    people = "approvals: {required: 1, from: {groups: [sre]}}"
+    policy = thing("RolloutPolicy", "asking", f"{{stages: [{{name: all, remainder: true, {people}}}]}}")
+    fleet = fleet_with(policy=policy, preset=PRESET + "  rolloutPolicy: asking\n")
+    given = approval(fleet, groups="[sre]")
+    assert judged(fleet, given, groups=("sre", "system:authenticated")).allowed
+    assert "alice is not in sre" in judged(fleet, given).message
+    assert "write groups: [sre]" in judged(fleet, approval(fleet), groups=("dev", "sre")).message
+    assert "these may: group sre" in judged(fleet, approval(fleet), groups=("dev",)).message
+
+
+@pytest.mark.rule("S47", "R2-32")
+def test_what_admission_has_checked_counts_without_a_doubt() -> None:
+    """Groups of a file count for nobody: anybody could have written them."""
+    people = "approvals: {required: 1, from: {groups: [sre]}}"
+    policy = thing("RolloutPolicy", "asking", f"{{stages: [{{name: all, remainder: true, {people}}}]}}")
+    files = {"policy": policy, "preset": PRESET + "  rolloutPolicy: asking\n"}
+    given = approval(fleet_with(**files), groups="[sre]")
+    in_files = fleet_with(**files, given=given)
+    on_server = replace(in_files, input=replace(in_files.input, authors=ADMITTED))
+    for fleet, starts in ((in_files, 0), (on_server, 3)):
+        assert len(fleet.plan.starts) == starts
+    doubted = [each.code for each in consent_findings(on_server, on_server.plan.owners)]
+    assert doubted == ["unknown-author"]
+
+
+def test_an_approval_of_what_is_not_there_warns(waiting: Fleet) -> None:
+    for other, warning in (
+        ({"changeId": "'c1:0000'"}, "is not a rollout of c1:0000 here: it may not count"),
+        ({"rollout": "web-12345678"}, "web-12345678 is not a rollout of"),
+        ({"stage": "last"}, "no stage last of web asks for an approval: it may not count"),
+    ):
+        answer = judged(waiting, approval(waiting, **other))
+        assert answer.allowed
+        assert warning in answer.warnings[0]
 
 
 # ---- Deletions
@@ -311,6 +363,18 @@ def test_deleting_warns_of_what_goes_with_it_and_is_never_refused(old: str, warn
 def test_deleting_a_policy_names_those_who_name_it(waiting: Fleet) -> None:
     (warning,) = judged(waiting, None, thing("RolloutPolicy", "asking")).warnings
     assert warning == "RolloutPolicy asking is still named by PluginPreset web"
+
+
+# ---- Other organizations
+
+
+@pytest.mark.rule("B15")
+def test_an_answer_does_not_tell_what_other_organizations_have() -> None:
+    theirs = DEFINITION.replace("name: web, namespace: acme", "name: secret-plan, namespace: rival")
+    asking = PRESET.replace("pluginDefinition: {name: web}", "pluginDefinition: {name: secret-plan}")
+    support = thing("LifecyclePolicy", "default", "{support: [{definition: secret-plam, floor: 1.0.0}]}")
+    for written in (asking.replace("name: web, namespace", "name: other, namespace"), support):
+        assert judged(fleet_with(theirs=theirs), written) == judged(fleet_with(), written)
 
 
 # ---- What is none of its business

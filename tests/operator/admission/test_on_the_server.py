@@ -66,15 +66,28 @@ DENIED = 'admission webhook "objects.fleetform.dev" denied the request: '
             "everybody approves for themselves: write user: alice",
             marks=pytest.mark.rule("R2-32"),
         ),
+        pytest.param(
+            APPROVAL.replace("user: alice", "user: alice, groups: [sre]"),
+            "alice is not in all of these groups: name only your own",
+            marks=pytest.mark.rule("R2-32"),
+        ),
         (REVISION, "Fleetform writes every PluginDefinitionRevision: nobody else makes or changes one"),
         (SOURCELESS, "spec.source: Invalid value: exactly one of helm, kustomize, manifests is needed"),
     ],
 )
 def test_what_is_refused_says_why_and_what_to_do(asking: Asking, given: str, message: str) -> None:
     asking.give(fleet_with(organization=QUOTA))
-    done = asking.apply(given, "--dry-run=server")
+    done = asking.apply(given)
     assert done.returncode != 0
     assert message in " ".join(done.stderr.split())
+
+
+def test_a_dry_run_tells_what_would_be_refused(asking: Asking) -> None:
+    assert f"{DENIED}conflicting-values" in asking.apply(BROKEN, "--dry-run=server").stderr
+    typo = override("typo", "[{path: replcas, value: 1}]", "pluginDefinitionNames: [web]")
+    tried = asking.apply(typo, "--dry-run=server")
+    assert tried.returncode == 0
+    assert "Warning: it would be refused as the fleet is now: undeclared-option: web has no option" in tried.stderr
 
 
 @pytest.mark.rule("R0-15")
@@ -135,7 +148,7 @@ def test_a_refusal_that_depends_on_others_waits_for_a_newer_fleet(asking: Asking
     newer = fleet_with(definition=DEFINITION + "  - {name: port, type: int}\n")
     fleets = chain([fleet_with()], repeat(newer))
     asking.replica.fleet = lambda: next(fleets)
-    assert asking.apply(early, "--dry-run=server").returncode == 0
+    assert asking.apply(early).returncode == 0
 
 
 @pytest.mark.rule("R2-35")

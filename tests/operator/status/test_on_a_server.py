@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from textwrap import dedent
 from typing import Any
 from uuid import uuid4
@@ -12,9 +12,12 @@ from uuid import uuid4
 import pytest
 
 from fleetform.model.kinds import API_VERSION
+from fleetform.model.objects import Ref
+from fleetform.operator.status.events import Events, Told, from_store
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
+from fleetform.ports.store import Event
 from support.api_objects import ApiObjects
 from support.management import Management
 from support.plane import Plane
@@ -91,8 +94,16 @@ class Operator:
     def show(self, **span: float) -> int:
         """Passes until nothing is due; how many requests it took to show that."""
         before = self.writer.writes
-        report = self.plane.wait(**span) if span else self.plane.settle()
-        self.writer.show(report, self.plane.control.fleet, self.plane.control.image)
+        until = self.plane.clock.at + timedelta(**span)
+        while True:
+            report = self.plane.control.run_pass()
+            self.writer.show(report, self.plane.control.fleet, self.plane.control.image)
+            if report.wrote:
+                continue
+            if self.plane.clock.at == until:
+                break
+            due = report.next_look
+            self.plane.clock.at = until if due is None or due > until else due
         self.rest()
         return self.writer.writes - before
 
@@ -219,6 +230,7 @@ def test_a_plugin_tells_what_it_runs_what_it_may_run_and_what_it_should_run(oper
 def test_since_when_a_condition_holds_does_not_change_while_it_holds(operator: Operator) -> None:
     operator.show()
     before = {each["type"]: each["lastTransitionTime"] for each in operator.status("Plugin", "web-eu-2")["conditions"]}
+    operator.show(minutes=10)
     operator.plane.health.says["eu-2"] = "Failed"
     operator.plane.health.messages["eu-2"] = "no pod is ready"
     operator.apply(FLEET.replace("value: 2", "value: 4").replace("value: 3", "value: 5"))
@@ -338,3 +350,61 @@ def test_before_anything_is_accepted_objects_say_why(operator: Operator) -> None
     operator.show()
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("True", "Valid")
     assert operator.status("PluginPreset", "web")["plugins"]["total"] == 2
+
+
+def events_of(operator: Operator, kind: str, name: str) -> list[tuple[str, str, str]]:
+    """Type, reason and note of what is told of an object."""
+    operator.writer.wait_for_events()
+    resource = operator.client.resource("events.k8s.io/v1", "Event")
+    every = operator.client.items(resource, operator.namespace)
+    found = [each for each in every if (each["regarding"]["kind"], each["regarding"]["name"]) == (kind, name)]
+    return [(each["type"], each["reason"], each["note"]) for each in found]
+
+
+def test_what_happens_is_told_as_events(operator: Operator) -> None:
+    operator.show()
+    started = {each[:2] for each in events_of(operator, "Plugin", "web-eu-2")}
+    assert started == {("Normal", "Started"), ("Normal", "Healthy")}
+    rollout = operator.status("PluginPreset", "web")["rollout"]["name"]
+    ((_, reason, note),) = events_of(operator, "Rollout", rollout)
+    assert reason == "ApprovalNeeded"
+    assert f"fleetform rollout approve {rollout} --stage gold" in note
+    told = operator.kubectl("describe", "plugin", "web-eu-2")
+    assert "Events:" in told
+    assert "1.0.0 is healthy" in told
+    # Nothing happened, so nothing is told.
+    operator.show(hours=1)
+    assert len(events_of(operator, "Plugin", "web-eu-2")) == 2
+
+
+def test_what_repeats_becomes_a_series(operator: Operator) -> None:
+    operator.show()
+    events = Events(operator.client, operator.writer.cache, "test")
+    events.start()
+    at = operator.plane.clock.at
+    preset = Ref("PluginPreset", operator.namespace, "web")
+    events.tell(Told(preset, "Failed", "n" * 5000, at + timedelta(seconds=each)) for each in range(5))
+    events.tell([Told(preset, "Failed", "n" * 5000, at + timedelta(minutes=2))])
+    events.wait()
+    events.stop()
+    resource = operator.client.resource("events.k8s.io/v1", "Event")
+    (found,) = [
+        each
+        for each in operator.client.items(resource, operator.namespace)
+        if each["regarding"]["kind"] == "PluginPreset"
+    ]
+    assert found["type"] == "Warning"
+    assert found["series"]["count"] == 6
+    assert len(found["note"].encode()) <= 1024
+    assert found["regarding"]["uid"]
+
+
+def test_many_alike_are_told_once_on_their_rollout() -> None:
+    at = datetime(2026, 11, 1, 12)
+    happened = [
+        Event(at, "acme", f"c-{number}", f"web-c-{number}", "Healthy", "1.0.0", rollout="web-1") for number in range(30)
+    ]
+    happened.append(Event(at, "acme", "c-1", "web-c-1", "Failed", "1.0.0", rollout="web-1", reason="no pod is ready"))
+    told = list(from_store(happened, lambda key: Ref("Plugin", key[0], key[2])))
+    assert [(each.regarding.name, each.reason) for each in told] == [("web-1", "Healthy"), ("web-c-1", "Failed")]
+    assert told[0].note == "30 clusters: 1.0.0 is healthy"

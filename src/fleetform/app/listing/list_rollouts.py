@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from fleetform.app.answering.causes import rollout_causes
+from fleetform.app.answering.changed_objects import changed_objects
 from fleetform.app.answering.waits import Waits, consent_needed
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
@@ -118,6 +119,7 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
         started=time_text(rollout.started) if rollout.started is not None else None,
         ended=time_text(rollout.ended) if rollout.ended is not None else None,
         causes=rollout_causes(owner, rollout, fleet.state) if owner is not None else [],
+        changes=changed_objects(fleet.state, fleet.owner_changes, rollout.owner) if rollout.is_open else [],
         diagnostics=[],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fleetform.engine.check.addon_templates import lint_templates
+from fleetform.engine.check.gathered import Gathered
 from fleetform.engine.check.output_cycles import lint_output_cycles
 from fleetform.engine.check.quotas import lint_quotas
 from fleetform.engine.check.report import listed
@@ -28,16 +29,17 @@ def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]
     yield from lint_owners(decisions)
 
 
-def lint_decisions(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_decisions(decisions: Decisions, gathered: Gathered | None = None) -> Iterator[Diagnostic]:
     """What the decisions over a whole fleet show and may make it invalid."""
-    yield from lint_gates(decisions)
+    gathered = gathered or Gathered(decisions)
+    yield from lint_gates(decisions, gathered)
     yield from lint_output_cycles(decisions)
     yield from lint_claims(decisions)
     yield from lint_quotas(decisions)
     # Imported here, as it knows the planner: a question about one plugin never comes this way, and start-up counts.
     from fleetform.engine.check.staged import lint_staged
 
-    yield from lint_staged(decisions)
+    yield from lint_staged(decisions, gathered)
 
 
 def lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
@@ -121,13 +123,11 @@ def _lint_ties(effects: Effects) -> Iterator[Diagnostic]:
             yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
 
 
-def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_gates(decisions: Decisions, gathered: Gathered | None = None) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters on which they stand."""
     found: dict[tuple[Object[object], str, str, str, At | None], list[tuple[PluginDecision, Gate]]] = {}
-    for plugin in decisions.plugins.values():
+    for plugin in (gathered or Gathered(decisions)).gated:
         wanted = plugin.upgrade or plugin
-        if not wanted.gates:
-            continue
         unresolved = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
             # lint_unresolved reports the others.

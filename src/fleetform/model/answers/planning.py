@@ -124,8 +124,18 @@ class PlannedStage(AnswerRecord, frozen=True, kw_only=True):
     soak_until: str | None
 
 
+class ObjectChange(AnswerRecord, frozen=True, kw_only=True):
+    """An object that a change is made of, and the options that it sets otherwise. Values are not told."""
+
+    kind: str
+    organization: str
+    name: str
+    change: Literal["added", "changed", "removed"]
+    options: list[str]
+
+
 class PlannedRollout(AnswerRecord, frozen=True, kw_only=True):
-    """A rollout, or what starts of an owner without one: its name is then null."""
+    """A rollout, or what starts of an owner without one: its name is then null. changes are the objects behind it."""
 
     organization: str
     name: str | None
@@ -138,6 +148,7 @@ class PlannedRollout(AnswerRecord, frozen=True, kw_only=True):
     stages: list[PlannedStage]
     beside: PlannedStage | None
     queued: str | None
+    changes: list[ObjectChange] = field(default_factory=list)
 
 
 class Removals(AnswerRecord, frozen=True, kw_only=True):
@@ -190,7 +201,8 @@ class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
 class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     """A rollout as it stands. message says what a request comes to, in the answer to one.
 
-    causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33).
+    causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33). changes are
+    the objects that it brings otherwise, while it is open.
     """
 
     kind: Literal["Rollout"] = "Rollout"
@@ -211,6 +223,7 @@ class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     started: str | None
     ended: str | None
     causes: list[RolloutCause]
+    changes: list[ObjectChange] = field(default_factory=list)
     message: str | UnsetType = UNSET
     diagnostics: list[Finding]
 

@@ -122,4 +122,7 @@ class ApprovalSpec(Record, frozen=True):
     stage: Annotated[Name, doc("Which stage.")]
     change_id: Annotated[str, doc("Which change.")]
     user: Annotated[str | None, doc("Who.")] = None
+    groups: Annotated[
+        list[str] | None, doc("Groups of the user that count; only on Kubernetes, where admission checks them.")
+    ] = None
     comment: Annotated[str | None, doc("Why.")] = None

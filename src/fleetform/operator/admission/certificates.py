@@ -113,6 +113,11 @@ def due(keys: Keys | None, hosts: Sequence[str], now: datetime, published: bool)
     return None
 
 
+def certificate_in(folder: Path) -> Certificate:
+    """A certificate under the names that Secrets of type kubernetes.io/tls have."""
+    return Certificate(*(str(folder / name) for name in _FILES))
+
+
 class OwnCertificates:
     """Looks after the Secret, the caBundle and the files of one replica, whenever `look` is called: once a minute."""
 
@@ -122,7 +127,7 @@ class OwnCertificates:
         # A manager of its own: the caBundle is all that it applies, and who applies the rest may be Fleetform, too.
         self._client = Client(access, _MANAGER)
         self._namespace, self._hosts, self._folder, self._now = namespace, hosts, folder, now
-        self.certificate = Certificate(*(str(folder / name) for name in _FILES))
+        self.certificate = certificate_in(folder)
 
     def close(self) -> None:
         self._client.close()

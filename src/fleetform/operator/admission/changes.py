@@ -24,6 +24,7 @@ from fleetform.engine.incremental.changes import say_the_same
 from fleetform.engine.index.index import Index
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.objects import At, Object, Ref
+from fleetform.model.results.decisions import ClusterDecisions
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
 from fleetform.operator.admission.placing import Written, with_object
@@ -78,30 +79,29 @@ class Change:
         }
         return decide_reached(self.snapshot, self.fleet.decisions, MOST, by_hand)
 
-    @property
+    @cached_property
     def decided_after(self) -> Decisions:
-        return self._decided.decisions
+        """The plugins that are others with it."""
+        return _differing(self._decided.decisions, self.fleet.decisions)
 
     @cached_property
     def decided_before(self) -> Decisions:
-        """Of the same clusters."""
-        known = self.fleet.decisions
-        return replace(known, clusters={ref: known.clusters[ref] for ref in self._refs if ref in known.clusters})
-
-    @property
-    def _refs(self) -> Iterable[Ref]:
-        return self.decided_after.clusters
+        """The plugins that were others without it, on the same clusters."""
+        known = self.fleet.decisions.clusters
+        there = {ref: known[ref] for ref in self._decided.decisions.clusters if ref in known}
+        return _differing(replace(self.fleet.decisions, clusters=there), self._decided.decisions)
 
     @property
     def index(self) -> Index:
-        return self.decided_after.index
+        return self._decided.decisions.index
 
     # ---- What is wrong with it
 
     def new_in_itself(self) -> list[Diagnostic]:
         """What is wrong with what it says, and was not with what it said before."""
         known = {_static_key(each) for each in self._static_before()}
-        return [each for each in lint_object(self.after, self.index) if _static_key(each) not in known]
+        found = [each for each in lint_object(self.after, self.index) if _static_key(each) not in known]
+        return [_of_its_own(each) for each in found]
 
     def depends_on_others(self, findings: Iterable[Diagnostic]) -> bool:
         """Whether some of what is wrong would not be if there were no other object."""
@@ -176,6 +176,13 @@ class Change:
         )
 
 
+def _of_its_own(finding: Diagnostic) -> Diagnostic:
+    """Without a hint at what other organizations have: who asks may not know of them (B15)."""
+    if finding.code == "missing-definition":
+        return replace(finding, hint="add the definition, or fix the name")
+    return finding
+
+
 def _lint_decided(decisions: Decisions, ref: Ref) -> Iterator[Diagnostic]:
     """What decisions show; of what has no effect only the object itself, as a look at the whole fleet costs more."""
     yield from lint_gates(decisions)
@@ -188,6 +195,16 @@ def _lint_decided(decisions: Decisions, ref: Ref) -> Iterator[Diagnostic]:
     elif ref.kind in _OWNERS:
         beside = (*lint_unresolved(decisions), *lint_owners(decisions))
         yield from (each for each in beside if each.object == ref)
+
+
+def _differing(decisions: Decisions, others: Decisions) -> Decisions:
+    """Of some decisions those that others do not have: nothing is told of the rest."""
+    found: dict[Ref, ClusterDecisions] = {}
+    for ref, here in decisions.clusters.items():
+        there = others.clusters[ref].plugins if ref in others.clusters else {}
+        plugins = {name: each for name, each in here.plugins.items() if there.get(name) is not each}
+        found[ref] = ClusterDecisions(here.cluster, plugins, here.claims)
+    return replace(decisions, clusters=found)
 
 
 def _folded(findings: Iterable[Diagnostic]) -> list[Diagnostic]:

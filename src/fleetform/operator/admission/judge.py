@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.model.kinds import API_VERSION, KINDS
-from fleetform.model.objects import At, Ref
+from fleetform.model.objects import At, Object, Ref
 from fleetform.model.results.diagnostics import Diagnostic, path_text
-from fleetform.operator.admission.approvals import judged_approval
+from fleetform.operator.admission.approvals import not_by_its_user, would_not_count
 from fleetform.operator.admission.changes import Change
 from fleetform.operator.admission.covered import covered_options
 from fleetform.operator.admission.definitions import compared_with_known
@@ -24,9 +24,9 @@ from fleetform.operator.generated import PERSONS_FIELDS, PRESET_LABEL, fleetform
 from fleetform.syntax.addresses import without_logins
 
 _GROUP = API_VERSION.partition("/")[0]
-# They say that something is missing, which may be the next object that is applied: GitOps controllers try every object
-# before they apply the first.
-_MAY_COME = frozenset({"missing-reference"})
+# They say that something is missing, which may be the next object that is applied: folders come in any order, and
+# whoever applies one stops at the first refusal.
+_MAY_COME = frozenset({"missing-reference", "missing-window"})
 _MOST_ERRORS = 10
 _SAMPLE = "it reaches more plugins than were looked at for this answer: `fleetform diff` shows all of them"
 
@@ -47,7 +47,12 @@ def judge(fleet: Fleet, request: Request, operator: str) -> Answer:
     denied = _edit_of_generated(request)
     if denied:
         return Answer(allowed=False, message=denied, code=403)
-    return _judge_content(fleet, request, manifest)
+    answer = _judge_content(fleet, request, manifest)
+    if answer.of_others and not answer.allowed and request.dry_run:
+        # Nothing is stored, and what comes before it in the same run is not there either: GitOps controllers try all
+        # objects in this way before they apply the first.
+        return Answer(warnings=[f"it would be refused as the fleet is now: {answer.message}", *answer.warnings])
+    return answer
 
 
 def _judge_deletion(fleet: Fleet, request: Request) -> Answer:
@@ -82,8 +87,7 @@ def _judge_content(fleet: Fleet, request: Request, manifest: dict[str, Any]) -> 
         return _answer(_Found(reading))
     if after.object.ref.kind == "Approval":
         # It never changes: whoever edits its labels gives no other approval.
-        judged = judged_approval(fleet, after.object, request.user_info) if before is None else []
-        return _answer(_Found([*reading, *judged]), of_others=True)
+        return _judge_approval(fleet, after.object, request, reading) if before is None else _answer(_Found(reading))
     change = Change(fleet, before, after.object)
     found = _findings(change) if not change.is_nothing else _Found([])
     answer = _answer(_Found([*reading, *found.own], found.elsewhere))
@@ -92,6 +96,13 @@ def _judge_content(fleet: Fleet, request: Request, manifest: dict[str, Any]) -> 
     if answer.allowed:
         return answer
     return answer._replace(of_others=not reading and change.depends_on_others(_refusing(found)))
+
+
+def _judge_approval(fleet: Fleet, approval: Object[Any], request: Request, reading: list[Diagnostic]) -> Answer:
+    who = request.user_info
+    if found := [*reading, *not_by_its_user(approval, who)]:
+        return _answer(_Found(found))
+    return _answer(_Found(would_not_count(fleet, approval, who)), of_others=True)
 
 
 class _Found(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from fleetform.dialects.native.crds import plural_of
 from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE
@@ -25,21 +26,24 @@ _GROUP = API_VERSION.partition("/")[0]
 
 
 class Installed(NamedTuple):
-    """Where the operator runs, and as whom. url is for tests and for operators outside of the cluster."""
+    """Where the operator runs, and as whom. url and name are for tests and for operators outside of the cluster."""
 
     namespace: str = PLATFORM_NAMESPACE
     service: str = "fleetform-admission"
     account: str = "fleetform"
     url: str | None = None
+    name: str = ""
 
     @property
     def user(self) -> str:
         """The operator's name as the API server knows it."""
-        return f"system:serviceaccount:{self.namespace}:{self.account}"
+        return self.name or f"system:serviceaccount:{self.namespace}:{self.account}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names under which the API server reaches it."""
+        """The names under which API servers reach it."""
+        if self.url is not None:
+            return (urlsplit(self.url).hostname or "",)
         return (f"{self.service}.{self.namespace}.svc", f"{self.service}.{self.namespace}.svc.cluster.local")
 
 
@@ -161,6 +165,13 @@ def _approvals(installed: Installed) -> Manifest:
             {
                 "expression": "has(object.spec.user) && object.spec.user == request.userInfo.username",
                 "messageExpression": "'everybody approves for themselves: write user: ' + request.userInfo.username",
+                "reason": "Forbidden",
+            },
+            {
+                # What is stored counts later, so that it must be true when it is stored.
+                "expression": "!has(object.spec.groups) || object.spec.groups.all(each, "
+                "has(request.userInfo.groups) && each in request.userInfo.groups)",
+                "messageExpression": "request.userInfo.username + ' is not in all of these groups: name only your own'",
                 "reason": "Forbidden",
             },
         ],

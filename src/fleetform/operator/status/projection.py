@@ -57,6 +57,8 @@ class Projection:
 
     def __init__(self) -> None:
         self.wanted: dict[Ref, Wanted] = {}
+        # What the last update replaced.
+        self.before: dict[Ref, Wanted] = {}
         self._last: Pass | None = None
         self._validity = Validity(())
         self._amiss = _Amiss()
@@ -64,6 +66,7 @@ class Projection:
         self._names: dict[PluginKey, Ref] = {}
         self._taken: dict[Ref, PluginKey] = {}
         self._leaving: dict[PluginKey, Removal] = {}
+        self._gone: dict[PluginKey, Ref] = {}
         self._placed: dict[PluginKey, _Placed] = {}
         self._rollouts: dict[Ref, frozenset[Ref]] = {}
         self._others: frozenset[Ref] = frozenset()
@@ -72,6 +75,7 @@ class Projection:
     def update(self, shown: Pass) -> set[Ref]:
         """Takes a pass; which objects should be others than before, or no longer be there."""
         last, self._last = self._last, shown
+        self.before, self._gone = {}, {}
         changes = _Changes(shown, last)
         changed: set[Ref] = set()
         fleet = shown.fleet.planned_as(shown.plan, self._amiss.of(shown.image))
@@ -142,6 +146,7 @@ class Projection:
             if ref is None:
                 return set()
             del self._taken[ref]
+            self._gone[key] = ref
             return self._drop(ref)
         self._leaving[key] = removal
         ref = self._named(key)
@@ -163,6 +168,10 @@ class Projection:
             self._names[key] = ref
             self._taken[ref] = key
         return self._names[key]
+
+    def name_of(self, key: PluginKey) -> Ref | None:
+        """The object of a plugin, if it has or had one; the last that is known of one that is gone."""
+        return self._names.get(key) or self._gone.get(key)
 
     # ---- Presets and rollouts
 
@@ -244,8 +253,11 @@ class Projection:
         return changed
 
     def _put(self, wanted: Wanted) -> set[Ref]:
-        if self.wanted.get(wanted.ref) == wanted:
+        before = self.wanted.get(wanted.ref)
+        if before == wanted:
             return set()
+        if before is not None:
+            self.before.setdefault(wanted.ref, before)
         self.wanted[wanted.ref] = wanted
         return {wanted.ref}
 

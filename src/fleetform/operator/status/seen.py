@@ -17,6 +17,8 @@ from fleetform.outside.kubernetes.errors import NoKindError
 from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector
 from fleetform.outside.kubernetes.resources import Resource
 
+# One that is listing is not interrupted, and does not keep the process.
+_PATIENCE = 2.0
 _NOTHING = msgspec.Raw(b"null")
 
 
@@ -101,8 +103,11 @@ class Cache:
             thread.start()
 
     def stop(self) -> None:
-        """Watches end when their threads next hear something; nobody waits for that."""
         self._stop.set()
+        for reflector in self._reflectors.values():
+            reflector.end()
+        for thread in self._threads:
+            thread.join(_PATIENCE)
 
     def wait(self, seconds: float) -> bool:
         """Whether everything was listed."""

@@ -10,6 +10,7 @@ from fleetform.loop.control import PassReport
 from fleetform.loop.image import Image
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Ref
+from fleetform.operator.status.events import Events, from_changes, from_store
 from fleetform.operator.status.projection import Pass, Projection
 from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.writing import Writing
@@ -25,8 +26,8 @@ class StatusWriter:
     comes before the last is written, the newest counts.
 
     following is the client for the cache: it holds a connection for each kind. organization: only its objects are
-    followed and written, as another control plane does so for those of others. failed is told what could not be written
-    or followed.
+    followed and written, as another control plane does so for those of others. instance is who tells of what happened.
+    failed is told what could not be written or followed.
     """
 
     def __init__(
@@ -36,26 +37,31 @@ class StatusWriter:
         now: Callable[[], datetime],
         *,
         organization: str = "",
+        instance: str = "fleetform",
         threads: int = 4,
         failed: Callable[[str, OutsideError], None] = lambda what, error: None,
     ) -> None:
         self._projection, self._organization = Projection(), organization
-        self._cache = Cache(following, FOLLOWED, self._seen, failed, organization)
+        self.cache = Cache(following, FOLLOWED, self._seen, failed, organization)
         self._writing = Writing(
             client,
-            self._cache,
+            self.cache,
             self._projection.wanted,
             now,
             threads=threads,
             failed=lambda ref, error: failed(str(ref), error),
         )
 
+        self._events = Events(client, self.cache, instance, failed)
+
     def start(self) -> None:
-        self._cache.start()
+        self.cache.start()
+        self._events.start()
         self._writing.start()
 
     def stop(self) -> None:
-        self._cache.stop()
+        self._events.stop()
+        self.cache.stop()
         self._writing.stop()
 
     def show(self, report: PassReport, fleet: Fleet | None, image: Image) -> None:
@@ -65,8 +71,22 @@ class StatusWriter:
             if changed:
                 self._writing.begin()
             return
-        self._look_at(self._projection.update(Pass(fleet, report.plan, image, report.refusal)))
+        projection = self._projection
+        is_first = not projection.wanted
+        changed = projection.update(Pass(fleet, report.plan, image, report.refusal))
+        self._look_at(changed)
         self._writing.begin()
+        self._events.tell(from_store(report.events, projection.name_of))
+        if not is_first:
+            # What a new process finds was told by the one before it.
+            self._events.tell(from_changes(changed, projection.before, projection.wanted, report.at))
+
+    def listed(self, seconds: float) -> bool:
+        """Whether what is there is known by then."""
+        return self.cache.wait(seconds)
+
+    def wait_for_events(self) -> None:
+        self._events.wait()
 
     def wait(self, seconds: float) -> bool:
         """Whether everything is written by then."""

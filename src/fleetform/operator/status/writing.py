@@ -120,18 +120,20 @@ class Writing:
         with self._state:
             self._busy = False
             self._state.notify_all()
-            ready = lambda: self._stopped or (self._begun and self._cache.is_whole and bool(self._dirty))  # noqa: E731
-            if self._again and not self._state.wait_for(ready, pause * random.uniform(1.0, 1.2)):
+            if self._again and not self._state.wait_for(self._may_go_on, pause * random.uniform(1.0, 1.2)):
                 self._dirty |= self._again
                 self._again = set()
-            # The cache tells nobody when it is whole, so that has to be looked at.
-            while not self._state.wait_for(ready, 0.2 if self._begun else None):
-                pass
+            while not self._may_go_on():
+                # Nobody is told when the cache is whole, so that has to be looked at.
+                self._state.wait(0.1 if self._begun and not self._cache.is_whole else None)
             if self._stopped:
                 return None
             refs = sorted(self._dirty)
             self._dirty, self._busy = set(), True
             return refs
+
+    def _may_go_on(self) -> bool:
+        return self._stopped or (self._begun and self._cache.is_whole and bool(self._dirty))
 
     def _write_all(self, refs: list[Ref], pool: ThreadPoolExecutor) -> bool:
         """Whether nothing has to be tried again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import Event, Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -64,6 +65,7 @@ class Reflector(Generic[T]):
         self._objects: dict[ObjectKey, T] = {}
         self._written: dict[ObjectKey, str] = {}
         self._version = ""
+        self._end: Callable[[], None] = lambda: None
         self.listed = Event()
 
     def objects(self) -> Mapping[ObjectKey, T]:
@@ -88,6 +90,11 @@ class Reflector(Generic[T]):
         with self._lock:
             return key in self._written
 
+    def end(self) -> None:
+        """Ends the watch that is open, if any: one that was told to stop need not wait for the next event."""
+        with suppress(ValueError, RuntimeError, OSError):
+            self._end()
+
     def run(self, stop: Event) -> None:
         """Follows until it is told to stop."""
         pause = _SHORTEST_PAUSE
@@ -102,6 +109,8 @@ class Reflector(Generic[T]):
                     self._version = ""
                     stop.wait(_AT_ONCE)
                     continue
+                if stop.is_set():
+                    return
                 self._failed(error)
                 after = error.after if isinstance(error, BusyError) and error.after is not None else 0.0
                 stop.wait(max(pause, after) * random.uniform(1.0, 1.5))
@@ -151,6 +160,7 @@ class Reflector(Generic[T]):
                 seconds=seconds,
                 type_=self._type,
                 silence=self._silence,
+                opened=self._opened,
             )
             for event in events:
                 if event.type != "BOOKMARK":
@@ -159,6 +169,9 @@ class Reflector(Generic[T]):
                 if stop.is_set():
                     events.close()
                     return
+
+    def _opened(self, end: Callable[[], None]) -> None:
+        self._end = end
 
     def _take(self, type_: str, object_: T) -> None:
         key, version = self._key_of(object_), self._version_of(object_)
