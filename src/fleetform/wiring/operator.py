@@ -71,6 +71,7 @@ class Operator:
         from fleetform.operator.fleets import CurrentFleet, with_approvers
         from fleetform.operator.leases import Shards
         from fleetform.operator.objects import ApiObjects
+        from fleetform.operator.revisions import EarlierVersions
         from fleetform.operator.workers import Workers
         from fleetform.outside.kubernetes.client import Client
 
@@ -86,7 +87,12 @@ class Operator:
         self._shown: Cache | None = None
         self._opening = Lock()
         opener = stored_fleet_opener([], None, self._clock, "none", settings.plugin_folder, with_approvers)
-        self._fleet = CurrentFleet(self._objects, opener, self._clock.now)
+        self._earlier = EarlierVersions(
+            self._following,
+            lambda: self._fleet.wake(),
+            lambda error: log.said(f"revisions of definitions cannot be followed: {error.message}"),
+        )
+        self._fleet = CurrentFleet(self._objects, self._earlier, opener, self._clock.now)
         self._shards = Shards(
             self._leasing,
             settings.namespace,
@@ -107,7 +113,8 @@ class Operator:
         # Leases are kept until the work has ended; what tells admission is needed as long as it answers.
         leasing = Thread(target=self._shards.run, args=(ended,), name="leases", daemon=True)
         reading = Thread(target=self._fleet.run, args=(ended,), name="fleet", daemon=True)
-        for each in (leasing, reading):
+        following = Thread(target=self._earlier.run, args=(ended,), name="revisions", daemon=True)
+        for each in (leasing, reading, following):
             each.start()
         try:
             self._workers.run(stop)
