@@ -37,7 +37,7 @@ from fleetform.ports.store import Deed, Event, UnavailableError
 
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
-_NO_DESTINATION = "its delivery through Flux needs a management cluster; this control plane has none"
+_NO_DESTINATION = "it cannot be delivered so from here: Flux needs a management cluster, a directory needs `serve`"
 
 
 class PassReport(NamedTuple):

@@ -14,6 +14,7 @@ import pytest
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, Told, from_store
+from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
@@ -80,7 +81,9 @@ class Operator:
     def begin(self) -> None:
         """A new process."""
         following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
-        self.writer = StatusWriter(self.client, following, self._now, failed=self._failed)
+        self.cache = Cache(following, FOLLOWED, self._failed)
+        self.cache.start()
+        self.writer = StatusWriter(self.client, self.cache, self._now, organization=self.namespace, failed=self._failed)
         self.writer.start()
 
     def _now(self) -> datetime:
@@ -149,6 +152,7 @@ class Operator:
 
     def end(self) -> None:
         self.writer.stop()
+        self.cache.stop()
         self.client.close()
 
 
@@ -210,6 +214,7 @@ def test_what_was_shown_is_not_written_again(operator: Operator) -> None:
     # Nor when time goes by and nothing comes of it, nor by a process that has written nothing yet.
     assert operator.show(hours=2) == 0
     operator.writer.stop()
+    operator.cache.stop()
     operator.plane.restart()
     operator.begin()
     assert operator.show() == 0
@@ -351,13 +356,20 @@ def test_an_object_says_what_is_wrong_with_it(operator: Operator) -> None:
 
 
 def test_before_anything_is_accepted_objects_say_why(operator: Operator) -> None:
+    # Made by a process of which nothing is known any more: while not all is known, nothing is taken away.
+    labels = {"app.kubernetes.io/managed-by": "fleetform", "fleetform.dev/preset": "gone"}
+    left = {"name": "left", "namespace": operator.namespace, "labels": labels}
+    spec = {"presetRef": {"name": "gone"}, "clusterName": "eu-1"}
+    operator.client.apply({"apiVersion": API_VERSION, "kind": "Plugin", "metadata": left, "spec": spec})
     operator.apply(FLEET.replace("value: 2", "value: many"))
     operator.show()
+    assert operator.get("Plugin", "left") is not None
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("False", "WrongType")
     operator.apply(FLEET)
     operator.show()
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("True", "Valid")
     assert operator.status("PluginPreset", "web")["plugins"]["total"] == 2
+    assert operator.get("Plugin", "left") is None
 
 
 def events_of(operator: Operator, kind: str, name: str) -> list[tuple[str, str, str]]:
@@ -387,7 +399,7 @@ def test_what_happens_is_told_as_events(operator: Operator) -> None:
 
 def test_what_repeats_becomes_a_series(operator: Operator) -> None:
     operator.show()
-    events = Events(operator.client, operator.writer.cache, "test")
+    events = Events(operator.client, operator.cache, "test")
     events.start()
     at = operator.plane.clock.at
     preset = Ref("PluginPreset", operator.namespace, "web")
@@ -513,6 +525,7 @@ def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: O
     # A kind is established a little before it is listed among those that are served.
     operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
     operator.writer.stop()
+    operator.cache.stop()
     operator.begin()
     hub = HUB.replace("NAMESPACE", operator.namespace)
     operator.plane.files = Files({"hub.yaml": hub})
