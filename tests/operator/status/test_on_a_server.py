@@ -80,12 +80,13 @@ class Operator:
         self.plane = Plane(ApiObjects(management.client, namespace))
         self.begin()
 
-    def begin(self) -> None:
-        """A new process."""
+    def begin(self, organization: str = "") -> None:
+        """A new process, for the organization of the namespace unless for another."""
         following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
         self.cache = Cache(following, FOLLOWED, self._failed)
         self.cache.start()
-        self.writer = StatusWriter(self.client, self.cache, self._now, organization=self.namespace, failed=self._failed)
+        whose = organization or self.namespace
+        self.writer = StatusWriter(self.client, self.cache, self._now, organization=whose, failed=self._failed)
         self.writer.start()
 
     def _now(self) -> datetime:
@@ -589,7 +590,7 @@ def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: O
     operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
     operator.writer.stop()
     operator.cache.stop()
-    operator.begin()
+    operator.begin("default")
     hub = HUB.replace("NAMESPACE", operator.namespace)
     operator.plane.files = Files({"hub.yaml": hub})
     operator.plane.restart()
