@@ -106,13 +106,14 @@ def open_loop(parts: LoopParts) -> Loop:
         parts.accounts_in,
         parts.connect,
     )
+    renderers = open_renderers(plugin_folder=parts.plugin_folder)
     control = Control(
         Surroundings(
             parts.store,
             parts.clock,
             parts.source,
             parts.open_fleet,
-            open_renderers(plugin_folder=parts.plugin_folder),
+            renderers,
             deliverer,
             clusters.observer,
             lambda fleet, plugin: destination_of(fleet, plugin, parts.output_folder, parts.folder_of, parts.trial),
@@ -120,6 +121,7 @@ def open_loop(parts: LoopParts) -> Loop:
             parts.folder_of,
             sends=parts.sends,
             beside=clusters.deliveries,
+            rerenders=renderers,
         )
     )
 
