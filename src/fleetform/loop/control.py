@@ -11,6 +11,7 @@ from operator import is_
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.support_ends import Ending
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
@@ -33,11 +34,11 @@ from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginKey
-from fleetform.ports.store import Event, UnavailableError
+from fleetform.ports.store import Deed, Event, UnavailableError
 
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
-_NO_DESTINATION = "its delivery through Flux needs a management cluster; this control plane has none"
+_NO_DESTINATION = "it cannot be delivered so from here: Flux needs a management cluster, a directory needs `serve`"
 
 
 class PassReport(NamedTuple):
@@ -46,7 +47,7 @@ class PassReport(NamedTuple):
     accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
     starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
     health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
-    passes. took is how many seconds the pass took.
+    passes. took is how many seconds the pass took; endings are versions that run and whose support ends.
     """
 
     at: datetime
@@ -61,6 +62,7 @@ class PassReport(NamedTuple):
     deliveries: Mapping[PluginKey, DeliveryRecord] = {}
     took: float = 0.0
     under_way: bool = False
+    endings: Sequence[Ending] = ()
 
 
 class Control:
@@ -105,7 +107,8 @@ class Control:
         with self._whole_or_forgotten():
             report = self._run_pass(look_at_source)
             took, under_way = time.perf_counter() - begun, self._around.beside.is_busy()
-            return report._replace(deliveries=self.image.deliveries, took=took, under_way=under_way)
+            deliveries, endings = self.image.deliveries, self._standing.telling.endings
+            return report._replace(deliveries=deliveries, took=took, under_way=under_way, endings=endings)
 
     def find_drift(self, everything: bool = False) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
@@ -121,6 +124,13 @@ class Control:
         """Carries out a request on what is stored; UnavailableError before anything was accepted."""
         with self._whole_or_forgotten():
             return self._ask(request)
+
+    def note_refused(self, told: str) -> None:
+        """That people were not let in stands in the audit log."""
+        with self._whole_or_forgotten():
+            now = self._around.clock.now()
+            deed = Deed(now, "unknown", "sign-in", "api", "denied", detail=told)
+            self._standing.commit(self.image, Extras(deeds=[deed]), now)
 
     @contextmanager
     def _whole_or_forgotten(self) -> Iterator[None]:

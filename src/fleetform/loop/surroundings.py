@@ -42,6 +42,9 @@ class Surroundings:
     rerenders: Rerenders | None = None
 
     def is_straight(self, fleet: Fleet, plugin: PluginDecision) -> bool:
-        """Whether a plugin is applied to its cluster itself."""
+        """Whether a plugin's own objects are applied to its cluster, and not those of a tool that brings them there."""
+        delivery = fleet.inputs.delivery(plugin)
+        if delivery is not None and delivery.flux is not None:
+            return False
         found = self.destination_of(fleet, plugin)
         return found is not None and found.kind == "kubernetes"
