@@ -118,6 +118,10 @@ def test_a_dry_run_refuses_what_is_wrong_in_itself_and_warns_of_what_others_may_
     assert tried.warnings[0].startswith("it would be refused as the fleet is now: undeclared-option: web has no option")
     twice = override("twice", "[{path: replicas, value: 1}, {path: replicas, value: 2}]")
     assert not judged(fleet_with(), twice, dry_run=True).allowed
+    both = override("both", "[{path: a, value: 1}, {path: a, value: 2}]", "pluginDefinitionNames: [web]")
+    refused = judged(fleet_with(), both, dry_run=True)
+    assert not refused.allowed
+    assert "undeclared-option" in refused.message
 
 
 def test_a_mandatory_window_may_come_after_the_preset() -> None:
@@ -346,8 +350,8 @@ def test_an_approval_of_what_is_not_there_warns(waiting: Fleet) -> None:
 @pytest.mark.parametrize(
     ("old", "warning"),
     [
-        (PRESET, "what it installed is removed: 3 plugins on eu-1, eu-2, us-1"),
-        (PRESET + "  deletionPolicy: Retain\n", "what it installed stays there and is nobody's: 3 plugins"),
+        (PRESET, "what PluginPreset web installed is removed with it: 3 plugins on eu-1, eu-2, us-1"),
+        (PRESET + "  deletionPolicy: Retain\n", "PluginPreset web leaves behind what it installed: 3 plugins"),
         (DEFINITION, "3 plugins are of web, on eu-1, eu-2, us-1: what runs there stays as it is"),
         (CLUSTERS.split("---")[0], "1 plugin on eu-1 leaves the fleet with it: web-eu-1"),
         (GENERATED, "the preset web makes it again"),
