@@ -11,6 +11,7 @@ from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Limits
 from fleetform.engine.plan.requests import retry
 from fleetform.engine.plan.rollouts import OnFailure, Policy
+from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.state import PluginState
@@ -18,8 +19,11 @@ from support.plans import (
     DAY,
     HOUR,
     MINUTE,
+    NEW,
     NEWER,
+    NIGHTS,
     NOON,
+    OLD,
     Hand,
     candidate,
     key,
@@ -319,3 +323,79 @@ def test_what_failed_is_not_tried_again_where_nothing_may_start() -> None:
     assert hand.wait(5 * MINUTE) == []
     assert hand.gates("a") == ["freeze"]
     assert hand.wait(HOUR) == ["a"]
+
+
+def _fails_for_good(hand: Hand, cluster: str) -> list[str]:
+    """Who goes back then."""
+    for _ in range(2):
+        hand.fail(cluster)
+        assert hand.sleep() == [cluster]
+    hand.fail(cluster)
+    return hand.go()
+
+
+def _behind_a_later_rollout_that_went_back(back: bool) -> tuple[Hand, str]:
+    """Gold's cluster failed, on its way there or on its way back, and has retries left; meanwhile a later rollout had a
+    place for it, did not get to it, failed in the first stage and went back, so that what failed is wanted again."""
+    policy = Policy(stages=stages(qa={}, gold={"approvals": ApprovalRule(1)}), on_failure="Rollback")
+    hand = play([candidate("q", "qa"), candidate("g", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    first = hand.rollout.name
+    hand.approve("gold", "ann")
+    assert hand.go() == ["g"]
+    if back:
+        assert sorted(_fails_for_good(hand, "g")) == ["g", "q"]
+        hand.healthy("q")
+    hand.fail("g")
+    hand.go()
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    assert _fails_for_good(hand, "q") == ["q"]
+    hand.healthy("q")
+    hand.want(OLD if back else NEW, "c1:cccccccc33")
+    return hand, first
+
+
+@pytest.mark.rule("B34", "B26", "B8")
+def test_a_retry_belongs_to_the_rollout_that_was_approved_and_not_to_a_later_one() -> None:
+    hand, first = _behind_a_later_rollout_that_went_back(back=False)
+    place = hand.progress("g").enrolment
+    assert hand.wait(HOUR) == ["g"]
+    attempt = hand.progress("g").attempt
+    assert attempt is not None
+    assert (attempt.rollout, attempt.failures) == (first, 1)
+    assert hand.progress("g").enrolment == place, "the later rollout has not brought it this"
+    assert hand.step("g").state == "InFlight"
+    hand.healthy("g")
+    hand.go()
+    assert hand.step("g").state == "UpToDate", "there is nothing to go back from"
+
+
+@pytest.mark.rule("B34", "R2-38")
+def test_a_way_back_that_is_tried_again_stays_one_whatever_rollout_came_after() -> None:
+    hand, first = _behind_a_later_rollout_that_went_back(back=True)
+    assert hand.wait(HOUR) == ["g"]
+    attempt = hand.progress("g").attempt
+    assert attempt is not None
+    assert (attempt.rollout, attempt.back, attempt.failures) == (first, True, 1)
+
+
+@pytest.mark.rule("B34", "R2-38")
+def test_a_way_back_is_tried_again_windows_or_not_also_while_what_is_wanted_is_rejected() -> None:
+    hand = three("Rollback", RETRIES)
+    hand.go()
+    assert _fails_for_good(hand, "a") == ["a"]
+    assert hand.phase() == "RollingBack"
+    hand.edit("a", calendar=NIGHTS)
+    hand.fail("a")
+    assert hand.go() == []
+    assert hand.phase() == "Halted", "a fix does not wait for a cluster that fails on its way back"
+    assert (hand.step("a").state, hand.gates("a")) == ("Failed", ["rejected", "wait"])
+    for _ in range(2):
+        assert hand.sleep() == ["a"]
+        assert hand.progress("a").admitted == OLD
+        hand.fail("a")
+    assert hand.wait(DAY) == []
+    assert hand.gates("a") == ["rejected", "rejected"]
