@@ -681,24 +681,3 @@ def test_a_clock_that_jumps_back_an_hour_starts_nothing_twice_and_the_rollout_go
     found.wait(hours=4)
     assert set(found.versions.values()) == {"1.1.0"}
     assert len(found.targets.delivered) == delivered + 2
-
-
-@pytest.mark.rule("B34", "B10")
-def test_what_an_earlier_rollout_failed_with_is_tried_again_under_its_name_and_by_retry() -> None:
-    """Gold fails; a fix replaces that, fails in the first stage and goes back: what failed before is wanted again."""
-    found = installed()
-    found.health.says |= {("eu-1", "1.1.0"): "Failed", ("eu-2", "1.2.0"): "Failed"}
-    upgraded(found)
-    found.wait(hours=1)
-    assert found.versions["eu-1"] == "1.1.0"
-    first = found.control.image.known.rollouts.rollouts[PRESET][-1]
-    upgraded(found, "1.2.0")
-    found.wait(hours=6)
-    tries = [each for each in found.store.events("acme", "eu-1") if each.event == "Started" and each.version == "1.1.0"]
-    assert {(each.rollout, each.change_id) for each in tries} == {(first.name, first.change_id)}
-    assert len(tries) == 4
-    found.health.says.clear()
-    found.control.ask(RolloutRequest(verb="retry", name="web", who=Identity("ann", owner=True)))
-    found.settle()
-    last = found.store.events("acme", "eu-1", limit=2)
-    assert [(each.event, each.version) for each in last][-2:] == [("Healthy", "1.1.0"), ("Started", "1.1.0")]

@@ -1,4 +1,7 @@
-"""`PYTHONPATH=tests python -m simulation --schedules 100000`: many random schedules; `--replay 17`: one again."""
+"""Many random schedules, one of them again, or every pair of faults on the small fleet.
+
+`PYTHONPATH=tests python -m simulation --schedules 100000`, `--replay 17`, `--pairs`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import argparse
 import sys
 from collections import Counter
 
+from simulation.exploring import explore
+from simulation.fleet import FleetText
 from simulation.schedules import drawn, played, shrunk
+from simulation.scripts import SHORT
 from simulation.situations import SITUATIONS
 
 
@@ -15,9 +21,14 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=1000, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
     parser.add_argument("--replay", type=int, metavar="SEED", help="this one alone, made small if it breaks a law")
+    parser.add_argument("--pairs", action="store_true", help="every pair of faults of all kinds")
     asked = parser.parse_args()
     if asked.replay is not None:
         return _replay(asked.replay)
+    if asked.pairs:
+        found = explore(SHORT, FleetText(guarded=False))
+        print(f"every pair of faults: {found.steps:,} steps between {found.worlds:,} distinct worlds")
+        return 0
     seen: Counter[str] = Counter()
     failed = []
     for seed in range(asked.first, asked.first + asked.schedules):

@@ -26,7 +26,16 @@ from fleetform.ports.inputs import Document
 from fleetform.ports.store import StoreError
 from fleetform.store.memory import MemoryStore
 from simulation import situations
-from simulation.faults import CrashError, Fault, FaultyHealth, FaultySource, FaultyStore, FaultyTargets, Moments
+from simulation.faults import (
+    CrashError,
+    Fault,
+    FaultyHealth,
+    FaultyRenders,
+    FaultySource,
+    FaultyStore,
+    FaultyTargets,
+    Moments,
+)
 from simulation.fleet import FleetText
 from simulation.laws import Witness, law
 from support.fleets import NOW
@@ -62,8 +71,9 @@ class World:
         self._people_want(self.fleet)
         self.targets = FaultyTargets(moments, self._judge_delivery)
         self.targets.there, self.targets.before = there, before
-        faulty = FaultyStore(self.store, moments, self.witness.committed)
-        self.plane = Plane(self.source, faulty, self.clock, targets=self.targets, parses=_shared_parses)
+        faulty = FaultyStore(self.store, moments, lambda commit: self.witness.committed(commit, lambda: self.image))
+        self.renders = FaultyRenders()
+        self.plane = Plane(self.source, faulty, self.clock, self.renders, self.targets, _shared_parses)
         self.plane.health = FaultyHealth(self.targets)
         self.plane.health.says = self.health_says  # type: ignore[assignment]
         self.plane.restart()
@@ -87,9 +97,9 @@ class World:
         state = (
             (self.index, self.until, self.clock.at, self.busy, moments.down, moments.unreachable),
             sorted((each.ref, each.body) for each in store._records.values()),
-            [(each.at, each.cluster, each.event, each.rollout, each.version) for each in self.witness.events],
-            sorted(self.witness.approved),
+            self.witness.facts,
             sorted(self.source.seen.items()),
+            sorted(self.source.before.items()),
             sorted(each.message.key for each in store._messages),
             sorted(store._blobs),
             sorted((key, each.input_hash) for key, each in self.targets.there.items()),
@@ -132,7 +142,7 @@ class World:
             self.clock.at += _CLOCK_STEPS[kind]
         elif kind == "restart":
             self.plane.restart()
-        self.source.reading = self.plane.health.answering = kind  # type: ignore[attr-defined]
+        self._read_as(kind)
         self.busy += 1
         try:
             report = self.plane.control.run_pass(look_at_source=kind != "unseen")
@@ -142,9 +152,9 @@ class World:
         except StoreError:
             return
         finally:
-            self.source.reading = self.plane.health.answering = None  # type: ignore[attr-defined]
+            self._read_as(None)
             image = self.image
-            self.witness.judge_state(image)
+            self.witness.judge_state(image, self.clock.at)
             self.situations |= situations.of_pass(image, kind, moments.down > 0)
             self.busy = 0 if moments.happened > happened else self.busy
             law("rest", self.busy <= MOST_PASSES, f"still at it after {self.busy} passes without a fault")
@@ -157,6 +167,11 @@ class World:
             self.clock.at, self.until = max(self.until, self.clock.at), None
         else:
             self.clock.at = report.next_look
+
+    def _read_as(self, kind: str | None) -> None:
+        """What reading files, asking clusters and rendering comes to from now on."""
+        self.source.reading = self.plane.health.answering = kind  # type: ignore[attr-defined]
+        self.renders.there = kind != "no-renders"
 
     def _crashed(self) -> None:
         self.crashes += 1
@@ -180,6 +195,9 @@ class World:
     def image(self) -> Image:
         """What is stored, whatever the process believes."""
         return read_image(self.store, "the store")
+
+    def must_end_as(self, other: World, told: str = "") -> None:
+        law("end", self.end == other.end, f"{told}it ends with {self.end}, and not with {other.end}")
 
     @property
     def end(self) -> object:
@@ -215,7 +233,7 @@ class World:
         self.source.edit(fleet.files)
 
     def _people_want(self, fleet: FleetText) -> None:
-        self.witness.wanted[fleet.fingerprint] = self.witness.present = fleet.wanted
+        self.witness.wanted[fleet.fingerprint] = fleet.wanted
 
     def wait(self, hours: float) -> None:
         self.until = self.clock.at + timedelta(hours=hours)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import structs
@@ -17,6 +17,9 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState
 from fleetform.ports.observing import Delivered, Observer, Verdict
 from fleetform.ports.store import Event
+
+# When a cluster that does not answer is asked again, if whoever asks it does not say.
+_ASK_AGAIN = timedelta(minutes=1)
 
 
 class Seen(NamedTuple):
@@ -39,9 +42,14 @@ def observe(
     now: datetime,
     extras: Extras,
 ) -> Seen:
-    """Judges plugins that are in flight, and that are done in rollouts that are not: a failure during a soak counts."""
+    """Judges plugins that are in flight, and that are done in rollouts that are not: a failure during a soak counts.
+
+    Clusters that did not answer last time are asked whatever is on them: nothing starts there before they are heard.
+    """
     delivered = _to_be_judged(image, keys, clusters, base_of)
-    verdicts = observer.observe(delivered, now) if delivered else {}
+    judged = {each.key for each in delivered}
+    silent = [each for each in _on_silent_clusters(image, clusters, base_of) if each.key not in judged]
+    verdicts = observer.observe([*delivered, *silent], now) if delivered or silent else {}
     changed: dict[PluginKey, PluginState] = {}
     looks: list[datetime] = []
     for each in delivered:
@@ -55,7 +63,9 @@ def observe(
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
-    image = _with_silence(image.with_plugins(changed), delivered, verdicts, clusters, now)
+    image = _with_silence(image.with_plugins(changed), [*delivered, *silent], verdicts, now)
+    unheard = [verdicts[each.key] for each in silent if each.key in verdicts and not verdicts[each.key].reachable]
+    looks += [verdict.look_at or now + _ASK_AGAIN for verdict in unheard]
     watched = any(each.look_at is not None for each in verdicts.values())
     return Seen(image, min(looks, default=None), watched)
 
@@ -68,32 +78,45 @@ def _to_be_judged(
 ) -> list[Delivered]:
     found = []
     for key in keys:
-        cluster = clusters.get(Ref("Cluster", key[0], key[1]))
-        attempt, record = image.plugin(key).attempt, image.deliveries.get(key)
-        if cluster is None or attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside"):
+        attempt, delivered = image.plugin(key).attempt, _delivered(image, key, clusters, base_of)
+        if attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside") or delivered is None:
             continue
-        if record is None or record.since is None or record.input_hash != attempt.input_hash:
-            continue
-        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster)))
+        if delivered.input_hash == attempt.input_hash:
+            found.append(delivered)
     return found
 
 
-def _with_silence(
+def _on_silent_clusters(
+    image: Image, clusters: Mapping[Ref, Object[ClusterSpec]], base_of: Callable[[Object[ClusterSpec]], str]
+) -> list[Delivered]:
+    every = [
+        _delivered(image, (ref.organization, ref.name, name), clusters, base_of)
+        for ref in image.known.rollouts.silent_since
+        for name in image.known.plugins.get(ref, ())
+    ]
+    return [each for each in every if each is not None]
+
+
+def _delivered(
     image: Image,
-    delivered: list[Delivered],
-    verdicts: Mapping[PluginKey, Verdict],
+    key: PluginKey,
     clusters: Mapping[Ref, Object[ClusterSpec]],
-    now: datetime,
-) -> Image:
-    """Which clusters did not answer, since when; those that answer again, or left the fleet, are forgotten."""
+    base_of: Callable[[Object[ClusterSpec]], str],
+) -> Delivered | None:
+    """What a cluster of the fleet has got of a plugin."""
+    cluster, record = clusters.get(Ref("Cluster", key[0], key[1])), image.deliveries.get(key)
+    if cluster is None or record is None or record.since is None:
+        return None
+    return Delivered(key, record.input_hash, record.since, cluster.spec.health, base_of(cluster))
+
+
+def _with_silence(image: Image, asked: list[Delivered], verdicts: Mapping[PluginKey, Verdict], now: datetime) -> Image:
+    """Which clusters did not answer, since when. Who answers again, left, or has nothing to be asked about is not."""
     known = image.known.rollouts
-    silent = {ref: since for ref, since in known.silent_since.items() if ref in clusters}
-    for each in delivered:
-        cluster, verdict = Ref("Cluster", *each.key[:2]), verdicts.get(each.key)
-        if verdict is not None and not verdict.reachable:
-            silent.setdefault(cluster, now)
-        elif verdict is not None:
-            silent.pop(cluster, None)
+    answers = {each.key: verdicts[each.key].reachable for each in asked if each.key in verdicts}
+    heard = {key[:2] for key, reachable in answers.items() if reachable}
+    clusters = {Ref("Cluster", *key[:2]) for key in answers if key[:2] not in heard}
+    silent = {each: known.silent_since.get(each, now) for each in clusters}
     if silent == known.silent_since:
         return image
     return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))

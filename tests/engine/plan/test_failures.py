@@ -16,6 +16,7 @@ from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.state import PluginState
 from support.plans import (
+    CHANGE,
     DAY,
     HOUR,
     MINUTE,
@@ -399,3 +400,55 @@ def test_a_way_back_is_tried_again_windows_or_not_also_while_what_is_wanted_is_r
         hand.fail("a")
     assert hand.wait(DAY) == []
     assert hand.gates("a") == ["rejected", "rejected"]
+
+
+@pytest.mark.rule("B24", "R2-14", "B8")
+def test_what_failed_with_a_change_counts_when_the_change_comes_again_after_its_fix_went_back() -> None:
+    """Otherwise a fix that is rolled back would let the change that it was to mend go on."""
+    policy = Policy(stages=stages(qa={}, gold={"max_concurrency": 1}), on_failure="Rollback")
+    hand = play([candidate("q", "qa"), candidate("g", "gold"), candidate("h", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("q")
+    assert hand.go() == ["g"]
+    hand.fail("g")
+    hand.go()
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    assert _fails_for_good(hand, "q") == ["q"]
+    hand.healthy("q")
+    hand.want(NEW, CHANGE)
+    assert hand.go() == ["g"], "it is tried again, and nothing else starts"
+    assert (hand.rollout.name, hand.phase()) == ("certs-aaaaaaaa-2", "Halted")
+    assert hand.gates("h") == ["budget"]
+    hand.fail("g")
+    hand.go()
+    assert hand.sleep() == ["g"]
+    mended = Hand(hand.world, hand.now)
+    mended.healthy("g")
+    assert mended.go() == ["h"]
+    hand.fail("g")
+    assert hand.wait(DAY) == [], "nothing was started by this rollout, and nothing goes back"
+    assert hand.phase() == "Halted"
+    hand.edit("h", wanted=OLD)
+    hand.go()
+    assert hand.phase() == "Superseded", "all that it was about is what is wanted"
+
+
+@pytest.mark.rule("S45", "B8")
+def test_a_change_that_comes_again_soaks_where_it_has_come_back_to() -> None:
+    """It was replaced during its first soak, and what replaced it went back: nobody has seen it healthy for so long."""
+    policy = Policy(stages=stages(qa={"soak": HOUR}, gold={}), on_failure="Rollback", replaces=True)
+    hand = play([candidate("q", "qa"), candidate("g", "gold")], policy)
+    hand.go()
+    hand.healthy("q")
+    hand.wait(10 * MINUTE)
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    hand.fail("q")
+    assert hand.go() == ["q"]
+    hand.healthy("q")
+    hand.want(NEW, CHANGE)
+    assert hand.go() == []
+    assert hand.gates("g") == ["soak"]
+    assert hand.wait(59 * MINUTE) == []
+    assert hand.wait(MINUTE) == ["g"]

@@ -26,7 +26,7 @@ def goes_back(view: View, members: list[Member]) -> bool:
         return False
     if rollout.phase == "RollingBack":
         return True
-    if rollout.policy.on_failure != "Rollback" or view.breached(final=True) is None:
+    if rollout.started is None or rollout.policy.on_failure != "Rollback" or view.breached(final=True) is None:
         return False
     return not any(_was_started(rollout, each.progress) and _is_irreversible(each.progress) for each in members)
 

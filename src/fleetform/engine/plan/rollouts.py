@@ -85,3 +85,10 @@ def rollout_name(owner: str, change_id: str, used: frozenset[str] = frozenset())
     name = f"{owner}-{change_id.rpartition(':')[2][:8]}"
     candidates = (name, *(f"{name}-{number}" for number in range(2, len(used) + 3)))
     return next(each for each in candidates if each not in used)
+
+
+def is_rollout_of(name: str, owner: str, change_id: str) -> bool:
+    """Whether a rollout of that name brought, or brings, this change of its owner."""
+    first = rollout_name(owner, change_id)
+    number = name.removeprefix(first)
+    return name.startswith(first) and (not number or number.removeprefix("-").isdecimal())

@@ -50,6 +50,7 @@ class Held:
 
     def __init__(self, view: View) -> None:
         self.members = member_reasons(view)
+        self.over_budget = any(reason.gate == "budget" for reason in self.members)
         self.by_stage = [(*self.members, *stage_reasons(view, stage)) for stage in view.stages]
         self.nowhere = (*self.members, no_stage(view))
         self.free = free_reasons(view)
@@ -79,12 +80,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
     standing = member.standing
     if standing is WAITING:
         baseline = member.candidate.baseline
-        if (
-            member.joined
-            and baseline is not None
-            and member.progress.admitted is None
-            and not _has_started(view, member)
-        ):
+        is_new = member.joined and member.progress.admitted is None
+        if is_new and baseline is not None and (held.over_budget or not _has_started(view, member)):
             return _start_meanwhile(view, member, baseline)
         return _try_to_start(view, member, held.of(view, member))
     if standing is DONE or standing is SOAKING:
@@ -185,13 +182,18 @@ def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
 
 
 def _start_meanwhile(view: View, member: Member, baseline: Deployed) -> Step:
-    """A new cluster gets what its stage has admitted at once, and goes with its stage from there (B21, S51)."""
+    """A new cluster gets what its stage has admitted at once, and goes with its stage from there (B21, S51).
+
+    Its place is written down if the rollout has started; until then its stage waits for it as for any other.
+    """
     candidate, progress = member.candidate, member.progress
     reasons = _baseline_reasons(view, member, baseline)
     if reasons:
         return _held(member, verdict_of(reasons), _stage_name(view, member))
     view.busy[candidate.cluster.key] = candidate.key
-    after = structs.replace(started(progress, baseline, None, "", view.now), enrolment=enrolment_of(view, member))
+    is_fixed = view.rollout is not None and view.rollout.started is not None
+    place = enrolment_of(view, member) if is_fixed else progress.enrolment
+    after = structs.replace(started(progress, baseline, None, "", view.now), enrolment=place)
     return Step(candidate.key, "start", "InFlight", after, (), None, baseline)
 
 
