@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from fleetform.app.scope import scope_of
@@ -65,6 +67,22 @@ def test_a_cluster_that_fell_silent_as_its_rollout_ended_is_asked_until_it_answe
     upgraded(found, "1.2.0")
     found.wait(hours=6)
     assert not found.control.image.known.rollouts.silent_since
+    assert set(found.versions.values()) == {"1.2.0"}
+
+
+@pytest.mark.rule("B8", "R0-19")
+def test_a_rollout_that_began_after_the_clock_was_set_back_is_still_the_last_one_to_the_next_process() -> None:
+    found = installed()
+    upgraded(found)
+    found.wait(hours=3)
+    found.clock.at -= timedelta(days=1)
+    upgraded(found, "1.2.0")
+    found.settle()
+    running = found.control.image.known.rollouts.rollouts[PRESET][-1]
+    found.restart()
+    found.settle()
+    assert [each for each in found.control.image.known.rollouts.rollouts[PRESET] if each.is_open] == [running]
+    found.wait(hours=3)
     assert set(found.versions.values()) == {"1.2.0"}
 
 
