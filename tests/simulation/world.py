@@ -61,6 +61,7 @@ class World:
         self.fleet = fleet
         self.clock = TurnedClock(NOW)
         self.store = MemoryStore()
+        self._image: tuple[int, Image] | None = None
         self.witness = Witness(fleet.guarded)
         self.source = FaultySource(self.fleet.files)
         self.health_says: dict[tuple[str, str | None] | str, str] = {}
@@ -194,7 +195,10 @@ class World:
     @property
     def image(self) -> Image:
         """What is stored, whatever the process believes."""
-        return read_image(self.store, "the store")
+        version = self.store.version()
+        if self._image is None or self._image[0] != version:
+            self._image = version, read_image(self.store, "the store")
+        return self._image[1]
 
     def must_end_as(self, other: World, told: str = "") -> None:
         law("end", self.end == other.end, f"{told}it ends with {self.end}, and not with {other.end}")
