@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    measure_admission,
     measure_api,
     measure_bindings,
     measure_check,
+    measure_clusters,
     measure_configs,
     measure_control,
     measure_decide,
@@ -20,6 +22,7 @@ from bench import (
     measure_plan,
     measure_render,
     measure_start,
+    measure_status,
     measure_transform,
     measure_versions,
     measure_world,
@@ -27,6 +30,7 @@ from bench import (
 from bench.table import print_table
 
 MEASUREMENTS = {
+    "admission": measure_admission,
     "api": measure_api,
     "decide": measure_decide,
     "peers": measure_peers,
@@ -40,9 +44,11 @@ MEASUREMENTS = {
     "render": measure_render,
     "transform": measure_transform,
     "check": measure_check,
+    "clusters": measure_clusters,
     "plan": measure_plan,
     "world": measure_world,
     "start": measure_start,
+    "status": measure_status,
     "load": measure_load,
     "folders": measure_folders,
 }

@@ -32,11 +32,12 @@ from fleetform.loop.deciding import decided
 from fleetform.loop.image import Extras, Image, commit_image
 from fleetform.model.objects import Ref
 from fleetform.model.state import Deployed, PluginState
+from fleetform.outside.listening import listen
 from fleetform.outside.tokens import find_token
 from fleetform.ports.state import KnownState
 from fleetform.store.sqlite import SqliteStore
 from fleetform.syntax.names import generated_name
-from fleetform.web.process import Api, Served, listen
+from fleetform.web.process import Api, Served
 from fleetform.wiring.access import AccessSettings
 from fleetform.wiring.views import open_stored_fleet
 

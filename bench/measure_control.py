@@ -25,8 +25,9 @@ from bench.fresh import resident_mb, run_fresh
 from bench.table import Row, at_most, plainly
 from fleetform.app.fleet import Fleet
 from fleetform.load.locator import FileLocator
-from fleetform.loop.control import Control, PassReport, Surroundings
+from fleetform.loop.control import Control, PassReport
 from fleetform.loop.records import Destination
+from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.base import ClusterSelector, LabelSelector
 from fleetform.model.kinds.definition import ManifestsSource, PluginDefinitionSpec, Source
 from fleetform.model.kinds.preset import OverrideItem, PluginOverrideSpec, PluginPresetSpec

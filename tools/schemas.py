@@ -1,4 +1,4 @@
-"""Writes what is made from the records: JSON Schemas for editors, CRDs, and the reference pages of kinds and
+"""Writes what is made from the records: JSON Schemas for editors, CRDs, admission, and the reference pages of kinds and
 codes.
 
 With --check nothing is written; it fails where a file is out of step.
@@ -17,7 +17,9 @@ from msgspec import inspect
 from fleetform.dialects.native.crds import crds
 from fleetform.dialects.native.schemas import schema_of
 from fleetform.model.kinds import API_VERSION, KINDS
+from fleetform.model.kinds.status import Status
 from fleetform.model.reasons import DIAGNOSTICS, TIMING_GATES, VALIDITY_GATES
+from fleetform.operator.admission.manifests import Installed, policies, webhook_configuration
 from fleetform.syntax.yaml_out import write_yaml
 
 ROOT = Path(__file__).parent.parent
@@ -29,9 +31,20 @@ def files() -> dict[Path, str]:
     made[ROOT / "schemas" / "all.json"] = _json(_any_kind())
     for crd in crds():
         made[ROOT / "deploy" / "crds" / f"{crd['spec']['names']['plural']}.yaml"] = write_yaml(crd)
+    admission = ROOT / "deploy" / "admission"
+    made[admission / "webhook.yaml"] = write_yaml(webhook_configuration(Installed()))
+    made[admission / "policies.yaml"] = "---\n".join(write_yaml(each) for each in policies(Installed()))
+    # A chart has everything that it needs in itself.
+    chart = ROOT / "deploy" / "chart" / "files"
+    made |= {chart / path.relative_to(ROOT / "deploy"): text for path, text in made.items() if _is_deployed(path)}
+    made[chart / "alerts.yaml"] = (ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8")
     made[ROOT / "docs" / "reference" / "kinds.md"] = "".join(_kinds_page())
     made[ROOT / "docs" / "reference" / "codes.md"] = "".join(_codes_page())
     return made
+
+
+def _is_deployed(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "deploy")
 
 
 def _json(tree: dict[str, Any]) -> str:
@@ -62,6 +75,9 @@ def _kinds_page() -> Iterator[str]:
         written = " Written by Fleetform." if kind.written_by_fleetform else ""
         yield f"\n## {kind.name}\n\n{(kind.spec.__doc__ or '').strip()}{written}\n"
         yield from _record(_struct(kind.spec), parts)
+        if kind.status is not Status:
+            yield f"\nIts status, on an API server: [{kind.status.__name__}](#{kind.status.__name__.lower()}).\n"
+            parts[kind.status.__name__] = _struct(kind.status)
     yield "\n## Parts\n"
     pages: dict[str, str] = {}
     while pending := parts.keys() - pages.keys():

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleetform.app.stored_state import known_state, state_document
+from fleetform.app.stored_state.reading import known_state
+from fleetform.app.stored_state.writing import state_document
 from fleetform.engine.plan.records import Approval, Emergency
 from fleetform.engine.plan.requests import pause
 from fleetform.engine.world.stored import OwnerRequest

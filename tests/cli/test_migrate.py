@@ -129,7 +129,7 @@ def test_a_value_whose_new_name_is_set_beside_it_is_left_to_a_person(run: Runner
     )
     (fleet / "preset.yaml").write_text(both)
     done = run("convert", str(fleet), "--migrate")
-    assert "host stays as it is: server.host stands beside it already" in done.err
+    assert "host stays as it is: server.host is set beside it already" in done.err
     assert "name:   host" in (fleet / "preset.yaml").read_text()
 
 
@@ -183,7 +183,7 @@ def test_a_map_that_is_merged_and_becomes_a_list_is_left_to_a_person(run: Runner
     (fleet / "override.yaml").write_text(merged)
     (fleet / "newer.yaml").write_text(newer)
     done = run("convert", str(fleet), "--migrate")
-    assert "labels stays as it is: it is merged, and its version takes no map any more" in done.err
+    assert "labels stays as it is: Merge needs a map option, and labels is a list option" in done.err
     assert (fleet / "override.yaml").read_text() == merged
 
 
@@ -198,3 +198,26 @@ def test_a_preset_that_lost_its_release_still_reads_a_value_as_it_is(run: Runner
     done = run("convert", str(fleet), "--migrate")
     assert "host stays as it is: eu-1 still reads it as it is" in done.err
     assert (fleet / "override.yaml").read_text() == OVERRIDE
+
+
+@pytest.mark.rule("R2-6", "S58")
+def test_a_new_name_that_would_overlap_a_path_beside_it_is_left_to_a_person(run: Runner, fleet: Path) -> None:
+    newer = NEW.replace("to: server.host}", "to: server}")
+    newer = newer.replace("name: server.host, type: string", "name: server, type: map")
+    (fleet / "newer.yaml").write_text(newer)
+    (fleet / "definition.yaml").write_text(OLD.replace("{name: host, type: string}", "{name: host, type: map}"))
+    (fleet / "preset.yaml").write_text(PRESET.split("    optionValues", maxsplit=1)[0])
+    written = OVERRIDE.replace("canary.example.com", "{name: a}\n  - {path: server.zone, value: eu}")
+    (fleet / "override.yaml").write_text(written)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: server.zone is set beside it already" in done.err
+    assert (fleet / "override.yaml").read_text() == written
+
+
+@pytest.mark.rule("R2-6", "S58")
+def test_a_value_that_its_new_name_does_not_take_is_left_to_a_person(run: Runner, fleet: Path) -> None:
+    newer = NEW.replace("{name: server.host, type: string}", "{name: server.host, type: int}")
+    (fleet / "newer.yaml").write_text(newer)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: server.host is an int option and must be a whole number, not the text" in done.err
+    assert run("validate", "-f", str(fleet)).code == 0

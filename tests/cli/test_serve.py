@@ -21,7 +21,7 @@ from fleetform.outside.log import Log
 from fleetform.store.sqlite import SqliteStore
 from fleetform.wiring.plane import open_plane
 from support.command import Runner
-from support.fleets import BASE
+from support.fleets import BASE, override
 from support.repositories import Repository
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {replicas: '${replicas}'}\n"
@@ -125,7 +125,7 @@ def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_a
         return capsys.readouterr().err
 
     try:
-        assert "accepted the files as they are now" in told()
+        assert "accepted the files as they are now: 6 objects\n" in told()
         sound = (fleet.folder / "preset.yaml").read_text()
         fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
         said = told()
@@ -137,15 +137,22 @@ def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_a
         fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))
         told()
         fleet.write(preset=sound.replace("value: 2", "value: 9"))
-        assert "accepted the files as they are now" in told()
+        assert "accepted the files as they are now: changed PluginPreset web\n" in told()
+        fleet.write(more=override("more", "[{path: replicas, value: 3}]"), policy=POLICY.replace("1h", "2h"))
+        said = told()
+        assert "accepted the files as they are now: added PluginOverride more; changed RolloutPolicy standard" in said
+        (fleet.folder / "more.yaml").unlink()
+        assert "accepted the files as they are now: removed PluginOverride more\n" in told()
+        fleet.write(preset="# a comment\n" + (fleet.folder / "preset.yaml").read_text())
+        assert "accepted the files as they are now: they say the same as before\n" in told()
+        for number in range(9):
+            fleet.write(**{f"more-{number}": override(f"more-{number}", "[{path: host, value: x}]")})
+        assert "added PluginOverride more-0, PluginOverride more-1, PluginOverride more-2, PluginOverride more-3, " in (
+            said := told()
+        )
+        assert "PluginOverride more-4 and 4 more\n" in said
     finally:
         plane.close()
-
-
-def test_an_interval_that_cannot_be_read_is_a_usage_error(fleet: Runner) -> None:
-    result = fleet("serve", "--interval", "soon")
-    assert result.code == 2
-    assert "Write 30s, 5m or 14d" in result.err
 
 
 def test_a_trial_jumps_from_due_time_to_due_time(fleet: Runner) -> None:
@@ -334,7 +341,8 @@ def test_the_log_as_json_tells_what_is_wrong_with_files_in_one_line(fleet: Runne
 
 
 def test_what_cannot_be_delivered_is_said_once(fleet: Runner) -> None:
-    (fleet.folder / "out").write_text("this is no folder")
+    (fleet.folder / "out").mkdir()
+    (fleet.folder / "out" / "acme").write_text("this is no folder")
     first = fleet("serve", "--once", "--at", "2026-11-01T12:00:00Z")
     assert first.err.count("cannot deliver 1 plugin") == 1
 
@@ -360,9 +368,3 @@ def test_metrics_are_served_by_the_loop_on_a_port_of_their_own(fleet: Runner) ->
     assert process.returncode == 0
     assert 'fleetform_plugins{organization="acme",preset="web"} 3.0' in text
     assert "fleetform_pass_duration_seconds_bucket" in text
-
-
-@pytest.mark.parametrize("arguments", [("--metrics", "9464", "--once"), ("--metrics", "nowhere")])
-def test_metrics_that_make_no_sense_are_refused(fleet: Runner, arguments: tuple[str, ...]) -> None:
-    found = fleet("serve", *arguments)
-    assert (found.code, "--metrics" in found.err) == (2, True)

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from support.kit import tools
+from support.pages import Command, File, steps_of
 
 ROOT = Path(__file__).parents[2]
 # Where a reader of the page stands. Else it is the top of the repository for examples, and an empty folder for others.
@@ -53,53 +53,13 @@ MAYBE_MISSING = ("jq",)
 # What needs helm and kubectl.
 RENDERING = ("fleetform render", "--manifest", "--render")
 
-_BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"(?P<verb>[Ww]rite|[Aa]ppend to|[Cc]hange) `(?P<name>[\w./-]+\.(?:yaml|json))`(?: to)?:\s*\Z")
 _TOOL = re.compile(r"\b(helm|kustomize) v?\d[\w.+-]*")
 _KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
 
 
-class Command(NamedTuple):
-    """What stands after a `$`, and the lines that follow it."""
-
-    line: int
-    text: str
-    printed: list[str]
-
-
-class File(NamedTuple):
-    """A file that the reader is told to write."""
-
-    name: str
-    text: str
-    append: bool
-
-
-def steps_of(page: str) -> Iterator[Command | File]:
+def steps_on(page: str) -> Iterator[Command | File]:
     """What a page tells its reader to do, in order."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for block in _BLOCK.finditer(text):
-        body = re.sub(rf"^{block['indent']}", "", block["text"], flags=re.MULTILINE)
-        told = _FILE.search(text[: block.start()])
-        if block["language"] == "console":
-            yield from _commands(body, text.count("\n", 0, block.start()) + 2)
-        elif told is not None:
-            yield File(told["name"], body, told["verb"].lower() == "append to")
-
-
-def _commands(block: str, first_line: int) -> Iterator[Command]:
-    command: Command | None = None
-    for number, line in enumerate(block.splitlines(), start=first_line):
-        if line.startswith("$ "):
-            if command is not None:
-                yield command
-            command = Command(number, line[2:], [])
-        elif command is None:
-            raise ValueError(f"line {number}: a console block begins with a command")
-        else:
-            command.printed.append(line.rstrip())
-    if command is not None:
-        yield command
+    return steps_of((ROOT / page).read_text(encoding="utf-8"))
 
 
 class Reader:
@@ -187,7 +147,7 @@ def pages() -> list[str]:
 def reader_for(page: str, home: Path) -> Reader:
     """A shell where a reader of the page stands, with helm and kubectl where the page renders."""
     start = STARTS.get(page, "." if page.startswith("examples/") else None)
-    commands = [step.text for step in steps_of(page) if isinstance(step, Command)]
+    commands = [step.text for step in steps_on(page) if isinstance(step, Command)]
     renders = any(word in command for command in commands for word in RENDERING)
     return Reader(home, start, *((tools(),) if renders else ()))
 
@@ -196,7 +156,7 @@ def reader_for(page: str, home: Path) -> Reader:
 @pytest.mark.parametrize("page", pages())
 def test_commands_print_what_the_page_says(page: str, tmp_path: Path) -> None:
     reader = reader_for(page, tmp_path)
-    for step in steps_of(page):
+    for step in steps_on(page):
         if isinstance(step, File):
             reader.write(step)
         elif not passed_over(step.text):
@@ -238,7 +198,7 @@ def test_pages_are_found_and_begin_where_they_should() -> None:
 def test_the_picture_of_a_rollout_is_what_the_command_beside_it_draws(tmp_path: Path) -> None:
     page, start = "docs/how-to/roll-out-in-stages.md", "examples/fleet"
     reader = Reader(tmp_path, start)
-    commands = [each.text for each in steps_of(page) if isinstance(each, Command)]
+    commands = [each.text for each in steps_on(page) if isinstance(each, Command)]
     for command in [each for each in commands if each.startswith("sed ") or "--svg" in each]:
         assert reader.run(command) == []
     drawn, kept = tmp_path / "work" / start / "rollout.svg", ROOT / "docs" / "how-to" / "rollout.svg"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fleetform.app.errors import StateError
-from fleetform.app.stored_state import LONG_AGO
+from fleetform.app.stored_state.reading import LONG_AGO
 from fleetform.engine.bindings.value_sources import OUTPUT
 from fleetform.load.state import load_state
 from fleetform.model.objects import Ref

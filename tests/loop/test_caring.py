@@ -19,7 +19,7 @@ from support.plane import Plane
 
 def decided_anew(found: Plane) -> list[PluginKey]:
     """What a day's look at everything finds."""
-    found.control._anew_at = None
+    found.control._caretaker._anew_at = None
     return list(found.control.care().differing)
 
 

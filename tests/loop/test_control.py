@@ -21,7 +21,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.results.rendering import RenderFailure
 from fleetform.ports.delivery import Failure, Note, Parcel
-from fleetform.ports.store import Commit
+from fleetform.ports.store import Commit, plugin_ref
 from fleetform.store.known_state import writes_between
 from support.fleets import BASE, NOW, override, plugin_on
 from support.plane import Files, Plane
@@ -330,7 +330,7 @@ def test_a_plugin_that_nobody_wants_any_more_goes_from_its_cluster() -> None:
     )
     found.wait(hours=1)
     assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
-    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    assert found.store.get(plugin_ref("PluginState", ("acme", "us-1", "web-us-1"))) is None
     assert next(each.event for each in found.store.events("acme", "us-1")) == "Deleted"
 
 
@@ -350,7 +350,7 @@ def test_what_was_delivered_for_a_cluster_that_leaves_the_fleet_goes_with_it() -
     assert report.plan.removals == ()
     assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
     assert ("acme", "us-1", "web-us-1") not in found.control.image.deliveries
-    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    assert found.store.get(plugin_ref("PluginState", ("acme", "us-1", "web-us-1"))) is None
     events = found.store.events("acme", "us-1")
     assert [(each.event, each.version) for each in events][:2] == [("Deleted", "1.0.0"), ("Healthy", "1.0.0")]
     assert history(found.store, organizations_with(found.store, "us-1")[0], "us-1", None, found.clock.at).running == []
@@ -443,7 +443,7 @@ def test_a_cluster_that_leaves_before_its_turn_is_forgotten() -> None:
     left(found, "us-1")
     found.wait(hours=3)
     assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0"}
-    assert found.store.get(Ref("PluginState", "acme", "us-1/web-us-1")) is None
+    assert found.store.get(plugin_ref("PluginState", ("acme", "us-1", "web-us-1"))) is None
     assert {each.phase for each in found.control.image.known.rollouts.rollouts[PRESET]} == {"Succeeded"}
 
 
@@ -456,9 +456,12 @@ def test_a_delivery_that_fails_is_tried_again_with_growing_pauses() -> None:
     assert first is not None
     assert (first - NOW).total_seconds() > 0
     record = found.control.image.deliveries["acme", "eu-2", "web-eu-2"]
-    assert record.failure == "disk full"
+    assert record.failing is not None
+    assert record.failing.message == "disk full"
     found.wait(minutes=1)
-    assert found.control.image.deliveries["acme", "eu-2", "web-eu-2"].tries > 2
+    failing = found.control.image.deliveries["acme", "eu-2", "web-eu-2"].failing
+    assert failing is not None
+    assert (failing.tries > 2, failing.since) == (True, NOW + timedelta(hours=3))
     found.targets.broken.clear()
     found.wait(minutes=5)
     assert found.versions["eu-2"] == "1.1.0"

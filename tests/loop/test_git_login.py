@@ -61,7 +61,8 @@ class Served:
         return plane
 
     def failures(self, plane: Plane) -> set[str]:
-        return {each.failure for each in plane.control.image.deliveries.values()}
+        found = [each.failing for each in plane.control.image.deliveries.values()]
+        return {each.message if each is not None else "" for each in found}
 
     def delivered(self) -> list[str]:
         names = self.repository.git("ls-tree", "-r", "--name-only", "main").split("\n")

@@ -12,11 +12,11 @@ from fleetform.loop.image import Image
 from fleetform.loop.records import DeliveryRecord, Destination
 from fleetform.loop.unsettled import Unsettled
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
+from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState, Trouble
 from fleetform.ports.state import KnownState
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
-FOLDER = Destination("directory", "out")
+FOLDER, EARLIER = Destination("directory", "out"), Destination("directory", "before")
 KEYS: list[PluginKey] = [("acme", cluster, name) for cluster in ("eu-1", "eu-2") for name in ("a", "b")]
 ROLLOUTS = ("one", "two")
 
@@ -31,13 +31,14 @@ states = st.none() | st.builds(
     st.sampled_from(["Applying", "Healthy", "Failed", "SetAside"]),
     st.sampled_from(["", *ROLLOUTS]),
 )
-records = st.none() | st.builds(
-    lambda hash_, retry: DeliveryRecord(
-        FOLDER, hash_, since=NOW, retry_at=NOW + timedelta(minutes=retry) if retry else None
-    ),
-    hashes,
-    st.integers(0, 3),
-)
+
+
+def record(hash_: str, retry: int, leaves: bool) -> DeliveryRecord:
+    trouble = Trouble("delivery", "no", NOW, retry_at=NOW + timedelta(minutes=retry)) if retry else None
+    return DeliveryRecord(FOLDER, hash_, since=NOW, leaves=(EARLIER,) if leaves else (), trouble=trouble)
+
+
+records = st.none() | st.builds(record, hashes, st.integers(0, 3), st.booleans())
 edits = st.lists(st.tuples(st.sampled_from(KEYS), states, records), max_size=12)
 
 
@@ -74,3 +75,10 @@ def test_what_was_admitted_and_did_not_arrive_is_undelivered() -> None:
     assert unsettled.judged(()) == [key]
     arrived = replace(image, deliveries={key: DeliveryRecord(FOLDER, "h1:a", since=NOW)})
     assert unsettled.look(arrived).undelivered == frozenset()
+    trouble = Trouble("delivery", "disk full", NOW, retry_at=NOW)
+    elsewhere = replace(image, deliveries={key: DeliveryRecord(FOLDER, "h1:a", since=NOW, trouble=trouble)})
+    assert unsettled.look(elsewhere).undelivered == {key}, "it is on its way to another destination"
+    left = replace(image, deliveries={key: DeliveryRecord(FOLDER, "h1:a", since=NOW, leaves=(EARLIER,))})
+    assert unsettled.look(left).undelivered == {key}, "it still has files elsewhere"
+    unjudged = DeliveryRecord(FOLDER, "h1:a", since=NOW, trouble=Trouble("health", "no file", NOW))
+    assert unsettled.look(replace(image, deliveries={key: unjudged})).undelivered == frozenset()

@@ -64,7 +64,30 @@ def test_a_file_from_before_the_delivery_tells_nothing_of_it(tmp_path: Path) -> 
     os.utime(file, (old, old))
     found = judged(ClusterHealth(file="health.yaml"), tmp_path)
     assert found.health == "Unknown"
-    assert "before this one" in found.message
+    when = "2026-03-02 11:54:00 UTC, delivered 2026-03-02 11:55:00 UTC"
+    assert found.message == (
+        f"the health file of eu-1 was written before this delivery ({when}): waiting for a newer one"
+    )
+    assert found.hint == f"write {file} again"
+
+
+def test_what_keeps_anybody_from_telling_comes_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("plugins: {cert-manager: {health: Healthy, inputHash: 'h1:earlier'}}")
+    (tmp_path / "mute.yaml").write_text("message: ''")
+    (tmp_path / "broken.yaml").write_text("health: [")
+    about_another = judged(ClusterHealth(file="other.yaml"), tmp_path)
+    assert "is about another state (h1:earlier) than was delivered (h1:new)" in about_another.message
+    assert "does not say how cert-manager is doing" in judged(ClusterHealth(file="mute.yaml"), tmp_path).message
+    for health in (
+        ClusterHealth(file="other.yaml"),
+        ClusterHealth(file="mute.yaml"),
+        ClusterHealth(file="none.yaml"),
+        ClusterHealth(file="broken.yaml"),
+        ClusterHealth(command="none"),
+    ):
+        found = judged(health, tmp_path)
+        assert (found.health, bool(found.hint)) == ("Unknown", True), health
+    assert judged(ClusterHealth(assume=AssumedHealth(after="1h")), tmp_path).hint == ""
 
 
 def test_a_missing_file_is_unknown_and_looked_for_again(tmp_path: Path) -> None:
@@ -85,7 +108,7 @@ def test_a_cluster_that_does_not_answer_is_neither_healthy_nor_failed(tmp_path: 
     [
         ("echo fine; exit 0", "Healthy", "fine"),
         ('echo "$1 $2 $3"; exit 1', "Failed", "eu-1 cert-manager h1:new"),
-        ("exit 3", "Unknown", ""),
+        ("exit 3", "Unknown", "the health command probe ended with exit code 3"),
         ('cat | grep -q \'"organization":"acme"\' && exit 0; exit 1', "Healthy", ""),
     ],
 )

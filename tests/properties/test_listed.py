@@ -10,7 +10,7 @@ from fleetform.app.answering.masks import masked
 from fleetform.app.answering.options import applied
 from fleetform.app.listing.list_plugins import find_plugins
 from fleetform.app.scope import Scope
-from fleetform.model.answers.listing import ListedPlugin, PluginRow
+from fleetform.model.answers.listed_plugins import ListedPlugin, PluginRow
 from fleetform.model.results.decisions import ABSENT
 from fleetform.model.snapshot import Snapshot
 from properties import test_bindings_again as bound

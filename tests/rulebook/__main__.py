@@ -7,6 +7,7 @@ import sys
 
 from rulebook.comparing import disagreements, shown, shrunk
 from rulebook.inventing import Invented, invented
+from rulebook.laws import LAWS
 
 
 def main() -> int:
@@ -18,10 +19,14 @@ def main() -> int:
     seeds = [asked.seed] if asked.seed is not None else range(asked.first, asked.first + asked.seeds)
     failed = []
     for seed in seeds:
-        if disagreements(invented(seed)):
+        fleet = invented(seed)
+        broken = [f"# seed {seed}\n# {law.__doc__} {what}\n" for law in LAWS if (what := law(fleet)) is not None]
+        broken += [report(seed)] if disagreements(fleet) else []
+        if broken:
             failed.append(seed)
-            print(report(seed), flush=True)
-    print(f"{len(seeds)} fleets, {len(failed)} disagree{': ' if failed else ''}{', '.join(map(str, failed[:50]))}")
+            print(*broken, sep="\n", flush=True)
+    which = f": {', '.join(map(str, failed[:50]))}" if failed else ""
+    print(f"{len(seeds)} fleets, {len(failed)} disagree or break a law{which}")
     return 1 if failed else 0
 
 

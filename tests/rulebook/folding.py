@@ -14,6 +14,7 @@ from rulebook.trees import (
     Reason,
     Steps,
     found_at,
+    holes_in,
     is_within,
     leaves_of,
     merged,
@@ -52,7 +53,9 @@ def folded(revision: Tree, defaults: Sequence[Item], layers: Sequence[Sequence[I
         if not is_lost(item, applied_over(item, items)):
             option = about(item.steps, revision)
             tree = _with_container(tree, item.steps, revision)
-            tree = with_value(tree, item.steps, Hole(frozenset({Reason("value-type", option)})), option)
+            # Holes that later layers made there are left, and raise their own gates.
+            left = holes_in(found_at(tree, item.steps))
+            tree = with_value(tree, item.steps, Hole(frozenset({Reason("value-type", option), *left})), option)
     return Fold(tree, tuple(misfits), applied)
 
 

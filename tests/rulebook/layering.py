@@ -9,7 +9,18 @@ from rulebook.choosing import version_of
 from rulebook.expressions import evaluated, retyped
 from rulebook.options import fits, option_for, options_of
 from rulebook.selecting import rank_of, selects
-from rulebook.trees import ABSENT, Hole, Secret, Steps, has_hole, holes_in, is_within, steps_of
+from rulebook.trees import (
+    ABSENT,
+    Hole,
+    Secret,
+    Steps,
+    has_hole,
+    holes_in,
+    in_plain,
+    is_within,
+    secrets_in,
+    steps_of,
+)
 from rulebook.variables import OPTIONAL, Names
 
 Tree = dict[str, Any]
@@ -172,14 +183,20 @@ class Reader:
     def _retyped(self, item: Item, revision: Tree, expression: str) -> Item:
         """A value that fits is never converted; one that is not known is converted once it is (S58)."""
         option = options_of(revision).get(item.steps)
-        if option is None or item.left_out or isinstance(item.value, Hole | Secret):
+        if option is None or item.left_out or isinstance(item.value, Hole):
             return item
         if has_hole(item.value):
             return item if fits(option, item.value, True) else replace(item, value=Hole(holes_in(item.value)))
         if fits(option, item.value):
             return item
-        value = retyped(expression, item.value)
-        return item if value is ABSENT else replace(item, value=value)
+        secrets = secrets_in(item.value)
+        if any(each.plain is None for each in secrets):
+            # Nobody can read it here.
+            return item
+        value = retyped(expression, in_plain(item.value))
+        if value is ABSENT:
+            return item
+        return replace(item, value=Secret(value) if secrets else value)
 
 
 def _above(one: Tree, other: Tree) -> bool:

@@ -30,6 +30,22 @@ class Secret(NamedTuple):
     plain: Any
 
 
+def secrets_in(value: Any) -> list[Secret]:
+    if isinstance(value, Secret):
+        return [value]
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [secret for each in held for secret in secrets_in(each)]
+
+
+def in_plain(value: Any) -> Any:
+    """A value with what its secrets hold."""
+    if isinstance(value, Secret):
+        return value.plain
+    if isinstance(value, dict):
+        return {key: in_plain(each) for key, each in value.items()}
+    return [in_plain(each) for each in value] if isinstance(value, list) else value
+
+
 def steps_of(text: str) -> Steps:
     """The normal form of a path, `a.b[0]` or `/a/b/0` (R0-7)."""
     if text.startswith("/"):

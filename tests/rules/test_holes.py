@@ -9,7 +9,7 @@ from fleetform.app.scope import Scope
 from fleetform.model.results.decisions import ABSENT
 from support.answers import diff
 from support.bound import bound_fleet, gates_on, hash_on, option_on
-from support.fleets import documents, override, plugin_on, value_on
+from support.fleets import DEFINITION, documents, override, plugin_on, value_on
 
 # A is missing, D waits for the cluster, O is optional and has no value.
 SECTIONS = """
@@ -94,6 +94,20 @@ def test_a_missing_name_blocks_also_behind_one_that_waits_for_the_cluster(value:
 @pytest.mark.rule("S37")
 def test_each_hole_has_its_own_gate() -> None:
     assert seen(fleet_of_map("{x: $(D), y: $(A)}"))[1] == ["config-missing", "downstream"]
+
+
+@pytest.mark.rule("S37", "S59")
+def test_a_path_that_does_not_fit_hides_no_hole_that_a_layer_above_it_made() -> None:
+    fits_elsewhere = DEFINITION.replace("1.0.0", "2.0.0-rc.1").replace(
+        "{name: labels, type: map, default: {team: none}}", "{name: labels, type: int}"
+    )
+    overrides = documents(
+        override("below", "[{path: labels.x, value: 1}]", created="2026-01-01"),
+        override("above", "[{path: labels, value: {x: {y: $(A)}}, strategy: Merge}]", created="2026-01-02"),
+    )
+    preset = "[{name: labels, value: 6}]"
+    fleet = bound_fleet(preset, None, SECTIONS, overrides=overrides, newer=fits_elsewhere)
+    assert gates_on(fleet) == ["value-type", "config-missing"]
 
 
 @pytest.mark.rule("B18")

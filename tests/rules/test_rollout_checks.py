@@ -268,3 +268,14 @@ def test_a_group_that_moves_by_itself_is_held_to_its_own_stages() -> None:
     fleet = fleet_with(policy=policy(f"name: qa, {DEV}"), preset=one)
     assert found(fleet) == [("unstaged-cluster", "spec.groups[0].rollout.stages")]
     assert "us-1" in only(fleet).message
+
+
+# ---- Quotas
+
+
+def test_more_plugins_than_an_organizations_quota_are_an_error() -> None:
+    def fleet(most: int) -> Fleet:
+        return fleet_with(organization=thing("Organization", "acme", f"{{quota: {{plugins: {most}}}}}"))
+
+    assert found(fleet(2)) == [("above-quota", "spec.quota.plugins")]
+    assert found(fleet(3)) == []

@@ -163,3 +163,55 @@ def test_what_some_version_declares_secret_inside_an_option_is_masked_in_its_par
         assert CANARY not in json.dumps(view)
         (auth,) = [each for each in view["options"] if each["path"] == "auth"]
         assert auth["value"]["user"] == ("you" if number else "me")
+
+
+RENAMED = (
+    DEFINITION.replace("1.0.0", "2.0.0").replace("{name: token, type: secret}", "{name: key, type: string}")
+    + "  changes: {breaking: false, migrations: [{rename: {from: token, to: key}}]}\n"
+)
+
+
+@pytest.mark.rule("S5")
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+def test_a_secret_is_one_under_the_name_that_a_later_version_gives_it(version: str) -> None:
+    """Somebody writes the new name before 2.0.0 runs, when it is still free for something else."""
+    older = DEFINITION + "  - {name: key, type: string}\n"
+    preset = PRESET.replace("{name: web}\n", f"{{name: web, version: {version}}}\n") + (
+        f"    - {{name: key, value: {CANARY}}}\n"
+    )
+    fleet = fleet_with(definition=older, newer=RENAMED, preset=preset)
+    answers = [get(fleet, ACME, "presets"), explain(fleet, plugin_on(fleet, "eu-1"))]
+    assert plugin_on(fleet, "eu-1").version == version
+    assert CANARY not in json.dumps(answers)
+
+
+@pytest.mark.rule("S5")
+def test_a_list_of_objects_masks_a_map_in_which_an_option_is_secret() -> None:
+    definition = DEFINITION.replace("{name: token, type: secret}", "{name: auth.password, type: secret}")
+    above = override("o", f"[{{path: auth, value: {{password: {CANARY}}}}}]", "allowUndeclared: true")
+    fleet = fleet_with(definition=definition, override=above)
+    assert CANARY not in json.dumps([get(fleet, ACME, "overrides"), explain(fleet, plugin_on(fleet, "eu-1"))])
+
+
+@pytest.mark.rule("S58", "B18")
+@pytest.mark.parametrize(
+    ("value", "expression"),
+    [("$(S)", "[value]"), ("{a: $(S), b: x}", "value.map(k, {'name': k, 'of': value[k]})")],
+)
+def test_what_a_migration_makes_of_a_secret_is_a_secret_as_a_whole(value: str, expression: str) -> None:
+    older = DEFINITION + "  - {name: users, type: map}\n"
+    newer = DEFINITION.replace("1.0.0", "2.0.0") + (
+        "  - {name: users, type: list}\n"
+        f'  changes: {{breaking: false, migrations: [{{retype: {{name: users, expression: "{expression}"}}}}]}}\n'
+    )
+    preset = (
+        PRESET
+        + f"    - {{name: users, value: {value}}}\n"
+        + ("  controlPlaneBindings:\n  - {name: S, objectFieldRef: {kind: Secret, name: s, fieldPath: /data/k}}\n")
+    )
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: acme}}\nstringData: {{k: {CANARY}}}\n"
+    fleet = fleet_with(definition=older, newer=newer, preset=preset, secret=secret)
+    plugin = plugin_on(fleet, "eu-1")
+    assert not plugin.gates
+    assert explain(fleet, plugin)["values"]["users"] == {"secret": True, "digest": "unknown"}
+    assert isinstance(plugin.options["users"].value.plain, list)

@@ -202,7 +202,7 @@ def _ended(folder: Path) -> Ended:
                 for name, each in here.items()
             },
             [(each.name, each.phase) for of in image.known.rollouts.rollouts.values() for each in of],
-            {key: (each.input_hash, each.digest, each.failure) for key, each in image.deliveries.items()},
+            {key: (each.input_hash, each.digest, each.trouble) for key, each in image.deliveries.items()},
             history,
             sorted(each.message.key for each in reader.feed()),
         )

@@ -83,7 +83,7 @@ def of_pass(image: Image, kind: str | None, down: bool) -> set[str]:
     for cluster, here in image.known.plugins.items():
         for name, state in here.items():
             record = image.deliveries.get((cluster.organization, cluster.name, name))
-            if state.in_flight and state.attempt is not None and state.attempt.back and record and record.failure:
+            if state.in_flight and state.attempt is not None and state.attempt.back and record and record.failing:
                 found.add("a rollback that could not be delivered")
     return found
 

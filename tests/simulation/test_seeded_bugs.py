@@ -15,7 +15,7 @@ from fleetform.engine.plan.gates import approval, budget, chain, soak, stage
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView
-from fleetform.loop import accepting, admitting, control, delivering
+from fleetform.loop import accepting, admitting, control, delivering, intake
 from fleetform.loop.delivering import Deliveries
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Event
@@ -114,7 +114,7 @@ def _taken_as_whole(patch: Patch) -> None:
     def accept(reading: SourceFiles, *others: Any) -> Any:
         return found(reading._replace(problems=()), *others)
 
-    patch.setattr(control, "accept", accept)
+    patch.setattr(intake, "accept", accept)
 
 
 def _empty_deletes(patch: Patch) -> None:
@@ -130,7 +130,7 @@ def _empty_deletes(patch: Patch) -> None:
         return accepting.accept(reading, *others)
 
     _EMPTY[0] = False
-    patch.setattr(control, "accept", accept)
+    patch.setattr(intake, "accept", accept)
     patch.setattr(control, "gone", gone)
 
 
@@ -175,9 +175,9 @@ def _never_at_rest(patch: Patch) -> None:
     """Every pass has something to tell."""
     found = delivering.let_go
 
-    def let_go(image: Any, removals: Any, now: Any, extras: Any) -> Any:
+    def let_go(image: Any, removals: Any, clusters: Any, now: Any, extras: Any) -> Any:
         extras.events.append(Event(now, "acme", "eu-1", "web-eu-1", "Looked"))
-        return found(image, removals, now, extras)
+        return found(image, removals, clusters, now, extras)
 
     patch.setattr(control, "let_go", let_go)
 

@@ -28,6 +28,8 @@ from fleetform.ports.store import (
     Put,
     UnavailableError,
     UnusableError,
+    plugin_key,
+    plugin_ref,
 )
 from fleetform.store import hold, sqlite
 from fleetform.store.audit_chain import chained, first_broken
@@ -263,7 +265,8 @@ def test_a_database_of_each_earlier_release_is_brought_up_to_date_with_all_that_
     connection.execute(f"PRAGMA user_version = {version}")
     connection.execute("UPDATE counter SET version = 7, oldest = 3")
     connection.execute("INSERT INTO record VALUES ('Rollout', 'acme', 'web-1', 7, 4, x'7b7d')")
-    connection.execute("INSERT INTO past VALUES ('Rollout', 'acme', 'web-1', 4, 7, 4, x'5b5d')")
+    past = "INSERT INTO past (kind, organization, name, version, ended, created, body) VALUES"
+    connection.execute(f"{past} ('Rollout', 'acme', 'web-1', 4, 7, 4, x'5b5d')")
     deed = Deed(NOW, "ann", "rollout pause", "web-1", "done")
     (entry,) = chained([deed], 0, "")
     body = msgspec.json.encode(entry.deed)
@@ -282,6 +285,31 @@ def test_a_database_of_each_earlier_release_is_brought_up_to_date_with_all_that_
     finally:
         store.close()
     assert apsw.Connection(path).execute("PRAGMA user_version").get == NEWEST
+
+
+def test_records_of_plugins_are_found_in_a_database_that_had_them_by_cluster(path: str) -> None:
+    connection = apsw.Connection(path)
+    for step in STEPS[:2]:
+        list(connection.execute(step))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 2")
+    connection.execute("UPDATE counter SET version = 7, oldest = 3")
+    # A cluster may be named as a plugin is, and the other way round.
+    for kind in ("PluginState", "Delivery"):
+        for name, body in (("eu/us", b"us on eu"), ("us/eu", b"eu on us")):
+            connection.execute("INSERT INTO record VALUES (?, 'acme', ?, 7, 4, ?)", (kind, name, body))
+            connection.execute("INSERT INTO past VALUES (?, 'acme', ?, 4, 7, 4, ?)", (kind, name, body + b" before"))
+        connection.execute("INSERT INTO removed VALUES (?, 'acme', 'ap/web-ap', 6)", (kind,))
+    connection.close()
+    store = SqliteStore(path)
+    try:
+        for kind in ("PluginState", "Delivery"):
+            now = {plugin_key(each.ref): each.body for each in store.list(kind).records}
+            assert now == {("acme", "eu", "us"): b"us on eu", ("acme", "us", "eu"): b"eu on us"}
+            then = {plugin_key(each.ref): each.body for each in store.list(kind, version=5).records}
+            assert then == {key: body + b" before" for key, body in now.items()}
+            assert plugin_ref(kind, ("acme", "ap", "web-ap")) in [ref for ref, _ in store.changes(5).removed]
+    finally:
+        store.close()
 
 
 def test_a_damaged_database_is_refused_when_it_is_opened(path: str) -> None:

@@ -10,8 +10,9 @@ from fleetform.app.fleet import Fleet, read_fleet
 from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
 from fleetform.load.reader import DocumentCache, load_files
-from fleetform.loop.control import Control, PassReport, Surroundings
+from fleetform.loop.control import Control, PassReport
 from fleetform.loop.records import Destination
+from fleetform.loop.surroundings import Surroundings
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel

@@ -98,7 +98,7 @@ class Folder:
                 self.files[f"{name}.yaml"] = text
         wanted = needed(self.known.rollouts, ContentHashes(self.fleet.snapshot))
         kept = {key: each for key, each in self.known.kept.items() if key in wanted}
-        kept |= kept_from(before.snapshot, before.input.documents, wanted - kept.keys())
+        kept |= kept_from(ContentHashes(before.snapshot), before.input.documents, wanted - kept.keys())
         self.known = replace(self.known, kept=kept)
 
     def go(self) -> list[str]:

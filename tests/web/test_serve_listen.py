@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from fleetform.web.process import listen
+from fleetform.outside.listening import listen
 from support.command import Runner
 from support.fleets import BASE
 
@@ -122,15 +122,3 @@ def test_what_is_listened_on_is_tcp_by_name() -> None:
     listening = listen("127.0.0.1:0")
     assert listening.socket.proto == socket.IPPROTO_TCP
     listening.socket.close()
-
-
-def test_an_address_that_cannot_be_had_is_said(run: Runner) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        found = run("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
-    assert (found.code, "Address already in use" in found.err) == (4, True)
-    assert run("serve", "--listen", "here").code == 2
-    assert run("serve", "--listen", "8080", "--once").code == 2
-    signal.signal(signal.SIGTERM, before)

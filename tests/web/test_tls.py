@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from fleetform.web.certificates import Certificate, CertificateWatch
+from fleetform.outside.certificates import Certificate, CertificateWatch
 from support.certificates import write_certificate
 from support.command import Runner
 from web.test_serve_listen import Server

@@ -69,6 +69,8 @@ def _work(work: Callable[[int, Path], None], write: int, scratch: Path) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
         (scratch / "tmp").mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(scratch / "tmp")
+        # What one mutant read must not be found by the next.
+        os.environ["FLEETFORM_CACHE_DIR"] = str(scratch / "cache")
         work(write, scratch)
     except BaseException:
         traceback.print_exc()

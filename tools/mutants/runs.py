@@ -90,10 +90,10 @@ def states_of_tests() -> dict[str, str]:
 
 
 def _with_imported(test_file: Path) -> list[Path]:
-    """A test file, what it imports of the tests, also through others, and what pytest reads beside it."""
+    """A test file, what it imports of the tests, also through others, what pytest reads beside it, and its pages."""
     folders = [each for each in test_file.parents if each.is_relative_to(TESTS)]
     waiting = [test_file, *(each / "conftest.py" for each in folders if (each / "conftest.py").exists())]
-    found: set[Path] = set()
+    found = set(test_file.parent.glob("*.md"))
     while waiting:
         file = waiting.pop()
         if file not in found:

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fleetform.app.stored_state import known_state, state_document
+from fleetform.app.stored_state.reading import known_state
+from fleetform.app.stored_state.writing import state_document
 from fleetform.model.answers.source import AcceptedSource
 from fleetform.model.state_document import StateDocument
 from fleetform.ports.state import KnownState

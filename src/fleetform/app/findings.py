@@ -117,7 +117,7 @@ class Findings:
     @cached_property
     def _shown(self) -> list[Diagnostic]:
         """What decisions show that may make the input invalid."""
-        return list(lint_decisions(self._decisions))
+        return list(lint_decisions(self._decisions, self._checked.gathered(self._decisions)))
 
     def _for_us(self, found: Iterable[Diagnostic], plugins: Iterable[PluginDecision]) -> Iterator[Diagnostic]:
         """Findings that this fleet's people can act on: of a catalog's versions what plugins want, as warnings."""

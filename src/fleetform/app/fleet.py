@@ -133,6 +133,12 @@ class Fleet:
 
         return plan(self.world, self.snapshot.at, self.planned.plan if self.planned is not None else None)
 
+    def planned_as(self, found: Plan, known: KnownState) -> Fleet:
+        """The same fleet with a plan that was made of it, and with what is known since."""
+        fleet = replace(self, state=known)
+        fleet.__dict__["plan"] = found
+        return fleet
+
     @cached_property
     def findings(self) -> Findings:
         """What is wrong with it."""

@@ -25,13 +25,10 @@ from fleetform.app.listing.list_rollouts import list_rollouts
 from fleetform.app.scope import Scope
 from fleetform.app.states import ALL_STATES, StateFilter
 from fleetform.model.answers.findings import Finding
-from fleetform.model.answers.listing import (
-    Listed,
-    ListedAddon,
-    ListedDefinition,
-    ListedRevision,
-    Listing,
-)
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listed_objects import ListedDefinition, ListedRevision
+from fleetform.model.answers.listed_plugins import ListedAddon
+from fleetform.model.answers.listing import Listing
 from fleetform.model.kinds import KINDS
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginDecision

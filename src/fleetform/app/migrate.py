@@ -13,15 +13,17 @@ from msgspec import UNSET, structs
 
 from fleetform.app.answering.references import reference
 from fleetform.app.fleet import Fleet
+from fleetform.engine.check.values import misfit
 from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.answers.conversion import MigrationEdit, MigrationResult, UnmadeEdit
 from fleetform.model.objects import At, Object, Path
-from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Steps
+from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Slot, Steps
 from fleetform.ports.files import Files
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.option_paths import normal_form, parse_path, text_of
 from fleetform.syntax.trees import same_value
+from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.yaml_edit import Edit, EditError, Remove, RenameKey, Replace, edit_yaml
 from fleetform.syntax.yaml_spans import line_starts
 
@@ -113,13 +115,6 @@ class _Readings:
         self.values: dict[Written, dict[str, tuple[Move, PluginDecision]]] = {}
         self._homes: dict[tuple[Object[object], Path], set[str | int]] = {}
         self._seen: set[Shared] = set()
-        self._secret = {
-            form
-            for versions in (*fleet.decisions.revisions.values(), *fleet.decisions.retired.values())
-            for revision in versions.values()
-            for form, option in revision.forms.items()
-            if option.type == "secret"
-        }
         # Those that another owner keeps from their release read what is written, too.
         candidates = [each for cluster in fleet.decisions.clusters.values() for each in cluster.candidates]
         plugins = [each for plugin in candidates for each in (plugin, plugin.upgrade)]
@@ -127,44 +122,49 @@ class _Readings:
             if plugin.shared not in self._seen:
                 self._seen.add(plugin.shared)
                 for settled in plugin.shared.options:
+                    secret = _is_secret(settled.slot)
                     for item, inside in (*settled.below, *settled.above):
-                        self._note(plugin, item, Outcome((*settled.start, *inside)))
+                        self._note(plugin, item, Outcome((*settled.start, *inside)), secret)
                 for skipped in plugin.shared.skipped:
                     self._skip(plugin, skipped.item, skipped.reason)
             for decision in plugin.own:
                 for item in (*winning_items(decision), *hidden_items(decision)):
-                    self._note(plugin, item, Outcome(item.steps))
+                    self._note(plugin, item, Outcome(item.steps), _is_secret(decision.slot))
             for skipped in plugin.own_skipped:
                 self._skip(plugin, skipped.item, skipped.reason)
 
-    def has_beside(self, move: Move) -> bool:
-        """Whether another value stands where this one would go: written there, one of the two would be lost."""
+    def beside(self, move: Move) -> str | None:
+        """Another value of the same object that overlaps where this one would go: both there would not load."""
         steps = move.outcome.steps
-        beside = self._homes[move.item.layer.object, move.item.collection] - {move.item.index}
-        others = [
-            other.outcome.steps
-            for index in beside
-            for other, _ in self.values[move.item.layer.object, move.item.collection, index].values()
-        ]
-        return steps is not None and any(
-            other is not None and normal_form(other) == normal_form(steps) for other in others
-        )
+        if steps is None or move.renamed is None:
+            return None
+        form = normal_form(steps)
+        home = (move.item.layer.object, move.item.collection)
+        for index in sorted(self._homes[home] - {move.item.index}, key=str):
+            for other, _ in self.values[*home, index].values():
+                there = normal_form(other.outcome.steps) if other.outcome.steps is not None else None
+                if there is not None and form[: len(there)] == there[: len(form)]:
+                    return text_of(other.outcome.steps or ())
+        return None
 
     def _skip(self, plugin: PluginDecision, item: Item, reason: str) -> None:
         # What a revision does not know yet, or nobody declares, stays as it is.
         self._note(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
 
-    def _note(self, plugin: PluginDecision, item: Item, outcome: Outcome) -> None:
+    def _note(self, plugin: PluginDecision, item: Item, outcome: Outcome, secret: bool = False) -> None:
         if item.layer.name in ("default", "config"):
             # Written by the definition's author, or in an object that is none of ours.
             return
         if item.migrated_from is not None and outcome.steps is not None:
             outcome = Outcome(item.steps, item.value)
         key = (item.layer.object, item.collection, item.index)
-        secret = outcome.steps is not None and normal_form(outcome.steps) in self._secret
         self._homes.setdefault(key[:2], set()).add(item.index)
         known = self.values.setdefault(key, {})
         known.setdefault(repr((outcome.steps, outcome.value)), (Move(item, outcome, secret), plugin))
+
+
+def _is_secret(slot: Slot) -> bool:
+    return slot.secret or bool(slot.secret_inside)
 
 
 def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
@@ -174,6 +174,7 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
     for outcomes in readings.values.values():
         found = [(_as_written(move), plugin) for move, plugin in outcomes.values()]
         changing = [move for move, _ in found if _changes(move)]
+        problems = [problem for move, plugin in found if (problem := _misfit(move, plugin)) is not None]
         staying = [plugin for move, plugin in found if not _changes(move)]
         if not changing:
             continue
@@ -181,19 +182,23 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
             left.append((changing[0], f"{staying[0].cluster.ref.name} still reads it as it is"))
         elif len(changing) > 1:
             left.append((changing[0], "plugins read it in several ways"))
-        elif readings.has_beside(changing[0]):
-            left.append((changing[0], f"{changing[0].renamed} stands beside it already"))
-        elif _is_merged_no_more(changing[0]):
-            left.append((changing[0], "it is merged, and its version takes no map any more: write it with Replace"))
+        elif (beside := readings.beside(changing[0])) is not None:
+            left.append((changing[0], f"{beside} is set beside it already"))
+        elif problems:
+            left.append((changing[0], problems[0]))
         else:
             moves.append(changing[0])
     return sorted(moves, key=_place), sorted(left, key=lambda entry: _place(entry[0]))
 
 
-def _is_merged_no_more(move: Move) -> bool:
-    """Whether a map that is merged becomes something that cannot be."""
-    value = move.outcome.value
-    return move.item.strategy == "Merge" and value is not ABSENT and not isinstance(value, dict)
+def _misfit(move: Move, plugin: PluginDecision) -> str | None:
+    """Why the new form of a value would be refused; it blocks plugins as it is, and a person has to look at it."""
+    revision, steps = plugin.target.revision, move.outcome.steps
+    match = revision.find(steps) if revision is not None and steps is not None else None
+    value = move.item.value if move.outcome.value is ABSENT else move.outcome.value
+    if match is None or value is ABSENT or variable_references_in(value):
+        return None
+    return misfit(*match, value, move.item.strategy, move.secret)
 
 
 def _keeping_one(moves: list[Move], left: list[tuple[Move, str]]) -> tuple[list[Move], list[tuple[Move, str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fleetform.app.answering.changed_objects import changed_objects
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.waits import Waits
 from fleetform.app.consents import consent_findings
@@ -39,7 +40,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
         up_to_date += len(idle)
         running = owner.rollout is not None and owner.rollout.is_open
         if len(idle) < len(steps) or (running and steps):
-            rollouts.append(_rollout(waits, owner, steps))
+            rollouts.append(_rollout(fleet, waits, owner, steps))
             moving.append(owner)
     gone = [each for each in found.removals if scope.holds_plugin(fleet, each.key) and each.state != "UpToDate"]
     problems = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
@@ -61,7 +62,7 @@ def plan_answer(fleet: Fleet, scope: Scope) -> PlanAnswer:
     )
 
 
-def _rollout(waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollout:
+def _rollout(fleet: Fleet, waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollout:
     rollout = owner.rollout if owner.rollout is not None and owner.rollout.is_open else None
     counts = owner.stages if rollout is not None else ()
     by_stage: dict[str | None, list[Step]] = {each.name: [] for each in counts}
@@ -87,6 +88,7 @@ def _rollout(waits: Waits, owner: OwnerPlan, steps: list[Step]) -> PlannedRollou
         stages=stages,
         beside=_beside(moving, items) if moving else None,
         queued=rollout.queued if rollout is not None else None,
+        changes=changed_objects(fleet.state, fleet.owner_changes, owner.change.owner),
     )
 
 

@@ -10,7 +10,7 @@ import click
 from fleetform.wiring.access import AccessSettings
 
 if TYPE_CHECKING:
-    from fleetform.web.certificates import Certificate
+    from fleetform.outside.certificates import Certificate
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,8 +40,7 @@ def access_flags(function: F) -> F:
 
 
 def access_settings(given: Mapping[str, Any], listen: str | None) -> AccessSettings:
-    given = {name: value for name, value in given.items() if name not in ("tls_cert", "tls_key", "behind_proxy")}
-    found = AccessSettings(**given)
+    found = AccessSettings(**{name: given[name] for name in AccessSettings._fields})
     if listen is None and (found.token_file is not None or found.oidc_issuer is not None):
         raise click.UsageError("Nobody can ask without --listen: add it, or drop --token-file and --oidc-issuer.")
     if (found.oidc_issuer is None) != (not found.oidc_client_id):
@@ -73,7 +72,7 @@ def certificate_of(given: Mapping[str, Any]) -> Certificate | None:
         raise click.UsageError("--tls-cert and --tls-key belong together.")
     if certificate is None:
         return None
-    from fleetform.web.certificates import Certificate
+    from fleetform.outside.certificates import Certificate
 
     found = Certificate(certificate, key)
     try:

@@ -15,7 +15,7 @@ from fleetform.app.get import get
 from fleetform.app.scope import Scope
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.text import count
-from fleetform.model.answers.listing import ListedCatalog
+from fleetform.model.answers.listed_objects import ListedCatalog
 from fleetform.wiring.files import write_file
 
 UNAVAILABLE = 4

@@ -6,21 +6,18 @@ from functools import singledispatch
 
 from fleetform.cli.text import count, cut
 from fleetform.model.answers.base import Json, JsonMap
-from fleetform.model.answers.listing import (
-    Listed,
-    ListedAddon,
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listed_objects import (
     ListedCatalog,
     ListedCluster,
     ListedDefinition,
     ListedOverride,
     ListedPlacement,
-    ListedPolicy,
     ListedPreset,
     ListedRevision,
-    ListedRollout,
-    ListedWindow,
-    PluginRow,
 )
+from fleetform.model.answers.listed_plugins import ListedAddon, PluginRow
+from fleetform.model.answers.listed_rollouts import ListedPolicy, ListedRollout, ListedWindow
 from fleetform.model.answers.options import AppliedOverride
 
 Cells = dict[str, str]
@@ -191,6 +188,7 @@ def _(item: PluginRow) -> Cells:
         "VERSION": item.version or "-",
         "OVERRIDES": str(len(item.applied_overrides)),
         "BLOCKED": ", ".join(item.blocked) or "-",
+        **({"CONDITIONS": ", ".join(item.conditions)} if item.conditions else {}),
     }
 
 

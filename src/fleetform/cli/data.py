@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from fleetform.model.answers.base import AnswerRecord, Json
-from fleetform.model.answers.listing import Listed, Listing
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listing import Listing
 from fleetform.syntax.printable import escaped_json
 
 _CHUNK = 1 << 20

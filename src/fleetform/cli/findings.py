@@ -45,7 +45,7 @@ _BEFORE = 50
 # Of more findings than this only the first of each code are shown.
 _MOST = 60
 _MOST_OF_A_CODE = 8
-_MOST_RELATED = 5
+_MOST_RELATED, _FEW_RELATED = 4, 2
 
 
 def print_findings(
@@ -106,11 +106,12 @@ class _Shower:
             yield f"  {self._paint('-->', fg='blue')} {file}" + (f":{place.line}:{place.column}" if exact else "")
             if exact:
                 yield from self._snippet(diagnostic, place)
-        for related in diagnostic.related[:_MOST_RELATED]:
+        some = diagnostic.related if len(diagnostic.related) <= _MOST_RELATED else diagnostic.related[:_FEW_RELATED]
+        for related in some:
             other = self._locator.place(related)
             yield f"  {self._paint('also', fg='blue')} {one_line(other.file)}:{other.line}:{other.column}"
-        if len(diagnostic.related) > _MOST_RELATED:
-            yield f"  {self._paint('also', fg='blue')} {len(diagnostic.related) - _MOST_RELATED:,} other places"
+        if len(some) < len(diagnostic.related):
+            yield f"  {self._paint('also', fg='blue')} {len(diagnostic.related) - len(some):,} other places"
         if diagnostic.hint:
             yield f"  {self._paint(_prose(diagnostic.hint), fg='green')}"
 

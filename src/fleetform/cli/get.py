@@ -20,7 +20,8 @@ from fleetform.cli.data import listing_chunks, print_chunks
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import Progress, progress
 from fleetform.cli.text import Painter, table
-from fleetform.model.answers.listing import Listed, Listing
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listing import Listing
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 

@@ -27,6 +27,7 @@ VERBS = {
     "login": "Sign in to a control plane.",
     "logout": "Forget a sign-in.",
     "notifications": "What people were told.",
+    "operator": "Run the control plane on Kubernetes.",
     "plan": "What starts now, what waits and for what.",
     "render": "The objects that a plugin becomes.",
     "rollout": "Approve, pause, abort or roll back a change on its way.",

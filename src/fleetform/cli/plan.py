@@ -11,6 +11,7 @@ from fleetform.app.plan import plan_answer
 from fleetform.app.scope import other_organizations_hint
 from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.progress import progress
+from fleetform.cli.rollout_view import span_text
 from fleetform.cli.terminal import width_of
 from fleetform.cli.text import Painter, count, table
 from fleetform.cli.waiting import due_text, few, gate_lines
@@ -93,7 +94,7 @@ def _parts(rollout: PlannedRollout) -> list[PlannedStage]:
 
 def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide: bool) -> None:
     parts = _parts(rollout)
-    way = f"{', '.join(rollout.from_)} → {', '.join(rollout.to)}" if rollout.from_ else ", ".join(rollout.to)
+    way = span_text(", ".join(rollout.from_), ", ".join(rollout.to), rollout.changes)
     phase = f"   {rollout.phase}" if rollout.phase is not None else ""
     queued = f"   a newer change waits ({rollout.queued[:11]})" if rollout.queued is not None else ""
     click.echo(f"{paint(rollout.name or rollout.preset, bold=True)}  {rollout.preset} {way}{phase}{queued}")

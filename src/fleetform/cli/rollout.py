@@ -21,7 +21,7 @@ from fleetform.cli.options import Flags, shared_flags
 from fleetform.cli.rollout_view import status_lines
 from fleetform.cli.terminal import moves_cursor, width_of
 from fleetform.cli.text import Painter, table
-from fleetform.model.answers.listing import ListedRollout
+from fleetform.model.answers.listed_rollouts import ListedRollout
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.syntax.times import duration_text, parse_duration
 from fleetform.wiring.databases import open_state

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from fleetform.app.answering.changed_objects import changes_text
 from fleetform.cli.text import Painter, count, cut, table
-from fleetform.model.answers.planning import RolloutAnswer, RolloutCause, RolloutStage
+from fleetform.cli.waiting import tried_text
+from fleetform.model.answers.planning import ObjectChange, RolloutAnswer, RolloutCause, RolloutStage
 from fleetform.syntax.times import clock_text, parse_time
 
 _STAGE_COLUMNS = ("STAGE", "PHASE", "CLUSTERS", "UPDATED", "HEALTHY", "FAILED", "UNREACHABLE", "WAITING", "APPROVALS")
@@ -19,9 +21,7 @@ def status_lines(
     item: RolloutAnswer, now: datetime, paint: Painter, width: int | None = None, height: int | None = None
 ) -> list[str]:
     """height is how many lines there is room for: stages that are done go first, then causes."""
-    way = (
-        f"{item.from_} → {item.to}" if item.from_ and item.to and item.from_ != item.to else item.to or item.from_ or ""
-    )
+    way = span_text(item.from_, item.to, item.changes)
     note = f" (last asked for by {item.note})" if item.note else ""
     phase = paint(item.phase, fg=_PHASES.get(item.phase, "blue"))
     lines = [f"{paint(item.name, bold=True)}  {item.preset} {way}   {phase}{note}", f"  change {item.change_id}"]
@@ -47,6 +47,13 @@ def status_lines(
         lines[1:] = [cut(line, width) for line in lines[1:]]
     lines += _cause_lines(causes, len(item.causes) - len(causes), now, paint, width)
     return lines
+
+
+def span_text(before: str | None, after: str | None, changes: Sequence[ObjectChange]) -> str:
+    """`1.3.2 → 1.4.0`; `1.4.0, values changed: replicas (PluginOverride more)` if the version stays."""
+    if before and after and before == after:
+        return f"{after}, {changes_text(changes)}"
+    return f"{before} → {after}" if before and after else after or before or ""
 
 
 def _fitting(stages: Sequence[RolloutStage], room: int | None) -> tuple[Sequence[RolloutStage], int]:
@@ -84,7 +91,8 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
     gate = f"{cause.gate}: " if cause.gate is not None else ""
     until = f", until {clock_text(parse_time(cause.until), now)}" if cause.until is not None else ""
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
-    return f"{gate}{cause.message}{until}  ({', '.join(cause.names[:_NAMED])}{more})"
+    tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
+    return f"{gate}{cause.message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
 
 
 def progress_text(item: RolloutAnswer) -> str:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from fleetform.cli.options import Flags
 from fleetform.cli.text import Painter, count, place_text
-from fleetform.loop.accepting import Refusal
+from fleetform.loop.accepting import AcceptedChange, Refusal
 from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.records import DeliveryRecord
 from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import Trouble
 from fleetform.outside.log import Level, Log
 from fleetform.ports.store import Event, StoreError
 
@@ -32,7 +33,7 @@ class ServeLog:
         self._refusal: Refusal | None = None
         self._unavailable: set[str] = set()
         self._deliveries: Mapping[PluginKey, DeliveryRecord] = {}
-        self._undelivered: set[str] = set()
+        self._undelivered: set[tuple[str, str, str]] = set()
 
     def say(self, text: str) -> None:
         """Prose about the process itself."""
@@ -43,8 +44,8 @@ class ServeLog:
         before, self._refusal = self._refusal, report.refusal
         if report.refusal is not None and report.refusal != before:
             self._refused(report.at, report.refusal)
-        if report.accepted:
-            self._line(report.at, "info", "accepted the files as they are now", event="Accepted")
+        if report.accepted is not None:
+            self._accepted(report.at, report.accepted)
         elif before is not None and report.refusal is None:
             self._line(report.at, "info", "the files are as they were last accepted again", event="Accepted")
         for each in _folded(report.events):
@@ -59,21 +60,33 @@ class ServeLog:
         if report.deliveries is not self._deliveries:
             self._delivered(report)
 
+    def _accepted(self, at: datetime, change: AcceptedChange) -> None:
+        parts = {"added": change.added, "changed": change.changed, "removed": change.removed}
+        told = [f"{word} {_named(names)}" for word, names in parts.items() if names]
+        if change.is_first:
+            told = [count(change.objects, "object")]
+        text = f"accepted the files as they are now: {'; '.join(told) or 'they say the same as before'}"
+        numbers = {word: len(names) for word, names in parts.items()}
+        self._line(at, "info", text, None, event="Accepted", objects=change.objects, **numbers)
+
     def _delivered(self, report: PassReport) -> None:
         """What cannot be delivered, each reason once while it lasts."""
-        failing: dict[str, list[str]] = {}
-        hints: dict[str, str] = {}
+        failing: dict[tuple[str, str, str], _Failing] = {}
         for key, record in report.deliveries.items():
-            if record.failure:
-                failing.setdefault(record.failure, []).append(key[1])
-                hints[record.failure] = record.hint
-        for reason in sorted(set(failing) - self._undelivered):
-            clusters = failing[reason]
-            text = f"cannot deliver {count(len(clusters), 'plugin')}: {reason}; it is tried again"
-            text += f": {hints[reason]}" if hints[reason] else ""
+            trouble = record.failing
+            if trouble is not None:
+                known = failing.setdefault((trouble.of, trouble.where, trouble.message), _Failing(trouble, []))
+                known.clusters.append(key[1])
+        for cause in sorted(failing.keys() - self._undelivered):
+            trouble, clusters = failing[cause]
+            number = count(len(clusters), "plugin")
+            doing = f"deliver {number} to" if trouble.of == "delivery" else f"remove {number} from"
+            text = f"cannot {doing} {trouble.where}: {trouble.message}; it is tried again"
+            text += f": {trouble.hint}" if trouble.hint else ""
             fields = {
-                "reason": reason,
-                "hint": hints[reason],
+                "reason": trouble.message,
+                "hint": trouble.hint,
+                "where": trouble.where,
                 "clusters": len(clusters),
                 "names": clusters[:_MOST_NAMED],
             }
@@ -163,6 +176,18 @@ class ServeLog:
             self.log.write(level, f"{at:%a %H:%M:%S}  {painted}")
         else:
             self.log.write(level, " ".join(text.split()), at, **fields)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+class _Failing(NamedTuple):
+    """What cannot be delivered for one reason: that, and the clusters."""
+
+    trouble: Trouble
+    clusters: list[str]
 
 
 class _Folded(NamedTuple):

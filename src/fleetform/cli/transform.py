@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -15,7 +13,16 @@ import msgspec
 from fleetform.cli.data import print_json
 from fleetform.cli.terminal import moves_cursor, own, wants_color
 from fleetform.cli.text import Painter, count, table
-from fleetform.engine.transform.priorities import PluginNames, PriorityError, named, parse_names, suggestion
+from fleetform.cli.transform_arguments import (
+    flags_of,
+    json_flags,
+    names_in,
+    place_of,
+    plugin_folder,
+    priorities_of,
+    seconds_of,
+)
+from fleetform.engine.transform.priorities import PluginNames, PriorityError, named, suggestion
 from fleetform.engine.transform.report import group_conflicts
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Finding
@@ -31,14 +38,11 @@ from fleetform.model.answers.transforming import (
 )
 from fleetform.model.results.diagnostics import Severity
 from fleetform.syntax.printable import printable
-from fleetform.syntax.times import parse_duration
-from fleetform.syntax.yaml_in import YamlError, read_one
 from fleetform.syntax.yaml_out import write_yaml
 from fleetform.transform.runner import Runner
 from fleetform.transformers.opened import open_plugins
 from fleetform.transformers.plugins import BoundPlugin
 from fleetform.transformers.trees import TreeError, apply_tree, transform_tree
-from fleetform.wiring.files import LocalFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 # So many groups of conflicts are shown; the JSON answer has them all.
@@ -108,12 +112,12 @@ def command(
     """Adapt exported resources by plugins that answer with JSON patches; priorities settle where they clash."""
     if context.invoked_subcommand is not None:
         return None
-    priorities = _priorities(plugin_priorities, plugin_priorities_file)
-    extras = {**_flags_of(flags_file), **_json_flags(optional_flags)}
-    skipped = _names(skip_plugins, "--skip-plugins")
-    with open_plugins(_folder(plugin_dir), _seconds(plugin_timeout)) as opened:
+    priorities = priorities_of(plugin_priorities, plugin_priorities_file)
+    extras = {**flags_of(flags_file), **json_flags(optional_flags)}
+    skipped = names_in(skip_plugins, "--skip-plugins")
+    with open_plugins(plugin_folder(plugin_dir), seconds_of(plugin_timeout)) as opened:
         names = [PluginNames(each.name, each.file) for each in opened.plugins]
-        out = {place for name in skipped for place in _place_of(name, names)}
+        out = {place for name in skipped for place in place_of(name, names)}
         warnings = [_unknown(name, "--skip-plugins", names) for name in skipped if not named(name, names)]
         chosen = [each for place, each in enumerate(opened.plugins) if place not in out]
         try:
@@ -209,7 +213,7 @@ def optionals(plugin_dir: str | None, output: str) -> int:
 
 
 def _list(plugin_dir: str | None, output: str, show: Callable[[PluginList], None]) -> int:
-    with open_plugins(_folder(plugin_dir), every_built_in=True) as opened:
+    with open_plugins(plugin_folder(plugin_dir), every_built_in=True) as opened:
         answer = PluginList(
             items=[
                 ListedPlugin(
@@ -232,82 +236,6 @@ def _list(plugin_dir: str | None, output: str, show: Callable[[PluginList], None
     else:
         _print(answer, output)
     return 1 if any(each.severity == "error" for each in answer.diagnostics) else 0
-
-
-# ---- What is given
-
-
-def _folder(given: str | None) -> str | None:
-    """The folder of plugins; the one that Crane takes by default need not be there."""
-    return given if given is not None else "plugins" if os.path.isdir("plugins") else None
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text).total_seconds()
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{text} is not a duration: write 10s or 2m.", param_hint="--plugin-timeout"
-        ) from error
-
-
-def _names(text: str, flag: str) -> list[str]:
-    try:
-        return parse_names(text, flag)
-    except PriorityError as error:
-        raise click.UsageError(f"{error.message}: {error.hint}.") from error
-
-
-def _place_of(name: str, names: Sequence[PluginNames]) -> list[int]:
-    try:
-        return named(name, names)
-    except PriorityError as error:
-        raise click.UsageError(f"{error.message}: {error.hint}.") from error
-
-
-def _priorities(listed: str, file: str | None) -> Mapping[str, int] | Sequence[str]:
-    if listed and file is not None:
-        raise click.UsageError("--plugin-priorities and --plugin-priorities-file exclude each other.")
-    if file is None:
-        return _names(listed, "--plugin-priorities")
-    tree = _yaml_map(file, "--plugin-priorities-file")
-    for name, number in tree.items():
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise click.BadParameter(f"{file}: {name} needs a whole number.", param_hint="--plugin-priorities-file")
-    return tree
-
-
-def _flags_of(file: str | None) -> dict[str, str]:
-    return {} if file is None else _as_texts(_yaml_map(file, "--flags-file"))
-
-
-def _json_flags(text: str) -> dict[str, str]:
-    if not text:
-        return {}
-    try:
-        tree = json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"not valid JSON: {error}.", param_hint="--optional-flags") from error
-    if not isinstance(tree, dict):
-        raise click.BadParameter('write a map: \'{"name": "value"}\'.', param_hint="--optional-flags")
-    return _as_texts(tree)
-
-
-def _as_texts(tree: Mapping[str, object]) -> dict[str, str]:
-    """Options are texts; what is none is given as JSON."""
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in tree.items()}
-
-
-def _yaml_map(file: str, flag: str) -> dict[str, Any]:
-    try:
-        tree = read_one(LocalFiles().read(file))
-    except YamlError as error:
-        raise click.BadParameter(f"{file}:{error.line}: {error.message}.", param_hint=flag) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"{file} cannot be read: {error}.", param_hint=flag) from error
-    if not isinstance(tree, dict):
-        raise click.BadParameter(f"{file} must hold a map.", param_hint=flag)
-    return tree
 
 
 # ---- What is printed

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from fleetform.cli.text import Painter, count
-from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, WhyItem
+from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, ReportedTrouble, WhyItem
 from fleetform.syntax.times import clock_text, parse_time, span_text
 
 _COLORS = {"Blocked": "red", "Failed": "red", "UpToDate": "green", "InFlight": "blue", "Unreachable": "magenta"}
@@ -34,7 +34,8 @@ def print_item(item: WhyItem, now: datetime, paint: Painter, again: str = "", wi
     name = f"{item.preset or item.plugin}" + (f" on {item.cluster}" if with_cluster else "")
     title = f"{paint(name, bold=True)} {way_text(item)}"
     click.echo(f"{title}   {paint(item.summary, fg=_COLORS.get(item.state, 'yellow'))}")
-    width = max((len(each.gate) for each in item.reasons), default=0)
+    width = max((len(each) for each in (*(gate.gate for gate in item.reasons), *_troubled(item.trouble))), default=0)
+    _print_trouble(item.trouble, width, now, paint, again)
     for each in item.reasons:
         mark = paint("▸", fg="yellow") if each.decides else " "
         click.echo(f" {mark} {each.gate.ljust(width)}  {each.message}{until_text(each, now)}")
@@ -43,6 +44,33 @@ def print_item(item: WhyItem, now: datetime, paint: Painter, again: str = "", wi
                 click.echo(f"   {' ' * width}  {text}")
         if each.do and each.do != "wait":
             click.echo(f"   {' ' * width}  {paint(to_paste(each.do, again), dim=True)}")
+
+
+def _troubled(trouble: ReportedTrouble | None) -> tuple[str, ...]:
+    return (trouble.of,) if trouble is not None else ()
+
+
+def _print_trouble(
+    trouble: ReportedTrouble | None, width: int, now: datetime, paint: Painter, again: str, indent: str = " "
+) -> None:
+    if trouble is None:
+        return
+    mark = paint("▸", fg="red")
+    click.echo(f"{indent}{mark} {trouble.of.ljust(width)}  {trouble.message}{tried_text(trouble, now)}")
+    if trouble.do:
+        click.echo(f"{indent}  {' ' * width}  {paint(to_paste(trouble.do, again), dim=True)}")
+
+
+def tried_text(trouble: ReportedTrouble, now: datetime) -> str:
+    """How often it was tried, since when, and when the next try is; empty if nothing is tried."""
+    since = clock_text(parse_time(trouble.since), now)
+    if trouble.next_try is None:
+        return f"; so since {since}"
+    where = f" ({trouble.where})" if trouble.where not in trouble.message else ""
+    times = "once" if trouble.tries == 1 else f"{trouble.tries:,} times"
+    due = parse_time(trouble.next_try)
+    coming = clock_text(due, now) if due > now else "now"
+    return f"{where}; tried {times} since {since}, next try {coming}"
 
 
 def due_text(consent: ConsentNeeded, now: datetime, zone: str) -> str:
@@ -82,6 +110,8 @@ def print_groups(items: Sequence[WhyItem], now: datetime, paint: Painter, again:
     groups: dict[_Alike, list[WhyItem]] = {}
     for item in items:
         reasons = tuple((each.gate, _without(each.message, item.cluster), each.until) for each in item.reasons)
+        if item.trouble is not None:
+            reasons = ((item.trouble.of, _without(item.trouble.message, item.cluster), None), *reasons)
         groups.setdefault(_Alike(item.preset or item.plugin, way_text(item), item.state, reasons), []).append(item)
     for alike, members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         first = members[0]
@@ -91,6 +121,7 @@ def print_groups(items: Sequence[WhyItem], now: datetime, paint: Painter, again:
         who = f"{alike.preset} {alike.way} on {count(len(members), 'cluster')}"
         click.echo(f"{paint(who, bold=True)}   {paint(first.summary, fg=_COLORS.get(first.state, 'yellow'))}")
         click.echo(f"   {few([each.cluster for each in members])}")
+        _print_trouble(first.trouble, 0, now, paint, again, "   ")
         for each in first.reasons:
             click.echo(f"   {each.gate}  {each.message}{until_text(each, now)}")
         click.echo(f"   {paint(f'fleetform why {first.cluster} {alike.preset}{again}', dim=True)}")

@@ -22,6 +22,7 @@ from fleetform.load.neighbours import (
     without_comments,
 )
 from fleetform.load.parses import ParsedDocument, Parses
+from fleetform.load.templates import PassedOverTemplate, told_by_folder
 from fleetform.model.objects import At, Origin, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic, Place
 from fleetform.outside.authorship import AuthorMemory
@@ -112,12 +113,12 @@ def load_files(
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     locator = FileLocator()
-    files = 0
+    files: list[str] = []
     for found in read:
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
             continue
-        files += 1
+        files.append(found.name)
         for each in cache.read(found, locator) if cache is not None else read_file(found, locator, parses):
             if isinstance(each, Document):
                 documents.append(each)
@@ -127,7 +128,7 @@ def load_files(
         cache.finish()
     if parses is not None:
         parses.save()
-    return Input(documents, diagnostics, locator, files, name)
+    return Input(documents, told_by_folder(diagnostics, files, IGNORE_FILE), locator, len(files), name)
 
 
 def read_file(source: InputFile, locator: FileLocator, parses: Parses | None = None) -> Iterator[Document | Diagnostic]:
@@ -183,7 +184,8 @@ def _mistake(name: str, error: YamlError, document: str) -> Diagnostic:
         passed_over = passed_over or ("the template" if not may_be_read_by_dialect(document) else None)
     if passed_over is None:
         return Diagnostic(error.code, message, hint, at=at)
-    return Diagnostic(error.code, f"{message}; {passed_over} is passed over", hint, "warning", at=at)
+    finding = PassedOverTemplate if is_template(document) else Diagnostic
+    return finding(error.code, f"{message}; {passed_over} is passed over", hint, "warning", at=at)
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from fleetform.app.errors import StateChangedError, StateError
-from fleetform.app.stored_state import known_state, state_document
+from fleetform.app.stored_state.reading import known_state
+from fleetform.app.stored_state.writing import state_document
 from fleetform.model.answers.base import Json
 from fleetform.model.state_document import StateDocument
 from fleetform.outside.files import read_file, reason, write_file

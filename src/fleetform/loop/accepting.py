@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
+from fleetform.engine.world.contents import content_with_annotations, identity_text
 from fleetform.load.locator import FileLocator
 from fleetform.loop.image import Image
 from fleetform.loop.records import SourceRecord
 from fleetform.model.answers.findings import Finding
-from fleetform.model.objects import Ref
+from fleetform.model.kinds.definition import PluginDefinitionSpec
+from fleetform.model.objects import AnyObject, Ref
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState, KnownVersion
 from fleetform.ports.store import Deed
@@ -43,6 +45,40 @@ class Accepted(NamedTuple):
 
     fleet: Fleet
     image: Image
+
+
+class AcceptedChange(NamedTuple):
+    """What files brought that are others than before: which objects came, are others and are gone, each by kind and
+    name. After a restart nobody knows what they were before: then it is only how many there are."""
+
+    added: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    removed: Sequence[str] = ()
+    objects: int = 0
+    is_first: bool = False
+
+
+def change_between(before: Fleet | None, after: Fleet) -> AcceptedChange:
+    now = after.snapshot.objects
+    if before is None:
+        return AcceptedChange(objects=len(now), is_first=True)
+    then = before.snapshot.objects
+    # What was not read anew is the very same object.
+    same = set(then) & set(now)
+    was, is_ = ({identity_text(each): each for each in side if each not in same} for side in (then, now))
+    content = content_with_annotations
+    both = [each for each in sorted(was.keys() & is_.keys()) if content(was[each]) != content(is_[each])]
+    return AcceptedChange(
+        [_name(is_[each]) for each in sorted(is_.keys() - was.keys())],
+        [_name(is_[each]) for each in both],
+        [_name(was[each]) for each in sorted(was.keys() - is_.keys())],
+        len(now),
+    )
+
+
+def _name(object_: AnyObject) -> str:
+    version = object_.spec.version if isinstance(object_.spec, PluginDefinitionSpec) else None
+    return f"{object_.ref.kind} {object_.ref.name}" + (f" {version}" if version else "")
 
 
 def accept(

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 from msgspec import structs
 
+from fleetform.app.answering.changed_objects import changed_objects, changes_text
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.kept_objects import needed
 from fleetform.app.rendering.delivered_files import delivered_files
@@ -26,10 +27,11 @@ from fleetform.engine.world.hashes import unknown_hash
 from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
-from fleetform.model.objects import AnyObject
+from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import VersionKey
 from fleetform.model.state import UNKNOWN, Deployed, PluginState
+from fleetform.ports.observing import CheckedObject
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
@@ -82,11 +84,25 @@ def render_targets(
             definition, revision = plugin.target.definition, image.source.revision
             source, source_files = sources.of(side, plugin)
             found.states[hash_] = AdmittedState(
-                digest, plugin.version, definition, result.key, revision, source, source_files
+                digest,
+                plugin.version,
+                definition,
+                result.key,
+                revision,
+                source,
+                source_files,
+                health=_health_checks(plugin),
             )
             if source and plugin.target.revision is not None:
                 found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
     return found
+
+
+def _health_checks(plugin: PluginDecision) -> tuple[CheckedObject, ...]:
+    """The objects whose health its definition names."""
+    revision = plugin.target.revision
+    checks = (revision.object.spec.health or ()) if revision is not None else ()
+    return tuple(CheckedObject(each.kind, each.name, each.namespace or "", each.api_version or "") for each in checks)
 
 
 class _Sources:
@@ -114,7 +130,7 @@ def admit(
 ) -> Image:
     """The image once a plan was carried out, as far as its starts rendered."""
     to_store = writes(found)
-    states = _states(image, found, to_store, rendering, now, extras)
+    states = _states(image, found, changes, to_store, rendering, now, extras)
     known = _with_rollouts(image.known, found, [each.rollout for each in to_store if each.rollout], changes)
     known = _with_sources(known, rendering.sources)
     image = replace(image, known=known) if known is not image.known else image
@@ -124,11 +140,22 @@ def admit(
 
 
 def _states(
-    image: Image, found: Plan, to_store: list[Write], rendering: Rendering, now: datetime, extras: Extras
+    image: Image,
+    found: Plan,
+    changes: OwnerChanges,
+    to_store: list[Write],
+    rendering: Rendering,
+    now: datetime,
+    extras: Extras,
 ) -> dict[PluginKey, PluginState]:
     """What is stored of plugins after a plan."""
+
+    @cache
+    def changed(owner: Ref) -> str:
+        return changes_text(changed_objects(image.known, changes, owner))
+
     states: dict[PluginKey, PluginState] = {}
-    steps = {step.key: (step, owner) for owner in found.owners if not owner.at_rest for step in owner.steps}
+    steps = {step.key: (step, owner) for owner in found.owners for step in owner.moves}
     for key, progress, _, is_start in to_store:
         if key is None or progress is None:
             continue
@@ -140,7 +167,9 @@ def _states(
         if hash_ in image.states or hash_ in rendering.states:
             states[key] = progress
             state = image.states.get(hash_) or rendering.states[hash_]
-            extras.events.append(_started(step, _change_id(step, owner, image), state.revision, now))
+            # Where the version stays, what made it another state is all that tells it from the one before.
+            why = changed(owner.change.owner) if _version_stays(image.plugin(key), step) else ""
+            extras.events.append(_started(step, _change_id(step, owner, image), state.revision, why, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
@@ -244,7 +273,14 @@ def _rejections(rollout: Rollout, found: Plan, changes: OwnerChanges) -> Sequenc
     return [Rejection(rollout.owner, version, content) for version in sorted(versions)]
 
 
-def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
+def _version_stays(before: PluginState, step: Step) -> bool:
+    then, now = before.admitted, step.progress.admitted
+    if step.action == "rollback" or then is None or now is None:
+        return False
+    return (then.version, then.definition) == (now.version, now.definition) and then.input_hash != now.input_hash
+
+
+def _started(step: Step, change_id: str, revision: str, changed: str, now: datetime) -> Event:
     attempt, admitted = step.progress.attempt, step.progress.admitted
     assert attempt is not None
     return Event(
@@ -255,7 +291,7 @@ def _started(step: Step, change_id: str, revision: str, now: datetime) -> Event:
         input_hash=attempt.input_hash,
         rollout=attempt.rollout,
         change_id=change_id,
-        reason=f"stage {step.stage}" if step.stage else "",
+        reason=", ".join(each for each in (f"stage {step.stage}" if step.stage else "", changed) if each),
         revision=revision,
     )
 
@@ -268,7 +304,7 @@ def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
     """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
     states = found.world.states
     for owner in found.owners:
-        for step in owner.steps:
+        for step in owner.moves:
             place = step.progress.enrolment
             if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
                 yield step.key, place.target

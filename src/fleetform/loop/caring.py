@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import structs
@@ -21,13 +21,16 @@ from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import packed
+from fleetform.loop.standing import Standing
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.state import PluginState
 from fleetform.ports.rendering import Renders
 from fleetform.ports.store import Event
 
+# Of a large fleet it takes seconds to decide it anew.
+_BETWEEN_DECISIONS = timedelta(hours=24)
 # So many versions of the store can be asked for: pages of lists, and those who follow changes.
-KEPT_VERSIONS = 1_000
+_KEPT_VERSIONS = 1_000
 # At one time no more is rendered than a pass may take.
 _MOST_RENDERED = 200
 
@@ -40,6 +43,39 @@ class Care(NamedTuple):
     differing: Sequence[PluginKey] = ()
     render_changed: Sequence[PluginKey] = ()
     forgotten: int = 0
+
+
+class Caretaker:
+    """Remembers how far it came the last time."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self._rendered_to = ""
+        self._anew_at: datetime | None = None
+
+    def run(self) -> Care:
+        standing, around = self._standing, self._standing.around
+        now = around.clock.now()
+        fleet = standing.decide(now)
+        if fleet is None:
+            return Care(now)
+        differing: list[PluginKey] = []
+        if self._anew_at is None or not timedelta(0) <= now - self._anew_at < _BETWEEN_DECISIONS:
+            self._anew_at = now
+            fresh, differing = decided_anew(fleet)
+            if differing:
+                # What was decided anew is right: the next pass goes on from there.
+                standing.decide_from(fresh)
+        extras = Extras()
+        image, changed, self._rendered_to = render_again(
+            fleet, standing.image, around.renders, self._rendered_to, now, extras
+        )
+        before = len(image.states)
+        image = without_unneeded(image)
+        standing.commit(image, extras, now)
+        around.store.sweep(blobs_of(standing.image))
+        around.store.compact(_KEPT_VERSIONS)
+        return Care(now, differing, changed, before - len(image.states))
 
 
 def decided_anew(fleet: Fleet) -> tuple[Decisions, list[PluginKey]]:

@@ -6,28 +6,50 @@ whatever the files say by now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from fleetform.engine.plan.records import Removal, Step
+from fleetform.loop.cluster_answers import ClusterAnswers, is_cleared, is_overwritten, is_refused, with_refusals
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState
-from fleetform.ports.delivery import Deliverer, Failure, Note, Parcel
+from fleetform.model.state import Deployed, PluginState, Trouble
+from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, NothingBeside, Parcel
 from fleetform.ports.store import Event
 
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
+# For so long it is tried to remove files from where a plugin was delivered to earlier.
+_GIVEN_UP = timedelta(days=1)
+
+
+class _Attempt(NamedTuple):
+    """What a delivery depends on: where to, what ("" if it is to go away), and what lets in there."""
+
+    destination: Destination
+    input_hash: str
+    login: object
 
 
 class Deliveries:
-    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination."""
+    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination, beside
+    what is under way."""
 
-    def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
+    def __init__(
+        self,
+        deliverer: Callable[[Destination], Deliverer],
+        blob: Callable[[str], bytes | None],
+        beside: Beside | None = None,
+    ) -> None:
         self._deliverer, self._blob = deliverer, blob
+        self._beside: Beside = beside or NothingBeside()
+        # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
+        self._tried: dict[PluginKey, _Attempt] = {}
 
     def deliver(
         self,
@@ -35,61 +57,112 @@ class Deliveries:
         keys: Iterable[PluginKey],
         destinations: Mapping[PluginKey, Destination],
         removals: Mapping[PluginKey, str],
+        login: Callable[[Destination], object],
         now: datetime,
         extras: Extras,
+        predecessors: Mapping[PluginKey, PluginKey] | None = None,
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
-        removals are plugins that go, each with the one that has its place now, if there is one.
+        removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
+        to a destination, only to be compared. predecessors are plugins whose releases others have now (B23).
         """
-        due = _due(image, keys, destinations, now)
-        return self._bring(image, due, removals, now, extras) if due or removals else image
+        attempts = _attempts(image, keys, destinations, removals, login)
+        due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
+        due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
+        if not due and all(key in image.deliveries for key in removals):
+            return image
+        self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
+        records = dict(image.deliveries)
+        deleted = [key for key in removals if key not in records]
+        answers = ClusterAnswers()
+        deleted += self._bring(image, due, records, now, predecessors or {}, answers)
+        self._clear(due, records, now, extras)
+        deleted = [key for key in deleted if key not in records or not records[key].leaves]
+        for key in deleted:
+            extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
+            records.pop(key, None)
+        image = with_refusals(image, due, records, now, extras)
+        image = answers.told(image.with_plugins(dict.fromkeys(deleted)), now)
+        return replace(image, deliveries=records) if records != image.deliveries else image
+
+    def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
+        """Whether it failed a while ago, and nothing that it depends on has changed."""
+        record = image.deliveries.get(key)
+        failing = record.failing if record is not None else None
+        if failing is None or failing.retry_at is None or self._tried.get(key) != attempt:
+            return False
+        # Further away it can only be if a clock was turned back.
+        return timedelta(0) < failing.retry_at - now <= _LONGEST_RETRY
 
     def _bring(
         self,
         image: Image,
-        due: Mapping[PluginKey, Destination],
-        removals: Mapping[PluginKey, str],
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
         now: datetime,
-        extras: Extras,
-    ) -> Image:
+        predecessors: Mapping[PluginKey, PluginKey],
+        answers: ClusterAnswers,
+    ) -> list[PluginKey]:
+        """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
         parcels: dict[Destination, list[Parcel]] = {}
         leaving: dict[Destination, list[PluginKey]] = {}
-        records = dict(image.deliveries)
-        for key, destination in due.items():
-            parcel = self._parcel(image, key)
-            if isinstance(parcel, Failure):
-                records[key] = _failed(records.get(key), destination, parcel, now)
-            else:
-                parcels.setdefault(destination, []).append(parcel)
-        for key in removals:
+        for key, (destination, input_hash, _) in due.items():
             record = records.get(key)
-            if record is not None:
-                leaving.setdefault(record.destination, []).append(key)
-        deleted = [key for key in removals if key not in records]
-        for destination in sorted({*parcels, *leaving}, key=str):
-            sent, removed = parcels.get(destination, []), leaving.get(destination, [])
-            failures = self._deliverer(destination).deliver(sent, removed, _note(image, sent, removed))
-            for parcel in sent:
-                failure = failures.get(parcel.key)
-                before = records.get(parcel.key)
-                if failure is not None:
-                    records[parcel.key] = _failed(before, destination, failure, now)
-                    continue
-                records[parcel.key] = DeliveryRecord(destination, parcel.input_hash, parcel.digest, now)
-                if before is not None and not before.destination.is_at(destination) and before.input_hash:
-                    self._deliverer(before.destination).deliver([], [parcel.key], Note(f"{parcel.key[2]} moved"))
-            for key in removed:
-                failure = failures.get(key)
-                if failure is not None:
-                    records[key] = _failed(records[key], destination, failure, now)
+            if not input_hash:
+                leaving.setdefault(destination, []).append(key)
+            elif record is not None and is_overwritten(record, input_hash):
+                # Before the first object of another state is written: from then on nobody knows what is there.
+                records[key] = structs.replace(record, input_hash="")
+            elif record is None or record.input_hash != input_hash or record.destination != destination:
+                parcel = self._parcel(image, key)
+                if isinstance(parcel, Failure):
+                    records[key] = _failed(record, "delivery", destination, parcel, now)
                 else:
-                    deleted.append(key)
-        for key in deleted:
-            extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
-            records.pop(key, None)
-        image = image.with_plugins(dict.fromkeys(deleted))
-        return replace(image, deliveries=records) if records != image.deliveries else image
+                    parcel = structs.replace(parcel, predecessor=predecessors.get(key))
+                    parcels.setdefault(destination, []).append(parcel)
+        removed = []
+        for destination in sorted({*parcels, *leaving}, key=str):
+            sent, gone = parcels.get(destination, []), leaving.get(destination, [])
+            failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
+            answers.note(destination, sent, gone, failures)
+            records.update(_after(records, destination, sent, failures, now))
+            for key in gone:
+                failure = failures.get(key)
+                if failure is None:
+                    removed.append(key)
+                elif failure is not UNDER_WAY:
+                    records[key] = _failed(records[key], "removal", destination, failure, now)
+        return removed
+
+    def _clear(
+        self,
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
+        now: datetime,
+        extras: Extras,
+    ) -> None:
+        """Removes what is still where it was delivered to earlier. Where that fails it is tried again, for a while: a
+        repository that is gone for good would be asked for ever."""
+        leaving: dict[Destination, list[PluginKey]] = {}
+        for key in due:
+            for destination in records[key].leaves if key in records else ():
+                leaving.setdefault(destination, []).append(key)
+        for destination, keys in sorted(leaving.items(), key=str):
+            note = Note(f"{keys[0][2]} moved" if len(keys) == 1 else f"{len(keys):,} plugins moved")
+            failures = self._deliverer(destination).deliver([], keys, note)
+            for key in keys:
+                record, failure = records[key], failures.get(key)
+                if failure is not None:
+                    record = _failed(record, "removal", destination, failure, now)
+                    if record.trouble is None or now - record.trouble.since < _GIVEN_UP:
+                        records[key] = record
+                        continue
+                    extras.events.append(_left_behind(key, record.trouble, now))
+                leaves = tuple(each for each in record.leaves if each != destination)
+                # Why it could not be removed from here is over; from elsewhere it may still stand.
+                over = not leaves and record.trouble is not None and record.trouble.of == "removal"
+                records[key] = structs.replace(record, leaves=leaves, trouble=None if over else record.trouble)
 
     def _parcel(self, image: Image, key: PluginKey) -> Parcel | Failure:
         admitted = image.plugin(key).admitted
@@ -104,13 +177,13 @@ class Deliveries:
 def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:
     """What goes now: plugins that are deleted, and files of those whose successors have arrived (B23).
 
-    In a folder or a branch two plugins with the same objects would stand side by side; on a cluster the successor has
-    them already.
+    Two plugins with the same objects would stand side by side else; on a cluster the successor has taken them over, and
+    only what it does not have goes.
     """
     found = {step.key: "" for step in steps if step.action == "delete"}
     for removal in removals:
         record = image.deliveries.get(removal.key)
-        if not removal.handed_to or record is None or record.destination.kind not in ("directory", "git"):
+        if not removal.handed_to or record is None:
             continue
         successor = (*removal.key[:2], removal.handed_to)
         arrived, admitted = image.deliveries.get(successor), image.plugin(successor).admitted
@@ -119,43 +192,110 @@ def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> di
     return found
 
 
-def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Extras) -> Image:
-    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone."""
+def handed_over(removals: Iterable[Removal]) -> dict[PluginKey, PluginKey]:
+    """Plugins that have the release of another now, and which that was."""
+    return {(*each.key[:2], each.handed_to): each.key for each in removals if each.handed_to}
+
+
+def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], now: datetime, extras: Extras) -> Image:
+    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone.
+
+    So do those on clusters that left the fleet, if they were reached themselves: how to reach them left with them.
+    """
     records = dict(image.deliveries)
     for removal in removals:
-        if removal.retain and not removal.handed_to and records.pop(removal.key, None) is not None:
+        record = records.get(removal.key)
+        left = record is not None and record.destination.kind == "kubernetes"
+        left = left and Ref("Cluster", *removal.key[:2]) not in clusters
+        if (removal.retain or left) and not removal.handed_to and records.pop(removal.key, None) is not None:
             event = _ended(removal.key, image.plugin(removal.key), now)
             extras.events.append(structs.replace(event, event="Retained"))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
 
 
-def _due(
-    image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination], now: datetime
-) -> dict[PluginKey, Destination]:
-    """Those of some plugins whose admitted state is not where it should be."""
-    found: dict[PluginKey, Destination] = {}
+def _attempts(
+    image: Image,
+    keys: Iterable[PluginKey],
+    destinations: Mapping[PluginKey, Destination],
+    removals: Mapping[PluginKey, str],
+    login: Callable[[Destination], object],
+) -> dict[PluginKey, _Attempt]:
+    """What is to be done about plugins that are not where they should be, or are where they should not."""
+    found: dict[PluginKey, _Attempt] = {}
     for key in sorted(keys):
         state, record = image.plugin(key), image.deliveries.get(key)
         admitted = state.admitted
-        if admitted is None or admitted.input_hash is None or state.attempt is None:
+        if key in removals or admitted is None or admitted.input_hash is None or state.attempt is None:
             continue
-        destination = destinations.get(key) or (record.destination if record is not None else None)
-        if destination is None:
+        destination = _destination(destinations.get(key), record, admitted)
+        if destination is None or is_refused(record, state):
             continue
+        arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
+        if not arrived or (record is not None and record.leaves):
+            found[key] = _Attempt(destination, admitted.input_hash, login(destination))
+    for key in removals:
+        record = image.deliveries.get(key)
         if record is not None:
-            arrived = record.input_hash == admitted.input_hash and record.destination == destination
-            if arrived or (record.retry_at is not None and record.retry_at > now):
-                continue
-        found[key] = destination
+            found[key] = _Attempt(record.destination, "", login(record.destination))
     return found
 
 
-def _failed(before: DeliveryRecord | None, destination: Destination, failure: Failure, now: datetime) -> DeliveryRecord:
+def _destination(wanted: Destination | None, record: DeliveryRecord | None, admitted: Deployed) -> Destination | None:
+    """Where an admitted state belongs: where files say now, or where it is if they no longer say.
+
+    To or from a cluster it goes with the next state that is admitted: what runs there is not moved by an edit alone.
+    """
+    there = record.destination if record is not None else None
+    if wanted is None or there is None or "kubernetes" not in (wanted.kind, there.kind):
+        found = wanted or there
+    else:
+        arrived = record is not None and record.input_hash == admitted.input_hash
+        found = there if arrived and wanted.kind != there.kind else wanted
+    if found is None or found.kind != "kubernetes" or admitted.installer is None:
+        return found
+    return structs.replace(found, namespace=admitted.installer.release_namespace)
+
+
+def _after(
+    records: Mapping[PluginKey, DeliveryRecord],
+    destination: Destination,
+    sent: Iterable[Parcel],
+    failures: Mapping[PluginKey, Failure],
+    now: datetime,
+) -> Iterator[tuple[PluginKey, DeliveryRecord]]:
+    """The records of parcels that arrived, or could not."""
+    for parcel in sent:
+        failure, before = failures.get(parcel.key), records.get(parcel.key)
+        if failure is None:
+            yield parcel.key, _arrived(before, destination, parcel, now)
+        elif failure is not UNDER_WAY:
+            record = _failed(before, "delivery", destination, failure, now)
+            refused = failure.refused and destination.kind == "kubernetes"
+            yield parcel.key, structs.replace(record, refused=parcel.input_hash if refused else "")
+
+
+def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:
+    leaves = before.leaves if before is not None else ()
+    if before is not None and before.since is not None and is_cleared(before.destination):
+        leaves = (*leaves, before.destination)
+    # Back where it was before: its files are no leftovers there.
+    leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))
+    return DeliveryRecord(destination, parcel.input_hash, parcel.digest, now, leaves)
+
+
+def _failed(
+    before: DeliveryRecord | None,
+    of: Literal["delivery", "removal"],
+    destination: Destination,
+    failure: Failure,
+    now: datetime,
+) -> DeliveryRecord:
     before = before or DeliveryRecord(destination)
-    pause = min(_FIRST_RETRY * (1 << min(before.tries, 16)), _LONGEST_RETRY)
-    return structs.replace(
-        before, failure=failure.message, hint=failure.hint, tries=before.tries + 1, retry_at=now + pause
-    )
+    trouble = before.trouble if before.trouble is not None and before.trouble.of == of else None
+    tries, since = (trouble.tries, trouble.since) if trouble is not None else (0, now)
+    pause = min(_FIRST_RETRY * (1 << min(tries, 16)), _LONGEST_RETRY)
+    found = Trouble(of, failure.message, since, failure.hint, destination.text, tries + 1, now + pause)
+    return structs.replace(before, trouble=found)
 
 
 def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]) -> Note:
@@ -164,13 +304,21 @@ def _note(image: Image, parcels: Sequence[Parcel], removals: Sequence[PluginKey]
     for parcel in parcels:
         state = image.plugin(parcel.key)
         place, before = state.enrolment, state.last_healthy
-        version = f"{before.version} → {parcel.version}" if before is not None else f"{parcel.version}"
+        version = f"{parcel.version}"
+        if before is not None:
+            stays = before.version == parcel.version
+            version += ", other values" if stays and before.input_hash != parcel.input_hash else ""
+            version = version if stays else f"{before.version} → {version}"
         why = f"{place.rollout}, stage {place.stage}" if place is not None and place.stage else "rollout"
         back = " (rolled back)" if state.attempt is not None and state.attempt.back else ""
         lines.append(f"{parcel.key[1]}  {parcel.key[2]}  {version}  {why}{back}")
     lines += [f"{key[1]}  {key[2]}  removed" for key in removals]
     count = len(lines)
     return Note(lines[0] if count == 1 else f"{count:,} plugins", lines if count > 1 else ())
+
+
+def _left_behind(key: PluginKey, trouble: Trouble, now: datetime) -> Event:
+    return Event(now, *key, event="LeftBehind", reason=f"its files stay at {trouble.where}: {trouble.message}")
 
 
 def _ended(key: PluginKey, state: PluginState, now: datetime, successor: str = "") -> Event:

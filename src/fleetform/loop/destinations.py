@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secrets import secret_named
 from fleetform.loop.records import Destination
-from fleetform.model.kinds.base import Delivery, Drift, SecretRef
+from fleetform.model.kinds.base import Delivery, Drift, KubernetesDelivery, SecretRef
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.outside.credentials import Credentials, credentials_in
@@ -16,16 +16,23 @@ from fleetform.outside.mirrors import is_path
 
 
 def destination_of(
-    fleet: Fleet, plugin: PluginDecision, otherwise: str, folder_of: Callable[[str], str] = os.path.dirname
+    fleet: Fleet,
+    plugin: PluginDecision,
+    otherwise: str,
+    folder_of: Callable[[str], str] = os.path.dirname,
+    trial: bool = False,
 ) -> Destination | None:
     """None if it is delivered in a way that needs a management cluster. Paths are relative to the file that names them.
 
     otherwise is the folder for those of which nobody says where: one below it for each organization. folder_of gives
-    the folder of a file.
+    the folder of a file. In a trial nothing is brought to clusters.
     """
     owner, written = _written(fleet, plugin)
-    if written is None:
+    straight = written.kubernetes if written is not None else None
+    if written is None or (straight is not None and trial):
         return Destination("directory", os.path.join(otherwise, plugin.organization))
+    if straight is not None:
+        return _cluster(plugin, straight, folder_of)
     base = folder_of(owner.origin.file)
     if written.directory is not None:
         return Destination("directory", os.path.normpath(os.path.join(base, written.directory.path)))
@@ -35,6 +42,18 @@ def destination_of(
         secret, key = (f"{plugin.organization}/{ref.name}", ref.key or "") if ref is not None else ("", "")
         return Destination("git", url, git.branch or "main", git.path or "", git.sign, secret, key)
     return None
+
+
+def _cluster(plugin: PluginDecision, delivery: KubernetesDelivery, folder_of: Callable[[str], str]) -> Destination:
+    """A cluster itself, or the folder that stands for it."""
+    cluster = plugin.cluster
+    access = cluster.spec.access
+    if access is not None and access.directory is not None:
+        return Destination(
+            "directory", os.path.normpath(os.path.join(folder_of(cluster.origin.file), access.directory))
+        )
+    path = f"{plugin.organization}/{cluster.ref.name}"
+    return Destination("kubernetes", path, drift=delivery.drift, adopt=delivery.adopt)
 
 
 def login_of(fleet: Fleet | None, destination: Destination) -> Credentials | None:
@@ -49,13 +68,28 @@ def login_of(fleet: Fleet | None, destination: Destination) -> Credentials | Non
     return credentials_in(secret_named(objects, organization, name), SecretRef(name, destination.secret_key or None))
 
 
+class Logins:
+    """What lets in to destinations, as the Secrets of a fleet say; each is looked up once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._found: dict[str, Mapping[str, str] | None] = {}
+
+    def __call__(self, destination: Destination) -> Mapping[str, str] | None:
+        name = destination.secret
+        if name and name not in self._found:
+            objects = self._fleet.snapshot.others.values()
+            self._found[name] = secret_named(objects, *name.split("/", 1))
+        return self._found.get(name)
+
+
 def drift_of(fleet: Fleet, key: PluginKey) -> Drift:
     """What is done about files that others changed; what nobody wants any more is left as it is."""
     plugin = fleet.decisions.plugins.get(key)
     if plugin is None:
         return "Report"
     _, written = _written(fleet, plugin)
-    found = (written.directory or written.git) if written is not None else None
+    found = (written.directory or written.git or written.kubernetes) if written is not None else None
     return found.drift if found is not None else "Correct"
 
 

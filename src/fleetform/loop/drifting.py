@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import structs
 
+from fleetform.engine.index.differences import changed_keys
+from fleetform.loop.destinations import drift_of
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination
+from fleetform.loop.standing import Standing
 from fleetform.model.kinds.base import Drift as Mode
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState
@@ -19,9 +23,43 @@ from fleetform.ports.store import Event
 
 # So many plugins are looked at in one go.
 _MOST = 500
+_BETWEEN_FETCHES = timedelta(minutes=10)
+_FIRST_KEY: PluginKey = ("", "", "")
 
 
-def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> list[PluginKey]:
+class DriftSearch:
+    """Goes over what was delivered, some of it at a time."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self._looked_to = _FIRST_KEY
+        self._fetched_at: datetime | None = None
+
+    def run(self, everything: bool) -> bool:
+        """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
+        standing, around = self._standing, self._standing.around
+        now, version = around.clock.now(), around.store.version()
+        fleet = standing.decide(now)
+        if fleet is None:
+            return False
+        # A branch elsewhere has to be fetched to be looked at.
+        far = everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES
+        kinds = frozenset({"directory", "git"} if far else {"directory"})
+        self._fetched_at = now if far else self._fetched_at
+        # Clusters are looked at beside the loop: all of them can be asked what is known.
+        on_clusters = delivered_keys(standing.image, frozenset({"kubernetes"}), _FIRST_KEY, None)
+        while True:
+            keys = delivered_keys(standing.image, kinds, self._looked_to)
+            extras = Extras()
+            looked_at, on_clusters = [*keys, *on_clusters], []
+            image = find_drift(standing.image, looked_at, around.deliverer, partial(drift_of, fleet), now, extras)
+            standing.commit(image, extras, now)
+            self._looked_to = keys[-1] if keys else _FIRST_KEY
+            if not everything or not keys:
+                return around.store.version() != version
+
+
+def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey, most: int | None = _MOST) -> list[PluginKey]:
     """Some of the plugins that are where they should be, by destinations of these kinds, from behind one on."""
     found = []
     for key, record in image.deliveries.items():
@@ -29,7 +67,7 @@ def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> lis
         arrived = admitted is not None and record.since is not None and record.input_hash == admitted.input_hash
         if arrived and record.destination.kind in kinds and key > start:
             found.append(key)
-    return sorted(found)[:_MOST]
+    return sorted(found)[:most]
 
 
 def find_drift(
@@ -59,14 +97,10 @@ def find_drift(
 
 def corrected(image: Image, before: Mapping[PluginKey, DeliveryRecord], now: datetime, extras: Extras) -> Image:
     """After a delivery: what was brought there again has no drift any more."""
-    if image.deliveries is before:
-        return image
     states: dict[PluginKey, PluginState | None] = {}
-    for key, record in image.deliveries.items():
-        if before.get(key) is record or not record.input_hash or record.failure:
-            continue
-        state = image.plugin(key)
-        if state.drift:
+    for key in changed_keys(image.deliveries, before):
+        record, state = image.deliveries.get(key), image.plugin(key)
+        if record is not None and record.input_hash and not record.failing and state.drift:
             states[key] = structs.replace(state, drift=())
             extras.events.append(_event(key, state, (), now))
     return image.with_plugins(states)

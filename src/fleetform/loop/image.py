@@ -8,31 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import msgspec
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.loop.records import (
-    DELIVERY,
     FILE,
     NO_SOURCE,
     SOURCE_REF,
-    STATE,
     AdmittedState,
     DeliveryRecord,
     SourceRecord,
-    delivery_ref,
     file_ref,
-    key_of,
     state_ref,
 )
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
-from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader
-from fleetform.store.known_state import read_known_state, writes_between
+from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, Store, StoreReader, plugin_key, plugin_ref
+from fleetform.store.known_state import DELIVERY, STATE, read_known_state, writes_between
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -102,7 +99,7 @@ def read_image(store: StoreReader, name: str) -> Image:
     return Image(
         read_known_state(store, name),
         {each.ref.name: each.body for each in store.list(FILE).records},
-        {key_of(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
+        {plugin_key(each.ref): _delivery.decode(each.body) for each in store.list(DELIVERY).records},
         {each.ref.name: _state.decode(each.body) for each in store.list(STATE).records},
         _source.decode(source.body) if source is not None else NO_SOURCE,
     )
@@ -115,7 +112,7 @@ def commit_image(store: Store, before: Image, after: Image, extras: Extras, now:
         writes += writes_between(before.known, after.known)
     writes += [
         *_writes(before.files, after.files, file_ref, lambda body: body),
-        *_writes(before.deliveries, after.deliveries, delivery_ref, msgspec.json.encode),
+        *_writes(before.deliveries, after.deliveries, partial(plugin_ref, DELIVERY), msgspec.json.encode),
         *_writes(before.states, after.states, state_ref, msgspec.json.encode),
     ]
     if after.source != before.source:
@@ -133,8 +130,5 @@ def _writes(
     ref_of: Callable[[_Key], Ref],
     body_of: Callable[[_Value], bytes],
 ) -> Sequence[Put | Delete]:
-    if before is after:
-        return ()
-    changed = [(key, each) for key, each in after.items() if before.get(key) is not each and before.get(key) != each]
-    gone = [key for key in before if key not in after]
-    return [*(Put(ref_of(key), body_of(each)) for key, each in changed), *(Delete(ref_of(key)) for key in gone)]
+    changed = [key for key in changed_keys(after, before) if before.get(key) != after.get(key)]
+    return [Put(ref_of(key), body_of(after[key])) if key in after else Delete(ref_of(key)) for key in changed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,13 +12,16 @@ from msgspec import structs
 
 from fleetform.engine.plan.progress import observed
 from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import DeliveryRecord
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState
-from fleetform.ports.observing import Delivered, Observer, Verdict
+from fleetform.model.state import PluginState, Trouble
+from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
 
+_LONGEST_MESSAGE = 500
+_NUMBERS = re.compile(r"[0-9]+")
 # When a cluster that does not answer is asked again, if whoever asks it does not say.
 _ASK_AGAIN = timedelta(minutes=1)
 
@@ -51,6 +55,7 @@ def observe(
     silent = [each for each in _on_silent_clusters(image, clusters, base_of) if each.key not in judged]
     verdicts = observer.observe([*delivered, *silent], now) if delivered or silent else {}
     changed: dict[PluginKey, PluginState] = {}
+    records: dict[PluginKey, DeliveryRecord] = {}
     looks: list[datetime] = []
     for each in delivered:
         verdict = verdicts.get(each.key, Verdict("Unknown"))
@@ -59,6 +64,10 @@ def observe(
         if after is not before:
             changed[each.key] = after
             extras.events.append(_event(image, each, after, verdict, now))
+        record = image.deliveries[each.key]
+        trouble = _trouble(each, verdict, record.trouble, now)
+        if trouble is not record.trouble:
+            records[each.key] = structs.replace(record, trouble=trouble)
         # What is healthy is judged again at every pass; only what is under way asks for one of its own.
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
@@ -66,8 +75,24 @@ def observe(
     image = _with_silence(image.with_plugins(changed), [*delivered, *silent], verdicts, now)
     unheard = [verdicts[each.key] for each in silent if each.key in verdicts and not verdicts[each.key].reachable]
     looks += [verdict.look_at or now + _ASK_AGAIN for verdict in unheard]
+    if records:
+        image = replace(image, deliveries={**image.deliveries, **records})
     watched = any(each.look_at is not None for each in verdicts.values())
     return Seen(image, min(looks, default=None), watched)
+
+
+def _trouble(delivered: Delivered, verdict: Verdict, before: Trouble | None, now: datetime) -> Trouble | None:
+    """Why nobody can tell how it is doing; the same as before if it is the same but for numbers, which may count up."""
+    if before is not None and before.of != "health":
+        return before
+    if verdict.health != "Unknown" or not verdict.hint or not verdict.reachable:
+        return None
+    message = re.sub(r"\s+", " ", verdict.message)[:_LONGEST_MESSAGE]
+    if before is None:
+        return Trouble("health", message, now, verdict.hint, delivered.key[1])
+    if _NUMBERS.sub("", before.message) == _NUMBERS.sub("", message):
+        return before
+    return structs.replace(before, message=message, hint=verdict.hint)
 
 
 def _to_be_judged(
@@ -107,7 +132,15 @@ def _delivered(
     cluster, record = clusters.get(Ref("Cluster", key[0], key[1])), image.deliveries.get(key)
     if cluster is None or record is None or record.since is None:
         return None
-    return Delivered(key, record.input_hash, record.since, cluster.spec.health, base_of(cluster))
+    base, applied = base_of(cluster), _applied(image, record)
+    return Delivered(key, record.input_hash, record.since, cluster.spec.health, base, applied)
+
+
+def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
+    if record.destination.kind != "kubernetes":
+        return None
+    state = image.states.get(record.input_hash)
+    return Applied(record.destination.namespace, state.health if state is not None else ())
 
 
 def _with_silence(image: Image, asked: list[Delivered], verdicts: Mapping[PluginKey, Verdict], now: datetime) -> Image:

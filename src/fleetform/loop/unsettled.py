@@ -51,7 +51,8 @@ class Unsettled:
 
     @property
     def undelivered(self) -> frozenset[PluginKey]:
-        """Plugins of which something else was admitted than was delivered."""
+        """Plugins of which something else was admitted than was delivered, or whose last delivery left something to
+        do."""
         return frozenset(self._undelivered)
 
     @property
@@ -64,9 +65,11 @@ class Unsettled:
         under_way = attempt is not None and attempt.phase in ("Applying", "SetAside")
         wanted = admitted.input_hash if admitted is not None and attempt is not None else None
         _put(self._under_way, key, under_way)
-        _put(self._undelivered, key, wanted is not None and (record is None or record.input_hash != wanted))
-        if record is not None and record.retry_at is not None:
-            self._retries[key] = record.retry_at
+        failing = record.failing if record is not None else None
+        misplaced = record is None or record.input_hash != wanted or bool(record.leaves) or failing is not None
+        _put(self._undelivered, key, wanted is not None and misplaced)
+        if failing is not None and failing.retry_at is not None:
+            self._retries[key] = failing.retry_at
         else:
             self._retries.pop(key, None)
         self._enrol(key, place.rollout if place is not None else "")

@@ -24,7 +24,7 @@ from fleetform.loop.records import FILE, NO_SOURCE, SOURCE, SourceRecord
 from fleetform.ports.clock import Clock
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import ExpiredError, StoreError, StoreReader, UnavailableError
-from fleetform.store.known_state import followed, read_known_state
+from fleetform.store.known_state import followed, read_with_troubles
 
 _KEPT = 3
 _EVERY = 0.05
@@ -186,7 +186,7 @@ class Views:
         while True:
             version = self._store.version()
             try:
-                return version, read_known_state(self._store, self._name, version), True
+                return version, read_with_troubles(self._store, self._name, version), True
             except ExpiredError:
                 continue
 

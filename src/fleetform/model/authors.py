@@ -28,4 +28,10 @@ class _Nobody:
         return {}
 
 
+class Admitted(_Nobody):
+    """Of objects in an API server: who made a change nobody knows; an Approval is by whom it says, and in the groups
+    that it names, as that was checked when it was given."""
+
+
 NO_AUTHORS: Authors = _Nobody()
+ADMITTED: Authors = Admitted()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DIAGNOSTICS: dict[str, str] = {
     "above-ceiling": "An organization or a stage asks for more than a lifecycle policy allows.",
+    "above-quota": "An organization has more plugins than its quota allows.",
     "ambiguous-selector": "A selector has two forms of one condition, which differ.",
     "ambiguous": "A question fits several things.",
     "binding-cycle": "Bindings refer to each other in a cycle.",
@@ -24,6 +25,7 @@ DIAGNOSTICS: dict[str, str] = {
     "catalog-unread": "A catalog's source was never read.",
     "changed-without-bump": "A definition changed, and its version did not.",
     "conflicting-values": "One object gives one path two values, or a path and another inside it.",
+    "covered-option": "A value has no effect on plugins on which an override sets the same option.",
     "dead-override": "An override reaches no plugin.",
     "dependency-cycle": "Definitions wait for each other.",
     "deprecated-field": "A field or spelling that is read, and has a better form.",
@@ -36,7 +38,7 @@ DIAGNOSTICS: dict[str, str] = {
     "exactly-one": "Of several fields exactly one must be set.",
     "expired-override": "An override has expired and no longer applies.",
     "flux-renders": "Transforms and patches change manifests, and Flux renders these itself.",
-    "foreign-approval": "The file of an Approval is by somebody else than the person who approves; it does not count.",
+    "foreign-approval": "An Approval is not by whom it names, or they may not approve: it does not count.",
     "given-name": "A binding has the name of a built-in variable.",
     "foreign-note": "An object of another system means something slightly different here.",
     "impossible-approval": "A stage needs more approvals than there are people who may give one.",

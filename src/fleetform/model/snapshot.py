@@ -73,12 +73,17 @@ class Snapshot:
     @property
     def objects(self) -> list[Object[Any]]:
         """All of them, foreign ones included."""
-        return [
-            *self.organizations.values(),
-            *self.clusters.values(),
-            *self.definitions.values(),
-            *self.presets.values(),
-            *self.plugins.values(),
-            *self.overrides.values(),
-            *self.others.values(),
-        ]
+        return [each for part in self.parts for each in part.values()]
+
+    @property
+    def parts(self) -> tuple[Mapping[Any, Object[Any]], ...]:
+        """The maps that hold all objects. A pass takes over those of the one before of which nothing is another."""
+        return (
+            self.organizations,
+            self.clusters,
+            self.definitions,
+            self.presets,
+            self.plugins,
+            self.overrides,
+            self.others,
+        )

@@ -90,6 +90,23 @@ class Enrolment(Struct, frozen=True, gc=False):
     joined: bool = False
 
 
+class Trouble(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """What keeps a plugin from arriving where it should be, its files from going away where they should not, or anybody
+    from telling how it is doing there: since when, and what to do.
+
+    where is the destination. tries counts those that failed in a row, and retry_at is when the next is made; nothing is
+    tried about health: it is looked at again and again.
+    """
+
+    of: Literal["delivery", "removal", "health"]
+    message: str
+    since: datetime
+    hint: str = ""
+    where: str = ""
+    tries: int = 0
+    retry_at: datetime | None = None
+
+
 class PluginState(Struct, frozen=True, gc=False):
     """What is known of one plugin on one cluster.
 

@@ -21,6 +21,7 @@ _LONGEST_FILE = 4 * 1024 * 1024
 # How often something is looked at again that nothing tells about.
 _AGAIN = timedelta(seconds=10)
 _HEALTHY, _FAILED = 0, 1
+_SHOWN_HASH = 15
 
 
 class _Seen(Struct, rename="camel"):
@@ -75,10 +76,12 @@ class ClusterObserver:
     def _ask(self, name: str, delivered: Delivered, now: datetime) -> Verdict:
         again = now + _AGAIN
         if self._commands is None:
-            return Verdict("Unknown", f"the health command {name} needs --health-dir", again)
+            hint = "start serve with --health-dir, the folder that the command is in"
+            return Verdict("Unknown", f"the health command {name} needs --health-dir", again, hint=hint)
         path = os.path.join(self._commands, name)
         if os.path.basename(name) != name or name.startswith(".") or not os.path.isfile(path):
-            return Verdict("Unknown", f"there is no health command {name} in {self._commands}", again)
+            hint = "put it there, or name another in the cluster's spec.health"
+            return Verdict("Unknown", f"there is no health command {name} in {self._commands}", again, hint=hint)
         organization, cluster, plugin = delivered.key
         asked = {
             "organization": organization,
@@ -90,9 +93,12 @@ class ClusterObserver:
         try:
             done = self._programs.run([path, cluster, plugin, delivered.input_hash], msgspec.json.encode(asked))
         except ProcessError as error:
-            return Verdict("Unknown", error.message, again)
+            return Verdict("Unknown", error.message, again, hint=f"run {path} by hand")
         message = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0][:500]
         found: Health = "Healthy" if done.code == _HEALTHY else "Failed" if done.code == _FAILED else "Unknown"
+        if found == "Unknown":
+            message = message or f"the health command {name} ended with exit code {done.code}"
+            return Verdict(found, message, again, hint=f"{path} says 0 healthy, 1 failed; anything else is no answer")
         return Verdict(found, message, None if found == "Failed" else again)
 
 
@@ -110,13 +116,28 @@ def _read(path: str) -> _Report | str:
 def _from_file(report: _Report | str, delivered: Delivered, now: datetime) -> Verdict:
     again = now + _AGAIN
     if isinstance(report, str):
-        return Verdict("Unknown", report, again)
+        return Verdict("Unknown", report, again, hint="write it, or change the cluster's spec.health")
     path, changed, file = report
     if not file.reachable:
         return Verdict("Unknown", file.message or f"{path}: the cluster does not answer", again, reachable=False)
     seen = file.plugins.get(delivered.key[2]) or _Seen(file.health, file.message)
-    # Without a hash: what was written before the delivery is about what was there before it.
-    named = seen.input_hash is not None
-    if (seen.input_hash != delivered.input_hash) if named else changed < delivered.since:
-        return Verdict("Unknown", f"{path} tells of the state before this one", again)
+    _, cluster, plugin = delivered.key
+    hint = f"write {path} again"
+    if seen.input_hash is not None:
+        if seen.input_hash != delivered.input_hash:
+            told, wanted = seen.input_hash[:_SHOWN_HASH], delivered.input_hash[:_SHOWN_HASH]
+            message = f"the health file of {cluster} is about another state ({told}) than was delivered ({wanted})"
+            return Verdict("Unknown", f"{message}: waiting for a newer one", again, hint=hint)
+    elif changed < delivered.since:
+        # It is about what was there before.
+        when = f"{_clock(changed)}, delivered {_clock(delivered.since)}"
+        message = f"the health file of {cluster} was written before this delivery ({when}): waiting for a newer one"
+        return Verdict("Unknown", message, again, hint=hint)
+    if seen.health == "Unknown":
+        message = seen.message or f"the health file of {cluster} does not say how {plugin} is doing"
+        return Verdict("Unknown", message, again, hint=f"have {path} say health: Healthy or Failed")
     return Verdict(seen.health, seen.message, again)
+
+
+def _clock(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

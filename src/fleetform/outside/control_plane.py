@@ -13,7 +13,8 @@ import msgspec
 from fleetform.app.errors import NoAnswerError
 from fleetform.model.answers.access import AuditItem, AuditLog
 from fleetform.model.answers.findings import Finding
-from fleetform.model.answers.listing import LISTED, Listed, Listing
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listing import LISTED, Listing
 from fleetform.model.answers.notifications import Notification, NotificationList
 from fleetform.model.answers.planning import RolloutAnswer, RolloutList
 from fleetform.model.answers.problem import Problem

@@ -11,8 +11,9 @@ from msgspec import Raw, Struct
 
 from fleetform.engine.world.stored import NOTHING_STORED, Stored
 from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
 from fleetform.model.snapshot import VersionKey
-from fleetform.model.state import UNKNOWN, PluginState, PluginStates
+from fleetform.model.state import UNKNOWN, PluginState, PluginStates, Trouble
 
 
 class KnownVersion(NamedTuple):
@@ -51,7 +52,8 @@ class KnownState:
 
     stamps are times of creation, as they are written; plugins is what is known of each plugin, by cluster and name;
     placements are the clusters that a placement had chosen; rollouts is what is stored about those; kept are objects as
-    they were, by identity and hash.
+    they were, by identity and hash. The rest is for those who ask alone: troubles are what keeps plugins from arriving
+    or from being judged, altered the input hashes that would be rendered otherwise by now (R2-38).
     """
 
     stamps: Mapping[Ref, str] = field(default_factory=dict)
@@ -61,6 +63,8 @@ class KnownState:
     placements: Mapping[Ref, Sequence[str]] = field(default_factory=dict)
     rollouts: Stored = NOTHING_STORED
     kept: Mapping[tuple[str, str], KeptDocument] = field(default_factory=dict)
+    troubles: Mapping[PluginKey, Trouble] = field(default_factory=dict)
+    altered: frozenset[str] = frozenset()
 
     def plugin(self, cluster: Ref, name: str) -> PluginState:
         """What is known of a plugin."""

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginKey
 
 # What a record must be at for a conditional write: this version, or not there at all.
 ABSENT = 0
@@ -49,6 +50,18 @@ class ExpiredError(StoreError):
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"version {asked} is no longer known; the oldest is {oldest}", "list again")
         self.asked, self.oldest = asked, oldest
+
+
+def plugin_ref(kind: str, key: PluginKey) -> Ref:
+    """Where a record about a plugin is stored: beside those of its preset, which are often written together."""
+    organization, cluster, plugin = key
+    return Ref(kind, organization, f"{plugin}/{cluster}")
+
+
+def plugin_key(ref: Ref) -> PluginKey:
+    """The plugin that such a record is about."""
+    plugin, _, cluster = ref.name.partition("/")
+    return ref.organization, cluster, plugin
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -127,6 +140,10 @@ class Message(Struct, frozen=True, gc=False):
     event: str
     body: bytes
     endpoint: str = ""
+
+
+# So many messages of the feed are kept for each organization; of older ones only that they were told.
+KEPT_IN_FEED = 2_000
 
 
 class Notified(NamedTuple):

@@ -11,12 +11,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
-from fleetform.app.stored_state import known_state, plugin_document, state_document
+from fleetform.app.stored_state.reading import known_state
+from fleetform.app.stored_state.writing import plugin_document, state_document
+from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.world.stored import NOTHING_STORED
 from fleetform.model.objects import Ref
-from fleetform.model.state import PluginStates
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import PluginStates, Trouble
 from fleetform.model.state_document import (
     AdmittedObjectsDocument,
     ApprovalDocument,
@@ -31,9 +34,11 @@ from fleetform.model.state_document import (
     VersionDocument,
 )
 from fleetform.ports.state import KeptDocument, KnownState
-from fleetform.ports.store import Changes, Delete, Put, StoreReader
+from fleetform.ports.store import Changes, Delete, Put, Record, StoreReader, plugin_key, plugin_ref
 
 PLUGIN_STATE = "PluginState"
+# What a control plane stores beside: of these only what is amiss is for those who ask.
+DELIVERY, STATE = "Delivery", "AdmittedState"
 
 
 class _Section(NamedTuple):
@@ -48,7 +53,10 @@ class _Section(NamedTuple):
 _SECTIONS = (
     _Section("Stamp", "stamps", StampDocument, lambda each: (each.organization, f"{each.kind}/{each.name}")),
     _Section(
-        PLUGIN_STATE, "plugins", PluginDocument, lambda each: (each.organization, f"{each.cluster}/{each.plugin}")
+        PLUGIN_STATE,
+        "plugins",
+        PluginDocument,
+        lambda each: plugin_ref(PLUGIN_STATE, (each.organization, each.cluster, each.plugin))[1:],
     ),
     _Section(
         "Version", "announced", VersionDocument, lambda each: (each.organization, f"{each.definition}/{each.version}")
@@ -99,13 +107,53 @@ _STORED_AS = {
     "AdmittedObjects": "admitted",
     "Request": "requests",
 }
+
+
+class _Delivery(Struct, rename="camel"):
+    trouble: Trouble | None = None
+
+
+class _State(Struct, rename="camel"):
+    changed: str = ""
+
+
 _plugin = msgspec.json.Decoder(PluginDocument)
+_delivery, _state = msgspec.json.Decoder(_Delivery), msgspec.json.Decoder(_State)
 _kept = msgspec.json.Decoder(KeptDocument)
 
 
 def read_known_state(store: StoreReader, name: str, version: int | None = None) -> KnownState:
     """All that is stored, now or at a version; name is how messages call the store."""
     return _read(store, KINDS, name, version)
+
+
+def read_with_troubles(store: StoreReader, name: str, version: int | None = None) -> KnownState:
+    """The same with what is amiss about deliveries and renders, for those who ask about plugins."""
+    known = read_known_state(store, name, version)
+    deliveries = store.list(DELIVERY, version=version).records
+    states = store.list(STATE, version=version).records
+    return replace(known, troubles=_with_troubles({}, deliveries, ()), altered=_with_altered(frozenset(), states, ()))
+
+
+def _with_troubles(
+    before: Mapping[PluginKey, Trouble], now: Iterable[Record], gone: Iterable[Ref]
+) -> Mapping[PluginKey, Trouble]:
+    found = dict(before)
+    for record in now:
+        trouble = _delivery.decode(record.body).trouble
+        if trouble is not None:
+            found[plugin_key(record.ref)] = trouble
+        else:
+            found.pop(plugin_key(record.ref), None)
+    for ref in gone:
+        found.pop(plugin_key(ref), None)
+    return found
+
+
+def _with_altered(before: frozenset[str], now: Iterable[Record], gone: Iterable[Ref]) -> frozenset[str]:
+    changed = {record.ref.name: bool(_state.decode(record.body).changed) for record in now}
+    changed |= {ref.name: False for ref in gone}
+    return (before - changed.keys()) | {hash_ for hash_, is_another in changed.items() if is_another}
 
 
 def followed(before: KnownState, changes: Changes, store: StoreReader, name: str) -> KnownState:
@@ -127,14 +175,19 @@ def followed(before: KnownState, changes: Changes, store: StoreReader, name: str
         documents = [_plugin.decode(each.body) for each in plugins]
         now = known_state(StateDocument(stamps=[], plugins=documents), name).plugins
         known["plugins"] = _with_plugins(before.plugins, now, gone)
+    for kind, field, changed in ((DELIVERY, "troubles", _with_troubles), (STATE, "altered", _with_altered)):
+        records = [each for each in changes.records if each.ref.kind == kind]
+        lost = [ref for ref, _ in changes.removed if ref.kind == kind]
+        if records or lost:
+            known[field] = changed(getattr(before, field), records, lost)
     return replace(before, **known) if known else before
 
 
 def _with_plugins(before: PluginStates, now: PluginStates, gone: Iterable[Ref]) -> PluginStates:
     found = {**before, **{cluster: {**before.get(cluster, {}), **here} for cluster, here in now.items()}}
     for ref in gone:
-        name, _, plugin = ref.name.partition("/")
-        cluster = Ref("Cluster", ref.organization, name)
+        organization, name, plugin = plugin_key(ref)
+        cluster = Ref("Cluster", organization, name)
         here = {each: state for each, state in found.get(cluster, {}).items() if each != plugin}
         if here:
             found[cluster] = here
@@ -175,15 +228,13 @@ def _kept_ref(key: tuple[str, str]) -> Ref:
 
 def _plugin_writes(before: PluginStates, after: PluginStates) -> Iterator[Put | Delete]:
     """Records of clusters and plugins that are the same objects are not looked into."""
-    for cluster in sorted({*before, *after}):
+    for cluster in sorted(changed_keys(after, before)):
         then, now = before.get(cluster, {}), after.get(cluster, {})
-        if then is now:
-            continue
-        for plugin in sorted({*then, *now}):
+        for plugin in sorted(changed_keys(now, then)):
             was, is_ = then.get(plugin), now.get(plugin)
-            if was is is_ or was == is_:
+            if was == is_:
                 continue
-            ref = Ref(PLUGIN_STATE, cluster.organization, f"{cluster.name}/{plugin}")
+            ref = plugin_ref(PLUGIN_STATE, (cluster.organization, cluster.name, plugin))
             if is_ is None:
                 yield Delete(ref)
             else:

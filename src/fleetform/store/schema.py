@@ -62,8 +62,30 @@ ALTER TABLE message ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
 CREATE INDEX message_feed ON message (organization, number) WHERE endpoint = '';
 """
 
+# What lies together is written together: the plugins of a preset (plugin before cluster), and what one commit replaces.
+_TOGETHER = """
+CREATE TABLE ended (
+    ended INTEGER NOT NULL, kind TEXT NOT NULL, organization TEXT NOT NULL, name TEXT NOT NULL,
+    version INTEGER NOT NULL, created INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (ended, kind, organization, name)
+) WITHOUT ROWID;
+INSERT INTO ended SELECT ended, kind, organization, name, version, created, body FROM past;
+DROP TABLE past;
+ALTER TABLE ended RENAME TO past;
+-- In two steps: one record's new name may be another's old one.
+UPDATE record SET name = '/' || substr(name, instr(name, '/') + 1) || '/' || substr(name, 1, instr(name, '/') - 1)
+    WHERE kind IN ('PluginState', 'Delivery');
+UPDATE record SET name = substr(name, 2) WHERE kind IN ('PluginState', 'Delivery');
+UPDATE past SET name = '/' || substr(name, instr(name, '/') + 1) || '/' || substr(name, 1, instr(name, '/') - 1)
+    WHERE kind IN ('PluginState', 'Delivery');
+UPDATE past SET name = substr(name, 2) WHERE kind IN ('PluginState', 'Delivery');
+UPDATE removed SET name = '/' || substr(name, instr(name, '/') + 1) || '/' || substr(name, 1, instr(name, '/') - 1)
+    WHERE kind IN ('PluginState', 'Delivery');
+UPDATE removed SET name = substr(name, 2) WHERE kind IN ('PluginState', 'Delivery');
+"""
+
 # The step at index n leads from version n to version n + 1. Steps that were released are never changed.
-STEPS: tuple[str, ...] = (_FIRST, _FEED)
+STEPS: tuple[str, ...] = (_FIRST, _FEED, _TOGETHER)
 NEWEST = len(STEPS)
 
 

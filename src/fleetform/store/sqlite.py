@@ -8,9 +8,11 @@ log never has to be kept for them.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -18,6 +20,7 @@ import msgspec
 
 from fleetform.model.objects import Ref
 from fleetform.ports.store import (
+    KEPT_IN_FEED,
     AuditEntry,
     Changes,
     Commit,
@@ -47,6 +50,9 @@ _EVERYTHING = -1
 _encode = msgspec.json.encode
 _deed = msgspec.json.Decoder(Deed)
 _event = msgspec.json.Decoder(Event)
+# What is too old for the feed is taken out of it. Its key stays: it is never told again.
+_FORGET = """UPDATE message SET body = x'', endpoint = '-' WHERE endpoint = '' AND organization = ?1 AND number <= (
+    SELECT number FROM message WHERE endpoint = '' AND organization = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)"""
 _message = msgspec.json.Decoder(Message)
 # A row as the tables are declared; types are SQLite's to keep.
 _Row = tuple[Any, ...]
@@ -72,11 +78,11 @@ class SqliteReader:
         self._connection.close()
 
     def version(self) -> int:
-        with translated(self._path):
+        with self._reading():
             return self._counter()[0]
 
     def get(self, ref: Ref) -> Record | None:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(_GET, ref)
         return Record(ref, *rows[0]) if rows else None
 
@@ -133,7 +139,7 @@ class SqliteReader:
         return found if isinstance(found, int) else self._counter()[0]
 
     def blob(self, digest: str) -> bytes | None:
-        with translated(self._path):
+        with self._reading():
             found = self._connection.execute("SELECT bytes FROM blob WHERE digest = ?", (digest,)).get
         return found if isinstance(found, bytes) else None
 
@@ -145,7 +151,7 @@ class SqliteReader:
         until: datetime | None = None,
         limit: int = 0,
     ) -> Sequence[Event]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT body FROM event WHERE organization = :organization AND cluster = :cluster"
                 " AND (:plugin IS NULL OR plugin = :plugin) AND (:until IS NULL OR at <= :until)"
@@ -161,7 +167,7 @@ class SqliteReader:
         return [_event.decode(row[0]) for row in rows]
 
     def audit(self, after: int = 0, limit: int = 0) -> Sequence[AuditEntry]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, deed, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
                 (after, limit or _EVERYTHING),
@@ -169,7 +175,7 @@ class SqliteReader:
         return [AuditEntry(number, _deed.decode(deed), previous, hash_) for number, deed, previous, hash_ in rows]
 
     def outbox(self, due: datetime, limit: int = 0) -> Sequence[Outgoing]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, body, tries, due FROM message WHERE due <= ? ORDER BY number LIMIT ?",
                 (_number(due), limit or _EVERYTHING),
@@ -177,7 +183,7 @@ class SqliteReader:
         return [Outgoing(number, _message.decode(body), tries, _time(at)) for number, body, tries, at in rows]
 
     def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
-        with translated(self._path):
+        with self._reading():
             rows = self._rows(
                 "SELECT number, body FROM message WHERE endpoint = ''"
                 " AND (:organization IS NULL OR organization = :organization) AND (:before = 0 OR number < :before)"
@@ -187,10 +193,14 @@ class SqliteReader:
         return [Notified(number, _message.decode(body)) for number, body in rows]
 
     def told(self, keys: Collection[str]) -> frozenset[str]:
-        with translated(self._path):
+        with self._reading():
             asked = _encode(sorted(keys)).decode()
             rows = self._rows("SELECT key FROM message WHERE key IN (SELECT value FROM json_each(?))", (asked,))
         return frozenset(row[0] for row in rows)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """Around everything that reads."""
+        return translated(self._path)
 
     def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Sequence[_Row]:
         return self._connection.execute(statement, values).fetchall()
@@ -202,7 +212,7 @@ class SqliteReader:
     @contextmanager
     def _one_state(self) -> Iterator[tuple[int, int]]:
         """Several statements that see one state of the file: the last version and the oldest that is remembered."""
-        with translated(self._path):
+        with self._reading():
             self._connection.execute("BEGIN")
             try:
                 yield self._counter()
@@ -241,7 +251,10 @@ class SqliteStore(SqliteReader):
         with translated(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                before = self._connection.total_changes()
                 version = self._store(commit, at)
+                if self._connection.total_changes() != before:
+                    self._seal(commit, at)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A failed COMMIT may have ended the transaction itself.
@@ -251,12 +264,12 @@ class SqliteStore(SqliteReader):
         self._cut_log()
         return version
 
+    def _seal(self, commit: Commit, at: datetime) -> None:
+        """Called when a commit is about to be stored; what it raises keeps it from being so."""
+
     def _store(self, commit: Commit, at: datetime) -> int:
         last, _ = self._counter()
-        version = last + 1
-        changed = [self._write(write, version) for write in commit.writes]
-        if any(changed):
-            self._connection.execute("UPDATE counter SET version = ?", (version,))
+        version = last + 1 if self._write(commit.writes, last + 1) else last
         self._connection.executemany(
             "INSERT INTO event (at, organization, cluster, plugin, body) VALUES (?, ?, ?, ?, ?)",
             [(_number(e.at), e.organization, e.cluster, e.plugin, _encode(e)) for e in commit.events],
@@ -279,39 +292,56 @@ class SqliteStore(SqliteReader):
             ],
         )
         self._connection.executemany(
-            "UPDATE message SET tries = tries + 1, due = ? WHERE number = ?",
+            _FORGET, [(each, KEPT_IN_FEED) for each in sorted({each.organization for each in commit.messages})]
+        )
+        self._connection.executemany(
+            "UPDATE message SET tries = tries + 1, due = ?1, body = iif(?1 IS NULL, x'', body) WHERE number = ?2",
             [(_number(each.due) if each.due is not None else None, each.number) for each in commit.sent],
         )
         self._connection.executemany(
             "INSERT INTO blob VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", list(commit.blobs)
         )
-        return version if any(changed) else last
+        return version
 
-    def _write(self, write: Put | Delete, version: int) -> bool:
-        """Whether it changed anything."""
-        ref = write.ref
-        row = next(iter(self._rows(_GET, ref)), None)
-        found = row[0] if row is not None else 0
-        if found == version:
-            raise ValueError(f"{ref} is written twice in one commit")
-        if write.expected is not None and found != write.expected:
-            raise ConflictError(ref, write.expected, found)
-        body = write.body if isinstance(write, Put) else None
-        if (row is None and body is None) or (row is not None and row[2] == body):
-            return False
-        if row is not None:
-            self._connection.execute("INSERT INTO past VALUES (?, ?, ?, ?, ?, ?, ?)", (*ref, row[0], version, *row[1:]))
-        if body is None:
-            self._connection.execute("DELETE FROM record WHERE kind = ? AND organization = ? AND name = ?", ref)
-            self._connection.execute("INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?)", (*ref, version))
-        else:
-            created = row[1] if row is not None else version
-            self._connection.execute(
-                "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?, ?)", (*ref, version, created, body)
-            )
-            if row is None:
-                self._connection.execute("DELETE FROM removed WHERE kind = ? AND organization = ? AND name = ?", ref)
-        return True
+    def _write(self, writes: Sequence[Put | Delete], version: int) -> bool:
+        """Stores records under a version; whether that changed anything.
+
+        Statements are run over all of them at once: to begin one for each costs more than what it does.
+        """
+        refs = [write.ref for write in writes]
+        if len(set(refs)) < len(refs):
+            twice = next(ref for ref, count in Counter(refs).items() if count > 1)
+            raise ValueError(f"{twice} is written twice in one commit")
+        execute = self._connection.executemany
+        known = {row[0]: row[1:] for row in execute(_GET_NUMBERED, [(*ref, number) for number, ref in enumerate(refs)])}
+        past: list[_Row] = []
+        new: list[_Row] = []
+        other: list[_Row] = []
+        gone: list[Ref] = []
+        for number, write in enumerate(writes):
+            ref, row = write.ref, known.get(number)
+            found = row[0] if row is not None else 0
+            if write.expected is not None and found != write.expected:
+                raise ConflictError(ref, write.expected, found)
+            body = write.body if isinstance(write, Put) else None
+            if row is None and body is not None:
+                new.append((*ref, version, version, body))
+            elif row is not None and row[2] != body:
+                past.append((version, *ref, *row))
+                if body is None:
+                    gone.append(ref)
+                else:
+                    other.append((version, body, *ref))
+        execute("INSERT INTO past VALUES (?, ?, ?, ?, ?, ?, ?)", past)
+        execute("DELETE FROM removed WHERE kind = ? AND organization = ? AND name = ?", [row[:3] for row in new])
+        execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)", new)
+        execute("UPDATE record SET version = ?, body = ? WHERE kind = ? AND organization = ? AND name = ?", other)
+        execute("DELETE FROM record WHERE kind = ? AND organization = ? AND name = ?", gone)
+        execute("INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?)", [(*ref, version) for ref in gone])
+        changed = bool(new or past)
+        if changed:
+            self._connection.execute("UPDATE counter SET version = ?", (version,))
+        return changed
 
     def compact(self, keep: int) -> None:
         with translated(self._path), self._connection:
@@ -342,6 +372,8 @@ class SqliteStore(SqliteReader):
 
 
 _GET = "SELECT version, created, body FROM record WHERE kind = ? AND organization = ? AND name = ?"
+
+_GET_NUMBERED = "SELECT ?4, version, created, body FROM record WHERE kind = ?1 AND organization = ?2 AND name = ?3"
 
 _LIST = """
 SELECT organization, name, version, created, body FROM record
@@ -376,6 +408,7 @@ def _create_private(path: str) -> None:
         os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
+@lru_cache(64)
 def _number(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 

@@ -6,7 +6,7 @@ from fleetform.app.errors import StateError
 from fleetform.ports.clock import Clock
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, StoreError, UnavailableError
-from fleetform.store.known_state import read_known_state, writes_between
+from fleetform.store.known_state import read_known_state, read_with_troubles, writes_between
 from fleetform.store.sqlite import SqliteReader, SqliteStore
 
 
@@ -26,7 +26,7 @@ class SqliteState:
         try:
             reader = SqliteReader(self._path)
             try:
-                return read_known_state(reader, self._path)
+                return read_with_troubles(reader, self._path)
             finally:
                 reader.close()
         except StoreError as error:

@@ -24,6 +24,14 @@ def cut_name(name: str, longest: int = LONGEST) -> str:
     return name if len(name) <= longest else _with_hash(name[: longest - _HASH].rstrip("-."), name)
 
 
+def object_name_of(text: str, longest: int = 253) -> str:
+    """A text as the name of a Kubernetes object: one that cannot be is changed, and ends in a hash."""
+    if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text) and len(text) <= longest:
+        return text
+    allowed = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+    return _with_hash(allowed[: longest - _HASH].rstrip("-"), text)
+
+
 def label_value(text: str) -> str:
     """A text as the value of a label: one that Kubernetes refuses is cut, and ends in a hash."""
     if re.fullmatch(r"([A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?)?", text) and len(text) <= _LONGEST_LABEL:

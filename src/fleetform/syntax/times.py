@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 _TIME = re.compile(
@@ -47,6 +48,7 @@ def duration_text(duration: timedelta) -> str:
     return "".join(parts) or "0s"
 
 
+@lru_cache(1024)
 def time_text(time: datetime) -> str:
     """RFC 3339 in UTC."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -96,7 +96,7 @@ class Metrics(Collector):
         yield _one("fleetform_notifications_failing", "Messages that did not arrive at the first try.", failing)
 
     def _of_the_fleet(self, report: PassReport) -> Iterator[Metric]:
-        failing = Counter(key[0] for key, each in report.deliveries.items() if each.failure)
+        failing = Counter(key[0] for key, each in report.deliveries.items() if each.failing)
         found = self._numbers(report)
         organizations = sorted({key[0] for key in found.plugins} | set(failing)) if found is not None else failing
         failing_by = {(each,): failing[each] for each in organizations}

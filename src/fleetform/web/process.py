@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import gc
 import getpass
 import grp
 import multiprocessing
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from threading import Event
-from typing import NamedTuple
 
 from fleetform.access.token_file import TokenFileError
 from fleetform.loop.asking import Reply, RolloutRequest
 from fleetform.model.identity import Identity
+from fleetform.outside.certificates import Certificate, CertificateWatch
+from fleetform.outside.listening import Listening
 from fleetform.outside.log import Log
+from fleetform.outside.promptness import answer_promptly
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
-from fleetform.web.certificates import Certificate, CertificateWatch
 from fleetform.web.relay import FromApi, ToLoop
 from fleetform.wiring.access import AccessSettings, open_door
 from fleetform.wiring.views import open_views
@@ -48,48 +46,6 @@ class Served:
     certificate: Certificate | None = None
     webhook_secret: str | None = None
     log: Log = field(default_factory=Log)
-
-
-class Listening(NamedTuple):
-    """A socket that listens, and its address."""
-
-    socket: socket.socket
-    address: str
-    secure: bool = False
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
-        return ip_address(self.address.rpartition(":")[0].strip("[]")).is_loopback
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.secure else 'http'}://{self.address}"
-
-
-def parse_address(address: str) -> tuple[str, int]:
-    """HOST:PORT, or a port alone, which is then of this machine only."""
-    host, _, port = address.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{address} is not an address")
-    return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def listen(address: str, secure: bool = False) -> Listening:
-    """Takes an address. OSError if it cannot be had."""
-    host, port = parse_address(address)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Said to be TCP, since asyncio lets small answers go at once only then: else each waits 40 ms for the one before.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
-        found.listen(128)
-    except BaseException:
-        found.close()
-        raise
-    name, number = found.getsockname()[:2]
-    return Listening(found, f"[{name}]:{number}" if family == socket.AF_INET6 else f"{name}:{number}", secure)
 
 
 class Api:
@@ -172,7 +128,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     except TokenFileError as error:
         served.log.write("error", f"api: {error}")
         return
-    _prepare()
+    answer_promptly()
     viewing.views.follow(Event(), remarks.say)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
@@ -194,15 +150,6 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         CertificateWatch(served.certificate, config.ssl, remarks.say)
     server = Server(config)
     server.run(sockets=[listening])
-
-
-def _prepare() -> None:
-    """Answers come in milliseconds beside a thread that decides: it gives way often, and garbage is looked for rarely.
-
-    There are millions of objects that form no cycles, and a collection walks through all of them.
-    """
-    sys.setswitchinterval(0.001)
-    gc.set_threshold(100_000, 50, 100)
 
 
 class _Remarks:

@@ -20,7 +20,11 @@ def database_path(state: str | None) -> str:
     """The file of a database that --state names, or the usual one."""
     if state is not None and not state.startswith("sqlite:"):
         raise StateError(f"{state} is a state export, no database", "give --state sqlite:PATH")
-    return (state or DATABASE).removeprefix("sqlite:")
+    path = (state or DATABASE).removeprefix("sqlite:")
+    if not path:
+        # SQLite would take it for a database of the moment, and forget it.
+        raise StateError("--state sqlite: names no file", "give --state sqlite:PATH")
+    return path
 
 
 def open_state(name: str) -> StateStore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
+from fleetform.ports.inputs import Input
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import parse_time
 from fleetform.wiring.clock import SystemClock
@@ -47,9 +48,17 @@ def open_views(
 
 
 def stored_fleet_opener(
-    sources: Sequence[str], organization: str | None, clock: Clock, fetching: Fetching, plugin_folder: str | None
+    sources: Sequence[str],
+    organization: str | None,
+    clock: Clock,
+    fetching: Fetching,
+    plugin_folder: str | None,
+    authored: Callable[[Input], Input] | None = None,
 ) -> OpenFleet:
-    """Reads stored files as a fleet; those that did not change are not parsed again."""
+    """Reads stored files as a fleet; those that did not change are not parsed again.
+
+    authored says who made them; without it git does, as far as sources are of a repository.
+    """
     from fleetform.load.inputs import InputFile
     from fleetform.load.reader import DocumentCache, load_files, with_authors
     from fleetform.outside.authorship import AuthorMemory
@@ -60,7 +69,8 @@ def stored_fleet_opener(
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]
-        input_ = with_authors(load_files(read, " ".join(sources), cache), sources, authors)
+        loaded = load_files(read, " ".join(sources), cache)
+        input_ = authored(loaded) if authored is not None else with_authors(loaded, sources, authors)
         fleet = read_fleet(input_, moment, organization, known, catalogs=reader, kept_readings=readings)
         return replace(fleet, transforms=transforms)
 

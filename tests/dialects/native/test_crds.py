@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,43 +11,17 @@ import pytest
 from fleetform.dialects.native.crds import SERVED, crds, plural_of
 from fleetform.load.reader import load_input
 from fleetform.model.kinds import API_VERSION, KINDS
-from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import InvalidError
 from fleetform.syntax.yaml_out import write_yaml
-from support.api_servers import ApiServer, ApiServers
-from support.kit import tools
+from support.management import Management
 
 EXAMPLES = ("fleet", "seed-0", "seed-1/native", "seed-2", "seed-3/native")
 
 
-class Cluster:
-    """A management cluster with our kinds, asked by kubectl as people do."""
-
-    def __init__(self, server: ApiServer, folder: Path) -> None:
-        self.client = Client(access_from_kubeconfig(server.kubeconfig()))
-        self._config = folder / "kubeconfig"
-        self._config.write_text(server.kubeconfig(), encoding="utf-8")
-
-    def kubectl(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), *arguments]
-        return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
-def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    (server,) = api_servers.start("kinds")
-    found = Cluster(server, tmp_path_factory.mktemp("kinds"))
-    applied = found.kubectl(
-        "apply", "--server-side", "-f", "-", given="---\n".join(write_yaml(each) for each in crds())
-    )
-    assert applied.returncode == 0, applied.stderr
-    waited = found.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-    assert waited.returncode == 0, waited.stderr
-    for namespace in ("acme", "fleetform-system"):
-        found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    yield found
-    server.process.kill()
+def cluster(management: Management) -> Management:
+    return management
 
 
 def native(example: str, root: Path) -> list[dict[str, Any]]:
@@ -69,7 +42,7 @@ def test_every_kind_is_served() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_is_accepted_whole(cluster: Cluster, root: Path, example: str) -> None:
+def test_every_example_is_accepted_whole(cluster: Management, root: Path, example: str) -> None:
     """Strictly: a field that the schema does not know would be dropped silently."""
     objects = native(example, root)
     assert objects
@@ -82,7 +55,7 @@ def test_every_example_is_accepted_whole(cluster: Cluster, root: Path, example: 
     assert len(applied.stdout.splitlines()) == len(objects)
 
 
-def test_what_is_written_is_not_changed_by_the_server(cluster: Cluster, root: Path) -> None:
+def test_what_is_written_is_not_changed_by_the_server(cluster: Management, root: Path) -> None:
     """No default is written into what people wrote (R2-16)."""
     for each in native("fleet", root):
         made = cluster.client.create(each, dry_run=True)
@@ -100,7 +73,7 @@ def preset(name: str, **spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.rule("R2-35")
-def test_what_never_changes_is_held_by_the_server_itself(cluster: Cluster) -> None:
+def test_what_never_changes_is_held_by_the_server_itself(cluster: Management) -> None:
     revision = {
         "apiVersion": API_VERSION,
         "kind": "PluginDefinitionRevision",
@@ -113,7 +86,7 @@ def test_what_never_changes_is_held_by_the_server_itself(cluster: Cluster) -> No
     assert "it never changes" in caught.value.message
 
 
-def test_a_typo_and_a_wrong_type_are_refused_by_kubectl(cluster: Cluster) -> None:
+def test_a_typo_and_a_wrong_type_are_refused_by_kubectl(cluster: Management) -> None:
     typo = cluster.kubectl("apply", "-f", "-", given=write_yaml(preset("typo", clusterSelectors={})))
     assert typo.returncode != 0
     assert 'unknown field "spec.clusterSelectors"' in typo.stderr
@@ -122,14 +95,14 @@ def test_a_typo_and_a_wrong_type_are_refused_by_kubectl(cluster: Cluster) -> Non
     assert "spec.suspend" in wrong.stderr
 
 
-def test_a_lifecycle_policy_has_one_name(cluster: Cluster) -> None:
+def test_a_lifecycle_policy_has_one_name(cluster: Management) -> None:
     policy = {"apiVersion": API_VERSION, "kind": "LifecyclePolicy", "metadata": {"name": "mine", "namespace": "acme"}}
     with pytest.raises(InvalidError) as caught:
         cluster.client.apply(policy)
     assert "a LifecyclePolicy is named default" in caught.value.message
 
 
-def test_kubectl_finds_kinds_by_short_name_and_shows_columns_people_want(cluster: Cluster) -> None:
+def test_kubectl_finds_kinds_by_short_name_and_shows_columns_people_want(cluster: Management) -> None:
     plugin = {
         "apiVersion": API_VERSION,
         "kind": "Plugin",
@@ -137,20 +110,23 @@ def test_kubectl_finds_kinds_by_short_name_and_shows_columns_people_want(cluster
         "spec": {"clusterName": "eu-1", "pluginDefinition": {"name": "web"}},
     }
     cluster.client.apply(plugin)
-    status = {"running": "1.0.0", "wanted": "1.1.0", "state": "Waiting", "waitsFor": "window", "until": "22:00 UTC"}
+    versions = {"definition": "web", "running": "1.0.0", "wanted": "1.1.0", "state": "Waiting"}
+    status = {**versions, "waitsFor": "window", "until": "2026-11-18T22:00:00Z"}
     cluster.client.apply({**plugin, "status": status}, subresource="status")
     shown = cluster.kubectl("get", "ffp", "-A").stdout.splitlines()
     heads, row = shown[0].split(), shown[1]
     assert heads[:2] == ["NAMESPACE", "NAME"]
-    assert heads[2:6] == ["CLUSTER", "VERSION", "WANTED", "STATE"]
-    assert all(each in row for each in ("web-eu-1", "eu-1", "1.0.0", "1.1.0", "Waiting", "window", "22:00 UTC"))
-    chosen = cluster.kubectl("get", "ffp", "-n", "acme", "--field-selector", "spec.clusterName=eu-2")
-    assert "No resources found" in chosen.stderr
+    assert heads[2:7] == ["CLUSTER", "DEFINITION", "VERSION", "TARGET", "STATUS"]
+    assert row.split()[1:7] == ["web-eu-1", "eu-1", "web", "1.0.0", "1.1.0", "Waiting"]
+    assert row.split()[7:9] == ["window", "2026-11-18T22:00:00Z"]
+    for chosen, found in (("spec.clusterName=eu-2", ""), ("status.state=Waiting", "plugin.fleetform.dev/web-eu-1\n")):
+        names = cluster.kubectl("get", "ffp", "-n", "acme", "--field-selector", chosen, "-o", "name")
+        assert names.stdout == found
     every = cluster.kubectl("get", "fleetform", "-n", "acme", "-o", "name").stdout
     assert "plugin.fleetform.dev/web-eu-1" in every
 
 
-def test_a_status_is_written_beside_the_spec_and_raises_no_generation(cluster: Cluster) -> None:
+def test_a_status_is_written_beside_the_spec_and_raises_no_generation(cluster: Management) -> None:
     made = cluster.client.apply(preset("counted"))
     counted = {"plugins": {"total": 3}, "conditions": [{"type": "Ready", "status": "True"}]}
     known = {**preset("counted"), "status": counted}
@@ -162,3 +138,32 @@ def test_a_status_is_written_beside_the_spec_and_raises_no_generation(cluster: C
 
 def test_plurals_are_those_of_kubernetes() -> None:
     assert [plural_of(each) for each in ("Plugin", "LifecyclePolicy")] == ["plugins", "lifecyclepolicies"]
+
+
+def test_how_lists_merge_is_chosen_once() -> None:
+    """A list's type cannot change later: conditions are a map by type, what is computed whole is atomic."""
+    for crd in crds():
+        (version,) = crd["spec"]["versions"]
+        found = dict(lists(version["schema"]["openAPIV3Schema"]["properties"]["status"], ()))
+        assert found.pop(("conditions",)) == "map"
+        assert set(found.values()) <= {"atomic"}, crd["metadata"]["name"]
+
+
+def lists(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    if schema.get("type") == "array":
+        yield path, schema.get("x-kubernetes-list-type")
+        yield from lists(schema["items"], path)
+    for name, each in schema.get("properties", {}).items():
+        yield from lists(each, (*path, name))
+
+
+def test_a_condition_of_somebody_else_stays(cluster: Management) -> None:
+    made = preset("two-managers")
+    cluster.client.apply(made)
+    del made["spec"]
+    others = Client(cluster.client.access, "others")
+    theirs = {"type": "Reviewed", "status": "True", "reason": "Seen"}
+    ours = {"type": "Valid", "status": "True", "reason": "Valid"}
+    others.apply({**made, "status": {"conditions": [theirs]}}, subresource="status")
+    found = cluster.client.apply({**made, "status": {"conditions": [ours]}}, subresource="status")
+    assert {each["type"] for each in found["status"]["conditions"]} == {"Reviewed", "Valid"}

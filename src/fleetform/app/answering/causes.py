@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from fleetform.app.answering.waits import shown_state
+from fleetform.app.answering.waits import shown_state, trouble_of
 from fleetform.engine.plan.records import OwnerPlan, Step
 from fleetform.engine.plan.rollouts import Rollout
-from fleetform.model.answers.planning import PluginPhase, RolloutCause
+from fleetform.model.answers.planning import PluginPhase, ReportedTrouble, RolloutCause
+from fleetform.ports.state import KnownState
 from fleetform.syntax.times import time_text
 
 # Names of one cause, and of all of them together (B33).
 _MOST_CAUSES, _MOST_NAMES, _MOST_NAMED = 20, 20, 100
 # What a person must look at comes first.
 _ORDER: tuple[PluginPhase, ...] = ("Failed", "Blocked", "Unreachable", "InFlight", "Paused", "Waiting", "UpToDate")
+_SAID = {"delivery": "cannot be delivered: ", "removal": "files cannot be removed: ", "health": ""}
 
 
 class _Cause(NamedTuple):
@@ -24,14 +26,21 @@ class _Cause(NamedTuple):
     until: datetime | None
 
 
-def rollout_causes(owner: OwnerPlan, rollout: Rollout) -> list[RolloutCause]:
+def rollout_causes(owner: OwnerPlan, rollout: Rollout, known: KnownState) -> list[RolloutCause]:
     """Of the clusters that a rollout has not brought to its end, and of those that it went back from."""
     found: dict[_Cause, list[str]] = {}
+    troubles: dict[_Cause, ReportedTrouble] = {}
     for step in owner.steps:
         if _belongs(step, rollout):
-            cause = _cause(step)
+            trouble = trouble_of(step, known)
+            cause = _cause(step, trouble is not None)
             if cause is not None:
                 found.setdefault(cause, []).append(step.key[1])
+            if trouble is not None:
+                # Beside what it failed with: a way back may not get through either.
+                cause = _in_the_way(step, trouble)
+                found.setdefault(cause, []).append(step.key[1])
+                troubles[cause] = min(troubles.get(cause, trouble), trouble, key=lambda each: each.since)
     ordered = sorted(found.items(), key=lambda each: (_ORDER.index(each[0].state), -len(each[1]), each[0].message))
     told: list[RolloutCause] = []
     room = _MOST_NAMED
@@ -47,6 +56,7 @@ def rollout_causes(owner: OwnerPlan, rollout: Rollout) -> list[RolloutCause]:
                 until=until,
                 clusters=len(clusters),
                 names=names,
+                trouble=troubles.get(cause),
             )
         )
     return told
@@ -60,13 +70,18 @@ def _belongs(step: Step, rollout: Rollout) -> bool:
     return rollout.is_open and rollout.started is None and step.state != "UpToDate"
 
 
-def _cause(step: Step) -> _Cause | None:
+def _in_the_way(step: Step, trouble: ReportedTrouble) -> _Cause:
+    message = f"{_SAID[trouble.of]}{trouble.message}".replace(step.key[1], "<cluster>")
+    return _Cause(shown_state(step), None, message, None)
+
+
+def _cause(step: Step, is_troubled: bool) -> _Cause | None:
     reason = step.reasons[0] if step.reasons else None
     until = reason.until if reason is not None else None
     if step.progress.failure:
         return _Cause("Failed", None, step.progress.failure, until)
     state = shown_state(step)
-    if state == "UpToDate":
+    if state == "UpToDate" or is_troubled:
         return None
     if reason is None:
         return _Cause(state, None, "is being changed" if state == "InFlight" else "starts now", None)

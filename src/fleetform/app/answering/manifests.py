@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from fleetform.engine.index.index import Index
 from fleetform.model.answers.base import MASKED, Json, JsonMap
-from fleetform.model.answers.listing import ListedMetadata, ListedObject
+from fleetform.model.answers.listed import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
 from fleetform.syntax.addresses import shown, without_logins
@@ -54,7 +54,8 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
                 if kind in source:
                     source[kind][field] = shown(source[kind][field])
     if object_.ref.kind == "PluginDefinition":
-        _mask_definition(spec, _secret_in_any_version(object_, known) if known is not None else frozenset())
+        name = (object_.ref.organization, object_.ref.name)
+        _mask_definition(spec, known.definitions.secret_forms(name) if known is not None else frozenset())
     if known is not None:
         for item in _written_items(object_.ref.kind, spec):
             for field in ("value", "expression"):
@@ -66,13 +67,6 @@ def _mask(object_: Object[object], spec: JsonMap, known: Index | None) -> JsonMa
             if isinstance(values, dict):
                 values.update({name: MASKED for name in values if _is_secret(object_, spec, name, known)})
     return spec
-
-
-def _secret_in_any_version(definition: Object[object], known: Index) -> frozenset[tuple[str, ...]]:
-    versions = known.definitions.revisions.get((definition.ref.organization, definition.ref.name), {})
-    return frozenset(
-        form for each in versions.values() for form, option in each.forms.items() if option.type == "secret"
-    )
 
 
 def _mask_definition(spec: JsonMap, secret: frozenset[tuple[str, ...]]) -> None:
@@ -110,7 +104,7 @@ def _written_items(kind: str, spec: JsonMap) -> Iterator[JsonMap]:
 
 
 def _is_secret(object_: Object[object], spec: JsonMap, path: str, known: Index) -> bool:
-    """Whether any version of a definition that an object is about calls the option at a path secret."""
+    """Whether any version of a definition that an object is about calls an option at a path, or inside it, secret."""
     organization = object_.ref.organization
     if object_.ref.kind == "PluginOverride":
         names = spec.get("pluginDefinitionNames") or known.definitions.names(organization)
@@ -126,9 +120,6 @@ def _is_secret(object_: Object[object], spec: JsonMap, path: str, known: Index) 
         steps = parse_path(path)
     except PathError:
         return False
-    revisions = [each for name in names for each in known.definitions.of(organization, name or "")]
-    if not revisions:
-        # Nobody can tell, so nobody is shown.
-        return True
-    found = [revision.find(steps) for revision in revisions]
-    return any(match is not None and match[0].type == "secret" for match in found)
+    there = [name for name in names if known.definitions.of(organization, name or "")]
+    # If there is no definition nobody can tell, so nobody is shown.
+    return not there or any(known.definitions.is_secret(organization, name, steps) for name in there)

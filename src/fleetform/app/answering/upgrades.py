@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from fleetform.app.answering.references import reference
 from fleetform.engine.report.effects import hidden_items, winning_items
+from fleetform.engine.versions.migrations import secret_forms
 from fleetform.engine.versions.span import Span
 from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.answers.upgrades import (
@@ -46,7 +47,7 @@ def changelog(span: Span) -> list[ChangelogEntry]:
 
 def options_of(span: Span, versions: Mapping[str, Revision]) -> OptionsOfUpgrade:
     """What becomes of options; defaults of options that any version calls secret are masked."""
-    secret = {form for each in versions.values() for form, option in each.forms.items() if option.type == "secret"}
+    secret = secret_forms(versions.values())
 
     def default(option: Option) -> Json:
         if option.default is UNSET:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from msgspec import structs
+
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
@@ -15,11 +17,12 @@ from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.world.hashes import is_known
 from fleetform.engine.world.opening import is_zone
 from fleetform.model.answers.base import ObjectReference
-from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, WhyItem
+from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, ReportedTrouble, WhyItem
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
 from fleetform.model.results.decisions import Gate, PluginKey
-from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState
+from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState, Trouble
+from fleetform.ports.state import KnownState
 from fleetform.syntax.times import clock_text, time_text
 
 _ONCE = {
@@ -89,6 +92,7 @@ class Waits:
             summary=self._summary(step, earliest, unknown, removal) + _then(owner, candidate, target),
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
+            trouble=trouble_of(step, self._fleet.state),
         )
 
     def _wanted(self, key: PluginKey) -> str | None:
@@ -112,7 +116,7 @@ class Waits:
     # ---- In one sentence
 
     def _summary(self, step: Step, earliest: Earliest, unknown: bool, removal: Removal | None) -> str:
-        told = self._told(step, earliest, removal)
+        told = self._told(step, earliest, removal) + trouble_text(trouble_of(step, self._fleet.state))
         if unknown:
             told += "; whether it already is what is wanted is not known here: its input hash is not"
         return told
@@ -211,14 +215,11 @@ class Waits:
         """Who must agree to a stage, and by when."""
         missing = stage.approvals_given < stage.approvals_needed and rollout.is_open
         due = self._due(owner, stage.name) if missing else None
-        return ConsentNeeded(
-            rollout=rollout.name,
-            stage=stage.name,
-            need=stage.approvals_needed,
-            have=stage.approvals_given,
-            decide_by=time_text(due.at) if due is not None else None,
-            end=time_text(due.end) if due is not None else None,
-            costs=int(due.costs.total_seconds()) if due is not None and due.costs is not None else None,
+        if due is None:
+            return consent_needed(rollout, stage)
+        costs = int(due.costs.total_seconds()) if due.costs is not None else None
+        return structs.replace(
+            consent_needed(rollout, stage), decide_by=time_text(due.at), end=time_text(due.end), costs=costs
         )
 
     def _due(self, owner: OwnerPlan, stage: str) -> DecideBy | None:
@@ -230,6 +231,21 @@ class Waits:
         return self._decide_by[ref, stage]
 
 
+def trouble_of(step: Step, known: KnownState) -> ReportedTrouble | None:
+    """What keeps a plugin from arriving or from being judged, unless what was under way is over."""
+    found = known.troubles.get(step.key)
+    if found is None or (found.of == "health" and step.state != "InFlight"):
+        return None
+    return reported_trouble(found)
+
+
+def consent_needed(rollout: Rollout, stage: StageCount) -> ConsentNeeded:
+    """How many must agree to a stage, and how many have."""
+    return ConsentNeeded(
+        rollout=rollout.name, stage=stage.name, need=stage.approvals_needed, have=stage.approvals_given
+    )
+
+
 def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     """What becomes of an owner's change if all goes well: starts take the usual time or what their stage gives them,
     and nothing fails again."""
@@ -238,6 +254,24 @@ def prospect_of(world: World, owner: OwnerPlan, now: datetime) -> Prospect:
     patience = world.limits_of(owner.change.owner.organization).patience
     scenario = Scenario(duration=min([Scenario().duration, *deadlines]), retries=patience.retries)
     return Prospect(world, owner.change.owner, now, scenario)
+
+
+def reported_trouble(trouble: Trouble) -> ReportedTrouble:
+    return ReportedTrouble(
+        of=trouble.of,
+        message=trouble.message,
+        do=trouble.hint,
+        where=trouble.where,
+        since=time_text(trouble.since),
+        tries=trouble.tries,
+        next_try=time_text(trouble.retry_at) if trouble.retry_at is not None else None,
+    )
+
+
+def trouble_text(trouble: ReportedTrouble | None) -> str:
+    """That there is something in the way, in a word: what it is stands beside."""
+    said = {"delivery": "; it cannot be delivered", "removal": "; its files cannot be removed", "health": ""}
+    return said[trouble.of] if trouble is not None else ""
 
 
 def drift_text(files: Sequence[str]) -> str:

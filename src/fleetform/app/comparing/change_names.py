@@ -20,10 +20,10 @@ from fleetform.engine.world.contents import (
 )
 from fleetform.engine.world.hashes import unknown_hash
 from fleetform.engine.world.made_of import objects_of
-from fleetform.engine.world.parts import MovingGroups, Part, plugins_by_part
+from fleetform.engine.world.parts import MovingGroups, Part, PartPlugins, plugins_by_part
 from fleetform.engine.world.stored import Contents
 from fleetform.model.objects import AnyObject, Ref
-from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.results.decisions import PluginKey
 
 
 class OwnerChange(NamedTuple):
@@ -67,7 +67,8 @@ def owner_changes(before: Fleet, after: Fleet, changes: list[PluginChange]) -> l
     by_owner: dict[Ref, list[PluginChange]] = {}
     for each in changes:
         owner = each.either.target.owner
-        part = Part(owner, groups.of(each.after) if each.after is not None and groups.has_any(owner) else None)
+        moves_by_group = each.after is not None and groups.has_any(owner)
+        part = Part(owner, groups.of(owner, each.either.cluster.ref.name) if moves_by_group else None)
         by_owner.setdefault(part.ref, []).append(each)
     names = _Names(before, after)
     return [names.of(ref, by_owner[ref]) for ref in sorted(by_owner)]
@@ -99,11 +100,11 @@ class _Names:
             return OwnerChange(owner, last.name, name)
         return OwnerChange(owner, rollout_name(owner.name, name, frozenset(each.name for each in rollouts)), name)
 
-    def _contents(self, fleet: Fleet, parts: Mapping[Ref, tuple[Part, list[PluginDecision]]], owner: Ref) -> Contents:
+    def _contents(self, fleet: Fleet, parts: Mapping[Ref, PartPlugins], owner: Ref) -> Contents:
         """What the plugins of an owner are made of on one side; those that are new there make no other change."""
         if owner not in parts:
             return {}
-        part, plugins = parts[owner]
+        part, plugins = parts[owner][0], list(parts[owner][1].values())
         hashes, installed = self._hashes_then, plugins
         if fleet is self._after:
             hashes, installed = self._hashes, [each for each in plugins if self._is_installed(each.key)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from fleetform.model.answers.listing import Listed
+from fleetform.model.answers.listed import Listed
 
 T = TypeVar("T")
 

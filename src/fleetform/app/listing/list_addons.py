@@ -10,14 +10,8 @@ from fleetform.app.answering.plugins import config_status
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.dialects.ocm.addons import unsupported_types_of
-from fleetform.model.answers.listing import (
-    AddonConfig,
-    AddonSpec,
-    AddonStatus,
-    Condition,
-    ListedAddon,
-    ListedMetadata,
-)
+from fleetform.model.answers.listed import Condition, ListedMetadata
+from fleetform.model.answers.listed_plugins import AddonConfig, AddonSpec, AddonStatus, ListedAddon
 from fleetform.model.results.decisions import PluginDecision
 
 

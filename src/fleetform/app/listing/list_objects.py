@@ -10,12 +10,12 @@ from msgspec import structs
 from fleetform.app.answering.manifests import listed_object
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.model.answers.listing import (
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listed_objects import (
     CatalogSourceStatus,
     CatalogStatus,
     ClusterStatus,
     DefinitionStatus,
-    Listed,
     ListedCatalog,
     ListedCluster,
     ListedDefinition,

@@ -12,7 +12,7 @@ from fleetform.app.errors import AmbiguousError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.model.answers.explanation import PlacementChoice, PlacementExplanation
-from fleetform.model.answers.listing import (
+from fleetform.model.answers.listed_objects import (
     DecisionGroupStatus,
     ListedPlacement,
     NotSelectedClusters,

@@ -21,11 +21,10 @@ from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.plan.records import Step
 from fleetform.engine.report.effects import sides_of
 from fleetform.model.answers.base import JsonMap
-from fleetform.model.answers.listing import (
-    Condition,
+from fleetform.model.answers.listed import Condition, ListedMetadata
+from fleetform.model.answers.listed_plugins import (
     DefinitionReference,
     EffectiveValue,
-    ListedMetadata,
     ListedPlugin,
     ListedPluginSpec,
     PluginRow,
@@ -38,8 +37,20 @@ from fleetform.model.answers.options import AppliedOverride
 from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
+from fleetform.ports.state import KnownState
 
 _REMEMBERED = 10_000
+_RENDER_CHANGED = Condition(
+    type="RenderChanged",
+    status="True",
+    reason="RenderDiffers",
+    message="the same input would be rendered otherwise now; what was admitted stays until a change is rolled out",
+)
+_TROUBLES = {
+    "delivery": ("NotDelivered", "DeliveryFailed"),
+    "removal": ("NotRemoved", "RemovalFailed"),
+    "health": ("HealthUnknown", "CannotBeJudged"),
+}
 
 
 def find_plugins(fleet: Fleet, scope: Scope, wanted: StateFilter = ALL_STATES) -> Found[PluginDecision]:
@@ -88,25 +99,35 @@ class _Options(NamedTuple):
     applied: list[AppliedOverride]
 
 
+class AppliedOverrides:
+    """The overrides of each plugin, made once for all plugins that share them: nobody may change the lists."""
+
+    def __init__(self) -> None:
+        self._shared: dict[Shared, list[AppliedOverride]] = {}
+        # Plugins with options of their own share their decisions on all others.
+        self._sides = lru_cache(_REMEMBERED)(sides_of)
+
+    def of(self, plugin: PluginDecision) -> list[AppliedOverride]:
+        found = self._shared.get(plugin.shared) if _is_like_others(plugin) else None
+        if found is None:
+            found = applied(plugin, plugin.options, self._sides)
+            if _is_like_others(plugin):
+                self._shared[plugin.shared] = found
+        return found
+
+
 class _PluginAnswers:
     """Answers about plugins. What is said of options is made once for all plugins that share them."""
 
     def __init__(self, fleet: Fleet, states: PlannedStates | None) -> None:
         self._fleet = fleet
         self._options: dict[Shared, _Options] = {}
-        self._applied: dict[Shared, list[AppliedOverride]] = {}
+        self._applied = AppliedOverrides()
         self._states = states
-        # Plugins with options of their own share their decisions on all others.
-        self._sides = lru_cache(_REMEMBERED)(sides_of)
         self._value = lru_cache(_REMEMBERED)(_effective_value)
 
     def row(self, plugin: PluginDecision) -> PluginRow:
-        target, shared = plugin.target, plugin.shared
-        overrides = self._applied.get(shared) if _is_like_others(plugin) else None
-        if overrides is None:
-            overrides = applied(plugin, plugin.options, self._sides)
-            if _is_like_others(plugin):
-                self._applied[shared] = overrides
+        target = plugin.target
         return PluginRow(
             api_version=API_VERSION,
             kind="Plugin",
@@ -118,9 +139,10 @@ class _PluginAnswers:
             release_namespace=target.release_namespace,
             owner_kind=target.owner.ref.kind,
             owner_name=target.owner.ref.name,
-            applied_overrides=overrides,
+            applied_overrides=self._applied.of(plugin),
             blocked=sorted({gate.gate for gate in plugin.blocked_by}),
             state=self._states.of(plugin) if self._states is not None else None,
+            conditions=[each.type for each in amiss(plugin, self._fleet.state)],
         )
 
     def whole(self, plugin: PluginDecision) -> ListedPlugin:
@@ -134,13 +156,6 @@ class _PluginAnswers:
             option_values=options.values,
             preset_ref=PresetReference(name=owner.ref.name) if owner.ref.kind == "PluginPreset" else UNSET,
         )
-        held = next(iter((*plugin.blocked_by, *plugin.waits)), None)
-        resolved = Condition(
-            type="Resolved",
-            status="False" if held else "True",
-            reason="".join(word.capitalize() for word in held.gate.split("-")) if held else "Resolved",
-            message=held.message if held else "every option has a valid value",
-        )
         states = self._states
         status = PluginStatus(
             version=plugin.version,
@@ -152,7 +167,7 @@ class _PluginAnswers:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[resolved, *self._drifted(plugin)],
+            conditions=[resolved(plugin), *amiss(plugin, self._fleet.state)],
             owner=object_reference(owner, locator),
             state=states.of(plugin) if states is not None else None,
             rollout=states.rollout(plugin) if states is not None else None,
@@ -161,22 +176,47 @@ class _PluginAnswers:
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
 
-    def _drifted(self, plugin: PluginDecision) -> list[Condition]:
-        files = self._fleet.state.plugin(plugin.cluster.ref, plugin.name).drift
-        if not files:
-            return []
-        message = drift_text(files).removeprefix("; drifted: ")
-        return [Condition(type="Drifted", status="True", reason="FilesChanged", message=message)]
-
     def _options_of(self, plugin: PluginDecision) -> _Options:
         found = self._options.get(plugin.shared) if _is_like_others(plugin) else None
         if found is None:
             options = plugin.options
             values = [self._value(decision) for decision in options.values() if decision.value is not ABSENT]
-            found = _Options(values, masked(values_tree(options)), applied(plugin, options, self._sides))
+            found = _Options(values, masked(values_tree(options)), self._applied.of(plugin))
             if _is_like_others(plugin):
                 self._options[plugin.shared] = found
         return found
+
+
+def resolved(plugin: PluginDecision) -> Condition:
+    """Whether every option has a value that its revision takes."""
+    held = next(iter((*plugin.blocked_by, *plugin.waits)), None)
+    return Condition(
+        type="Resolved",
+        status="False" if held else "True",
+        reason=reason_word(held.gate) if held else "Resolved",
+        message=held.message if held else "every option has a valid value",
+    )
+
+
+def amiss(plugin: PluginDecision, known: KnownState) -> list[Condition]:
+    """What is not as it should be about what was delivered."""
+    found = []
+    state, trouble = known.plugin(plugin.cluster.ref, plugin.name), known.troubles.get(plugin.key)
+    if state.drift:
+        message = drift_text(state.drift).removeprefix("; drifted: ")
+        found.append(Condition(type="Drifted", status="True", reason="FilesChanged", message=message))
+    if state.admitted is not None and state.admitted.input_hash in known.altered:
+        found.append(_RENDER_CHANGED)
+    if trouble is not None and (trouble.of != "health" or state.in_flight):
+        type_, reason = _TROUBLES[trouble.of]
+        message = trouble.message + (f"; {trouble.hint}" if trouble.hint else "")
+        found.append(Condition(type=type_, status="True", reason=reason, message=message))
+    return found
+
+
+def reason_word(gate: str) -> str:
+    """A gate as the reason of a condition: RequiredOption."""
+    return "".join(word.capitalize() for word in gate.split("-"))
 
 
 def _is_like_others(plugin: PluginDecision) -> bool:

@@ -17,8 +17,8 @@ from fleetform.engine.plan.windows.compile import ScopedWindow, compile_window
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.engine.plan.windows.useless import is_rare, never_opens
 from fleetform.engine.world.opening import Openings, is_zone
-from fleetform.model.answers.listing import (
-    Listed,
+from fleetform.model.answers.listed import Listed
+from fleetform.model.answers.listed_rollouts import (
     ListedPolicy,
     ListedWindow,
     PolicyStage,

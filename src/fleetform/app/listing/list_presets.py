@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType, structs
 
@@ -13,16 +13,16 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import Step
 from fleetform.engine.report.progress import summarize
-from fleetform.model.answers.listing import (
+from fleetform.model.answers.listed_objects import (
     ListedPreset,
     PresetConflict,
     PresetPlugins,
     PresetProgress,
     PresetStatus,
 )
-from fleetform.model.kinds.preset import PluginPresetSpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import PluginDecision, PluginKey
+from fleetform.model.results.decisions import Claim, PluginDecision, PluginKey
+from fleetform.model.state import PluginState
 
 
 def list_presets(fleet: Fleet, scope: Scope) -> Iterator[ListedPreset]:
@@ -32,23 +32,30 @@ def list_presets(fleet: Fleet, scope: Scope) -> Iterator[ListedPreset]:
     steps = {each.key: each for each in fleet.plan.steps}
     for preset in fleet.snapshot.presets.values():
         if scope.holds(preset.ref):
-            status = _preset_status(fleet, preset, plugins.get(preset, []), steps)
+            mine = plugins.get(preset, [])
+            stored = [fleet.state.plugin(each.cluster.ref, each.name) for each in mine]
+            wanted = [fleet.inputs.hash(each.upgrade or each) for each in mine]
+            lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
+            status = preset_status(mine, stored, wanted, steps, lost, bool(fleet.state.plugins))
             yield ListedPreset(**structs.asdict(listed_object(preset, fleet.decisions.index)), status=status)
 
 
-def _preset_status(
-    fleet: Fleet, preset: Object[PluginPresetSpec], plugins: list[PluginDecision], steps: dict[PluginKey, Step]
+def preset_status(
+    plugins: Sequence[PluginDecision],
+    stored: Sequence[PluginState],
+    wanted: Sequence[str | None],
+    steps: Mapping[PluginKey, Step],
+    lost: Sequence[Claim],
+    is_state_known: bool,
 ) -> PresetStatus:
-    lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
+    """What a preset's plugins have come to: what is stored of each, and the hash that is wanted, in their order."""
     progress: PresetProgress | UnsetType = UNSET
-    wanted = [fleet.inputs.hash(each.upgrade or each) for each in plugins]
-    stored = [fleet.state.plugin(each.cluster.ref, each.name) for each in plugins]
     summary = summarize(zip(stored, wanted, strict=True))
     # What they run, where that is known: while a rollout is on its way it is not what was decided.
     running = [each.admitted.version if each.admitted is not None else None for each in stored]
     decided = [each.version for each in plugins]
-    versions = Counter(each or "none" for each in (running if fleet.state.plugins else decided))
-    if fleet.state.plugins:
+    versions = Counter(each or "none" for each in (running if is_state_known else decided))
+    if is_state_known:
         progress = PresetProgress(
             total=summary.total, updating=summary.updating, failed=summary.failed, succeeded=summary.succeeded
         )

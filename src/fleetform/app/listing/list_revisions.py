@@ -16,7 +16,8 @@ from fleetform.engine.layers.owners import definition_of
 from fleetform.engine.versions.compatibility import FOR_PEOPLE
 from fleetform.engine.versions.lifecycle import known_announcement, later, lifecycle_in
 from fleetform.engine.versions.retention import judge_history
-from fleetform.model.answers.listing import ListedMetadata, ListedRevision, RevisionSpec, RevisionStatus
+from fleetform.model.answers.listed import ListedMetadata
+from fleetform.model.answers.listed_objects import ListedRevision, RevisionSpec, RevisionStatus
 from fleetform.model.kinds import API_VERSION, PLATFORM_NAMESPACE
 from fleetform.model.kinds.preset import PluginSpec, PluginTemplate
 from fleetform.model.objects import Ref

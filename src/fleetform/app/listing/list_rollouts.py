@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from fleetform.app.answering.causes import rollout_causes
-from fleetform.app.answering.waits import Waits
+from fleetform.app.answering.changed_objects import changed_objects
+from fleetform.app.answering.waits import Waits, consent_needed
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
 from fleetform.engine.plan.records import OwnerPlan, StageCount
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
-from fleetform.model.answers.listing import ListedMetadata, ListedRollout, RolloutIdentity
+from fleetform.model.answers.listed import ListedMetadata
+from fleetform.model.answers.listed_rollouts import ListedRollout, RolloutIdentity
 from fleetform.model.answers.planning import ConsentNeeded, RolloutAnswer, RolloutStage, StageClusters
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.state import UNKNOWN
@@ -73,7 +75,12 @@ def rollout_answer(fleet: Fleet, owner: OwnerPlan, rollout: Rollout) -> RolloutA
     return _answer(fleet, Waits(fleet), owner, rollout)
 
 
-def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
+def rollout_standing(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
+    """A rollout without an outlook: nothing in it is another only because time goes by."""
+    return _answer(fleet, None, owner, rollout)
+
+
+def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout: Rollout) -> RolloutAnswer:
     counts: dict[str, StageCount] = {}
     if owner is not None and owner.rollout is not None and owner.rollout.name == rollout.name:
         counts = {each.name: each for each in owner.stages}
@@ -111,13 +118,14 @@ def _answer(fleet: Fleet, waits: Waits, owner: OwnerPlan | None, rollout: Rollou
         created=time_text(rollout.created),
         started=time_text(rollout.started) if rollout.started is not None else None,
         ended=time_text(rollout.ended) if rollout.ended is not None else None,
-        causes=rollout_causes(owner, rollout) if owner is not None else [],
+        causes=rollout_causes(owner, rollout, fleet.state) if owner is not None else [],
+        changes=changed_objects(fleet.state, fleet.owner_changes, rollout.owner) if rollout.is_open else [],
         diagnostics=[],
     )
 
 
 def _stage(
-    waits: Waits,
+    waits: Waits | None,
     owner: OwnerPlan | None,
     rollout: Rollout,
     times: StageTimes,
@@ -127,7 +135,7 @@ def _stage(
 ) -> RolloutStage:
     consent: ConsentNeeded | None = None
     if owner is not None and count is not None and count.approvals_needed:
-        consent = waits.consent(owner, rollout, count)
+        consent = waits.consent(owner, rollout, count) if waits is not None else consent_needed(rollout, count)
     done = times.total if times.done is not None else 0
     healthy = max(done - failed, 0)
     nobody = StageClusters(total=times.total, updated=done, healthy=healthy, failed=failed, unreachable=0, waiting=0)

@@ -15,7 +15,6 @@ from fleetform.app.reading.documents import read_document
 from fleetform.engine.world.contents import ContentHashes, content_with_annotations, identity_text
 from fleetform.engine.world.stored import Stored
 from fleetform.model.objects import AnyObject, Origin
-from fleetform.model.snapshot import Snapshot
 from fleetform.ports.inputs import Document
 from fleetform.ports.state import KeptDocument
 from fleetform.syntax.times import parse_time, time_text
@@ -65,9 +64,8 @@ def needed(stored: Stored, hashes: ContentHashes) -> set[Key]:
     return found
 
 
-def kept_from(snapshot: Snapshot, documents: Iterable[Document], wanted: set[Key]) -> dict[Key, KeptDocument]:
+def kept_from(hashes: ContentHashes, documents: Iterable[Document], wanted: set[Key]) -> dict[Key, KeptDocument]:
     """Some objects of a snapshot, as far as they stand in its documents: catalogs keep their own."""
-    hashes = ContentHashes(snapshot)
     left = {key: each for key in wanted if (each := hashes.object(key[0])) is not None and hashes.of(each) == key[1]}
     if not left:
         return {}

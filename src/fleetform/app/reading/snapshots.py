@@ -61,7 +61,7 @@ def assemble(
     kept: KeptReadings,
 ) -> Snapshot:
     """The snapshot of objects at a time; an object written twice, or with an unreadable stamp, is reported."""
-    places = _by_kind([_stamped(each, state, diagnostics, kept) for each in distinct(list(objects))], diagnostics)
+    places = _by_kind([stamped(each, state, diagnostics, kept) for each in distinct(list(objects))], diagnostics)
     owners: dict[Ref, Object[object]] = {**places.presets, **places.plugins}
     rejected = rejected_versions(owners, state)
     versions = state.versions
@@ -170,7 +170,7 @@ def _map(tree: Json) -> JsonMap:
     return tree if isinstance(tree, dict) else {}
 
 
-def _stamped(
+def stamped(
     object_: Object[object], state: KnownState, diagnostics: list[Diagnostic], kept: KeptReadings
 ) -> Object[object]:
     """With its time of creation: the state's stamp, else the annotation, else creationTimestamp, else none (B7)."""

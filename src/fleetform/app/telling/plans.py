@@ -52,7 +52,8 @@ class Knowledge(NamedTuple):
 def plan_notices(found: Plan, known: Knowledge, now: datetime) -> Told:
     told = _Telling(found, known, now)
     for owner in found.owners:
-        told.owner(owner)
+        if not owner.at_rest:
+            told.owner(owner)
     told.removals()
     return Told(told.notices, min(told.looks, default=None))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fleetform.dialects.native.schemas import JsonSchema, components
-from fleetform.dialects.native.structural import ANYTHING, structural
+from fleetform.dialects.native.structural import structural
 from fleetform.model.kinds import API_VERSION, KINDS, Kind
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
@@ -22,11 +22,11 @@ class Column(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule that the API server holds by itself, also while no webhook answers; of a spec, or of a whole object."""
+    """A rule that the API server holds by itself, also while no webhook answers; at is the field that it is about."""
 
     rule: str
     message: str
-    at: str = "spec"
+    at: tuple[str, ...] = ("spec",)
 
 
 class Served(NamedTuple):
@@ -41,7 +41,14 @@ class Served(NamedTuple):
 
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_VALID = Column("Valid", '.status.conditions[?(@.type=="Valid")].status')
 _NEVER_CHANGES = Rule("self == oldSelf", "it never changes: make another one")
+
+
+def _exactly_one(*fields: str, at: tuple[str, ...]) -> Rule:
+    given = ", ".join(f"has(self.{each})" for each in fields)
+    return Rule(f"[{given}].exists_one(each, each)", f"exactly one of {', '.join(fields)} is needed", at)
+
 
 SERVED = (
     Served(
@@ -72,12 +79,16 @@ SERVED = (
             Column("Hold", ".spec.hold"),
             Column("Zone", ".spec.timeZone", wide=True),
         ),
+        (
+            _exactly_one("kubeconfig", "context", "directory", at=("spec", "access")),
+            _exactly_one("assume", "file", "command", at=("spec", "health")),
+        ),
     ),
     Served(
         "LifecyclePolicy",
         "fflp",
         (Column("Notice", ".spec.notice"), Column("Grace", ".spec.grace")),
-        (Rule("self.metadata.name == 'default'", "a LifecyclePolicy is named default", "object"),),
+        (Rule("self.metadata.name == 'default'", "a LifecyclePolicy is named default", ()),),
     ),
     Served("Organization", "fforg", (Column("Policy", ".spec.defaultRolloutPolicy"),)),
     Served("Placement", "ffpl", (Column("Selected", ".status.numberOfSelectedClusters", "integer"),)),
@@ -86,16 +97,18 @@ SERVED = (
         "ffp",
         (
             Column("Cluster", ".spec.clusterName"),
+            Column("Definition", ".status.definition"),
             Column("Version", ".status.running"),
-            Column("Wanted", ".status.wanted"),
-            Column("State", ".status.state"),
+            Column("Target", ".status.wanted"),
+            Column("Status", ".status.state"),
             _READY,
             Column("Waits for", ".status.waitsFor"),
             Column("Until", ".status.until"),
-            Column("Rollout", ".status.rollout", wide=True),
-            Column("Stage", ".status.stage", wide=True),
+            Column("Preset", ".spec.presetRef.name", wide=True),
+            Column("Rollout", ".status.rollout.name", wide=True),
+            Column("Stage", ".status.rollout.stage", wide=True),
         ),
-        fields=(".spec.clusterName",),
+        fields=(".spec.clusterName", ".spec.presetRef.name", ".status.state", ".status.definition"),
     ),
     Served(
         "PluginDefinition",
@@ -106,6 +119,10 @@ SERVED = (
             Column("Breaking", ".spec.changes.breaking", "boolean"),
             Column("Description", ".spec.description", wide=True),
         ),
+        (
+            _exactly_one("helm", "kustomize", "manifests", at=("spec", "source")),
+            _exactly_one("path", "git", at=("spec", "source", "kustomize")),
+        ),
     ),
     Served(
         "PluginDefinitionRevision",
@@ -114,6 +131,7 @@ SERVED = (
             Column("Version", ".spec.version"),
             Column("Number", ".spec.number", "integer"),
             Column("Plugins", ".status.plugins", "integer"),
+            Column("Announced", ".status.announcedAt", "date"),
             Column("Ends", ".status.endsAt"),
         ),
         (_NEVER_CHANGES,),
@@ -127,6 +145,7 @@ SERVED = (
             Column("Findings", ".status.findings"),
             Column("Owner", ".spec.owner"),
             Column("Expires", ".spec.expires"),
+            _VALID,
             Column("Reason", ".spec.reason", wide=True),
         ),
     ),
@@ -140,19 +159,28 @@ SERVED = (
             Column("Waiting", ".status.plugins.waiting", "integer"),
             Column("Blocked", ".status.plugins.blocked", "integer"),
             Column("Failed", ".status.plugins.failed", "integer"),
+            Column("Unreachable", ".status.plugins.unreachable", "integer"),
+            Column("Rollout", ".status.rollout.name"),
+            _VALID,
         ),
     ),
-    Served("PluginState", "ffst", (Column("Version", ".spec.version"),), (_NEVER_CHANGES,)),
+    Served("PluginState", "ffst", (Column("Hash", ".spec.inputHash"),), (_NEVER_CHANGES,)),
     Served(
         "Rollout",
         "ffr",
         (
             Column("Preset", ".spec.preset"),
             Column("Phase", ".status.phase"),
+            Column("Stage", ".status.stage"),
             Column("From", ".status.from"),
             Column("To", ".status.to"),
+            Column("Healthy", ".status.clusters.healthy", "integer"),
+            Column("Of", ".status.clusters.total", "integer"),
+            Column("Failed", ".status.clusters.failed", "integer"),
+            Column("Waits for", ".status.waitsFor"),
             Column("Change", ".spec.changeId", wide=True),
         ),
+        fields=(".spec.preset", ".status.phase"),
     ),
     Served("RolloutPolicy", "ffrp", (Column("On failure", ".spec.onFailure"),)),
     Served(
@@ -161,31 +189,6 @@ SERVED = (
         (Column("Type", ".spec.type"), Column("Schedule", ".spec.schedule"), Column("Duration", ".spec.duration")),
     ),
 )
-
-# Conditions are a map by type: whoever applies one leaves the others alone.
-_CONDITIONS: JsonSchema = {
-    "type": "array",
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["type"],
-    "items": {
-        "type": "object",
-        "required": ["type", "status"],
-        "properties": {
-            "type": {"type": "string"},
-            "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-            "reason": {"type": "string"},
-            "message": {"type": "string"},
-            "lastTransitionTime": {"type": "string", "format": "date-time"},
-            "observedGeneration": {"type": "integer", "format": "int64"},
-        },
-    },
-}
-_STATUS: JsonSchema = {
-    "type": "object",
-    "description": "What Fleetform found; written by Fleetform.",
-    "properties": {"conditions": _CONDITIONS, "observedGeneration": {"type": "integer", "format": "int64"}},
-    **ANYTHING,
-}
 
 
 def crds() -> Iterator[JsonSchema]:
@@ -229,7 +232,7 @@ def _crd(kind: Kind, served: Served) -> JsonSchema:
 
 
 def _schema(kind: Kind, served: Served) -> JsonSchema:
-    (spec,), definitions = components(kind.spec)
+    (spec, status), definitions = components(kind.spec, kind.status)
     root: JsonSchema = {
         "type": "object",
         "description": (kind.spec.__doc__ or "").strip(),
@@ -239,14 +242,27 @@ def _schema(kind: Kind, served: Served) -> JsonSchema:
             "kind": {"type": "string"},
             "metadata": {"type": "object"},
             "spec": structural(spec, definitions),
-            "status": _STATUS,
+            "status": _optional(structural(status, definitions)),
         },
     }
-    for at, holder in (("object", root), ("spec", root["properties"]["spec"])):
-        rules = [{"rule": each.rule, "message": each.message} for each in served.rules if each.at == at]
-        if rules:
-            holder["x-kubernetes-validations"] = rules
+    for each in served.rules:
+        field = root
+        for name in each.at:
+            field = field["properties"][name]
+        field.setdefault("x-kubernetes-validations", []).append({"rule": each.rule, "message": each.message})
     return root
+
+
+def _optional(schema: JsonSchema) -> JsonSchema:
+    """With nothing required but the keys of lists that are maps: a release must take what another one wrote."""
+    found = {key: each for key, each in schema.items() if key != "required"}
+    if "properties" in found:
+        found["properties"] = {name: _optional(each) for name, each in found["properties"].items()}
+    if "items" in found:
+        found["items"] = _optional(found["items"])
+        if "x-kubernetes-list-map-keys" in found:
+            found["items"]["required"] = found["x-kubernetes-list-map-keys"]
+    return found
 
 
 def _column(column: Column) -> JsonSchema:

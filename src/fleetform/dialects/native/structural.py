@@ -9,7 +9,10 @@ from fleetform.dialects.native.schemas import JsonSchema
 # Any tree. Only the records can say what fits there, and the webhook asks them.
 ANYTHING: JsonSchema = {"x-kubernetes-preserve-unknown-fields": True}
 
-_KEPT = ("type", "description", "enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_KEPT = (
+    *("type", "description", "enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
+    *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
+)
 
 
 def structural(schema: JsonSchema, definitions: JsonSchema, inside: tuple[str, ...] = ()) -> JsonSchema:

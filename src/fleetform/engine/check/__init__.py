@@ -11,6 +11,7 @@ versions/compatibility.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from fleetform.engine.check.configs import lint_default_configs
 from fleetform.engine.check.definitions import lint_definition, lint_dependencies, lint_revisions
@@ -18,6 +19,7 @@ from fleetform.engine.check.overrides import lint_override
 from fleetform.engine.check.owners import lint_plugin, lint_preset
 from fleetform.engine.check.policies import lint_other
 from fleetform.engine.index.index import Index
+from fleetform.model.objects import At, Object
 from fleetform.model.results.diagnostics import Diagnostic
 
 
@@ -43,3 +45,22 @@ def lint_all_but_overrides(known: Index) -> Iterator[Diagnostic]:
         yield from lint_plugin(plugin, known)
     for other in (*snapshot.organizations.values(), *snapshot.clusters.values(), *snapshot.others.values()):
         yield from lint_other(other, known)
+
+
+def lint_object(object_: Object[Any], known: Index) -> Iterator[Diagnostic]:
+    """What is wrong with one object of a snapshot, in what it says and beside the others of its name."""
+    ref = object_.ref
+    if ref.kind == "PluginOverride":
+        yield from lint_override(object_, known, known.snapshot.at)
+    elif ref.kind == "PluginPreset":
+        yield from lint_preset(object_, known)
+    elif ref.kind == "Plugin":
+        yield from lint_plugin(object_, known)
+    elif ref.kind == "PluginDefinition":
+        yield from lint_definition(object_)
+        yield from lint_default_configs(object_, known)
+        versions = known.definitions.revisions.get((ref.organization, ref.name), {})
+        beside = (*lint_revisions(list(versions.values())), *lint_dependencies(known.snapshot.definitions.values()))
+        yield from (each for each in beside if isinstance(each.at, At) and each.at.origin is object_.origin)
+    else:
+        yield from lint_other(object_, known)

@@ -1,4 +1,4 @@
-"""What is wrong with objects by themselves, found once for many questions: a server answers them all day."""
+"""What is wrong with objects, and what was gathered to find it, once for many questions: a server answers all day."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from fleetform.engine.check.gathered import Gathered
 from fleetform.engine.decisions import Decisions
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
@@ -48,6 +49,7 @@ class CheckedObjects:
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
+        self._gathered: Gathered | None = None
 
     def of(self, decisions: Decisions, what: Hashable, check: Callable[[], Iterable[Diagnostic]]) -> Found:
         """The findings about something, which check makes if they are not known yet."""
@@ -55,6 +57,11 @@ class CheckedObjects:
         if what not in known:
             known[what] = tuple(check())
         return known[what]
+
+    def gathered(self, decisions: Decisions) -> Gathered:
+        """What checks of decisions look for, from what was gathered of the last ones that were asked about."""
+        self._gathered = found = Gathered(decisions, self._gathered)
+        return found
 
     def _still_holding(self, decisions: Decisions) -> _Kept:
         snapshot, kept = decisions.index.snapshot, self._kept

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fleetform.engine.check.addon_templates import lint_templates
+from fleetform.engine.check.gathered import Gathered
 from fleetform.engine.check.output_cycles import lint_output_cycles
+from fleetform.engine.check.quotas import lint_quotas
 from fleetform.engine.check.report import listed
 from fleetform.engine.check.unresolved import lint_unresolved
 from fleetform.engine.decisions import Decisions
@@ -20,25 +22,27 @@ _Place = tuple[Object[object], Path, str | int]
 
 def lint_effects(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
     """What the decisions over a whole fleet show and does not make it invalid."""
-    yield from _lint_overrides(decisions, effects)
+    yield from _lint_overrides(decisions.overrides, effects)
     yield from _lint_ties(effects)
     yield from lint_unresolved(decisions)
     yield from lint_templates(decisions)
-    yield from _lint_owners(decisions)
+    yield from lint_owners(decisions)
 
 
-def lint_decisions(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_decisions(decisions: Decisions, gathered: Gathered | None = None) -> Iterator[Diagnostic]:
     """What the decisions over a whole fleet show and may make it invalid."""
-    yield from lint_gates(decisions)
+    gathered = gathered or Gathered(decisions)
+    yield from lint_gates(decisions, gathered)
     yield from lint_output_cycles(decisions)
     yield from lint_claims(decisions)
+    yield from lint_quotas(decisions)
     # Imported here, as it knows the planner: a question about one plugin never comes this way, and start-up counts.
     from fleetform.engine.check.staged import lint_staged
 
-    yield from lint_staged(decisions)
+    yield from lint_staged(decisions, gathered)
 
 
-def _lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_owners(decisions: Decisions) -> Iterator[Diagnostic]:
     """Presets that select no cluster, and plugins of one name."""
     index = decisions.index
     used = {plugin.target.owner for plugin in decisions.plugins.values()}
@@ -74,9 +78,16 @@ def lint_claims(decisions: Decisions) -> Iterator[Diagnostic]:
         yield Diagnostic("two-owners", message, hint, severity, claim.loses.ref, at, related)
 
 
-def _lint_overrides(decisions: Decisions, effects: Effects) -> Iterator[Diagnostic]:
+def lint_effects_of(decisions: Decisions, override: Object[object]) -> Iterator[Diagnostic]:
+    """The same of one override alone, if it applies."""
+    effects = Effects(decisions, override)
+    yield from _lint_overrides([override] if override in decisions.index.overrides else (), effects)
+    yield from (each for each in _lint_ties(effects) if each.object == override.ref)
+
+
+def _lint_overrides(overrides: Iterable[Object[object]], effects: Effects) -> Iterator[Diagnostic]:
     """Overrides without effect."""
-    for object_ in decisions.overrides:
+    for object_ in overrides:
         ref, at = object_.ref, object_.at("metadata", "name")
         if not effects.reaches_any(object_):
             message = f"the override {ref.name} reaches no plugin"
@@ -112,13 +123,11 @@ def _lint_ties(effects: Effects) -> Iterator[Diagnostic]:
             yield Diagnostic("tie", message, "", "info", winner.layer.object.ref, winner.at, (loser.at,))
 
 
-def lint_gates(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_gates(decisions: Decisions, gathered: Gathered | None = None) -> Iterator[Diagnostic]:
     """Gates that values raise, once for each owner, with the clusters on which they stand."""
     found: dict[tuple[Object[object], str, str, str, At | None], list[tuple[PluginDecision, Gate]]] = {}
-    for plugin in decisions.plugins.values():
+    for plugin in (gathered or Gathered(decisions)).gated:
         wanted = plugin.upgrade or plugin
-        if not wanted.gates:
-            continue
         unresolved = {each.message for each in wanted.unresolved}
         for gate in wanted.gates:
             # lint_unresolved reports the others.

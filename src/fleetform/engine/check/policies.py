@@ -47,7 +47,9 @@ def lint_other(object_: Object[object], known: Index) -> list[Diagnostic]:
 def _lint_lifecycle(report: Report, spec: LifecyclePolicySpec, known: Index) -> None:
     if report.object.ref.name != "default":
         report.warn("bad-name", "a LifecyclePolicy is named default", "rename it", "metadata", "name")
-    names = sorted({name for _, name in known.definitions.defined()})
+    home = report.object.ref.organization
+    every = sorted({name for _, name in known.definitions.defined()})
+    names = every if home == PLATFORM_NAMESPACE else known.definitions.names(home)
     for index, rule in enumerate(spec.support or []):
         path = ("spec", "support", index)
         if rule.definition not in names:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from fleetform.engine.check.gathered import Clusters, Gathered, Owner
 from fleetform.engine.check.report import listed
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.plan.policy import compile_policy
 from fleetform.engine.versions.lifecycle import policies_in
 from fleetform.engine.world.opening import Openings
 from fleetform.engine.world.parts import MovingGroups
-from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import RolloutPolicySpec
 from fleetform.model.objects import Object, Path, Ref
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.snapshot import Snapshot
-
-Owner = Object[Any]
-Clusters = dict[str, Object[ClusterSpec]]
 
 
 class _Part(NamedTuple):
@@ -35,20 +33,23 @@ class _Written(NamedTuple):
     path: Path
 
 
-def lint_staged(decisions: Decisions) -> Iterator[Diagnostic]:
+def lint_staged(decisions: Decisions, gathered: Gathered | None = None) -> Iterator[Diagnostic]:
+    gathered = gathered or Gathered(decisions)
+    snapshot = decisions.index.snapshot
+    made_of = (snapshot.organizations, snapshot.others, snapshot.presets, snapshot.plugins, decisions.index.placements)
+    yield from gathered.staged(made_of, lambda: _lint_staged(decisions, gathered))
+
+
+def _lint_staged(decisions: Decisions, gathered: Gathered) -> Iterator[Diagnostic]:
     moving = MovingGroups(decisions)
-    grouped = {owner for owner in decisions.index.owners if moving.has_any(owner)}
     owned: dict[_Part, Clusters] = {}
-    whole: dict[Object[Any], Clusters] = {}
-    for plugin in decisions.plugins.values():
-        owner = plugin.target.owner
-        clusters = whole.get(owner)
-        if clusters is None:
-            group = moving.of(plugin) if owner in grouped else None
-            clusters = owned.setdefault(_Part(owner, group.name if group is not None else None), {})
-            if owner not in grouped:
-                whole[owner] = clusters
-        clusters[plugin.cluster.ref.name] = plugin.cluster
+    for owner, clusters in gathered.owned.items():
+        if not moving.has_any(owner):
+            owned[_Part(owner, None)] = clusters
+            continue
+        for name, cluster in clusters.items():
+            group = moving.of(owner, name)
+            owned.setdefault(_Part(owner, group.name if group is not None else None), {})[name] = cluster
     yield from _lint_leftovers(decisions.index.snapshot, owned)
     yield from _lint_windows(decisions, owned)
 

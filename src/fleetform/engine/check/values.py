@@ -173,7 +173,7 @@ def lint_rules(
         report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
         return True
     secret = any(option.type == "secret" for option, _ in found)
-    problems = [_problem(option, inside, each, secret) for option, inside in found]
+    problems = [misfit(option, inside, each.item.value, each.strategy, secret) for option, inside in found]
     filled_in = binds and each.item.value is not UNSET and bool(variable_references_in(each.item.value))
     if all(problems) and not filled_in:
         # Wrong everywhere is an error; wrong for some revisions is a gate there (S13).
@@ -190,15 +190,15 @@ def lint_rules(
     return True
 
 
-def _problem(option: Option, inside: Steps, each: LocatedValue, secret: bool) -> str | None:
+def misfit(option: Option, inside: Steps, value: object, strategy: str | None, secret: bool) -> str | None:
+    """Why a value cannot be written for an option, or inside it; None if it can, or is not known here."""
     if inside:
         if option.type in ("map", "list", "any"):
             return None
         return f"there is no {text_of(inside)} inside {option.name}, which is a {option.type} option"
-    value = each.item.value
-    if value is UNSET or value is None or each.strategy == "Remove":
+    if value is UNSET or value is None or strategy == "Remove":
         return None
-    if each.strategy == "Merge" and option.type not in ("map", "any"):
+    if strategy == "Merge" and option.type not in ("map", "any"):
         return f"Merge needs a map option, and {option.name} is a {option.type} option"
     return breaks_rules(option, value, secret)
 

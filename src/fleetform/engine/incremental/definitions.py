@@ -8,7 +8,6 @@ from fleetform.engine.decisions import Decisions
 from fleetform.engine.incremental.changes import Changes
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
-from fleetform.engine.options.schema import Schema
 from fleetform.engine.versions.choose import Choice
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Gate, PluginDecision, Revision, Skipped
@@ -30,6 +29,10 @@ class ChangedDefinitions:
         self._by_name: dict[str, list[Revision]] = {}
         for (_, name), revisions in self._changed.items():
             self._by_name.setdefault(name, []).extend(revisions)
+        # Definitions of which other options are secret now.
+        self._other_secrets = {
+            each[1] for each in self._changed if self._now.secret_forms(each) != self._then.secret_forms(each)
+        }
         self._plugins: dict[Object[object], list[PluginDecision]] = {}
         for here in previous.clusters.values() if self._changed else ():
             for plugin in here.candidates:
@@ -54,19 +57,9 @@ class ChangedDefinitions:
             return False
         choice = self._now.choice(owner)
         plugins = self._plugins.get(owner.object, [])
-        if isinstance(choice, Gate) or self._declares_other_secrets(choice.revision, plugins):
+        if isinstance(choice, Gate) or owner.definition in self._other_secrets:
             return True
         return any(_makes_a_difference(each, choice.revision, plugins) for each in changed)
-
-    def _declares_other_secrets(self, chosen: Revision, plugins: list[PluginDecision]) -> bool:
-        """Whether other options are secret now, for the revision that is wanted or for one that is kept."""
-        revisions = {chosen, *(each.target.revision for each in plugins if each.target.revision is not None)}
-        return any(self._secrets(each, self._now) != self._secrets(each, self._then) for each in revisions)
-
-    def _secrets(self, revision: Revision, definitions: object) -> frozenset[tuple[str, ...]]:
-        name = (revision.object.ref.organization, revision.object.ref.name)
-        index = self._now if definitions is self._now else self._then
-        return Schema(revision, index.versions_of(name), {}).secret
 
 
 def _same_choice(one: Choice | Gate, other: Choice | Gate) -> bool:

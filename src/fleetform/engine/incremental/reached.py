@@ -151,9 +151,9 @@ def _add_overrides(reached: Reached, index: Index, before: Index) -> None:
     for organization, overrides in changed.items():
         if len(overrides) <= _FEW:
             on_clusters = [
-                (cluster, Reach((override,)))
-                for override in overrides
-                for cluster in index.clusters.matching(organization, override.matchers)
+                (cluster, reach)
+                for reach in [Reach((override,)) for override in overrides]
+                for cluster in index.clusters.matching(organization, reach.overrides[0].matchers)
             ]
         else:
             # Asking each of many for its clusters would go over the fleet as often as there are overrides.

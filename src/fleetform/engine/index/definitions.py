@@ -16,12 +16,14 @@ from fleetform.engine.versions.choose import (
     offered,
     support_rules,
 )
+from fleetform.engine.versions.migrations import secret_forms
 from fleetform.model.kinds import PLATFORM_NAMESPACE
 from fleetform.model.kinds.definition import PluginDefinitionSpec
 from fleetform.model.kinds.lifecycle import LifecyclePolicySpec
 from fleetform.model.objects import Object
-from fleetform.model.results.decisions import Gate, Revision
+from fleetform.model.results.decisions import Gate, Revision, Steps
 from fleetform.model.snapshot import Snapshot, VersionKey
+from fleetform.syntax.option_paths import normal_form
 from fleetform.syntax.versions import VersionError
 
 Definition = Object[PluginDefinitionSpec]
@@ -43,6 +45,7 @@ class DefinitionIndex:
         self._rules: dict[tuple[str, bool, str, frozenset[str]], SupportRules] = {}
         self._choices: dict[tuple[str, bool, bool, str, str | None, frozenset[str]], Choice | Gate] = {}
         self._known: dict[tuple[str, str, bool], Offers] = {}
+        self._secret: dict[DefinitionName, frozenset[tuple[str, ...]]] = {}
 
     def _by_name(
         self, definitions: Mapping[VersionKey, Definition], earlier: Mapping[Definition, Revision]
@@ -66,6 +69,20 @@ class DefinitionIndex:
     def versions_of(self, name: DefinitionName) -> dict[str, Revision]:
         """All versions of one definition, those among them that are not offered any more."""
         return {**self.retired.get(name, {}), **self.revisions.get(name, {})}
+
+    def secret_forms(self, name: DefinitionName) -> frozenset[tuple[str, ...]]:
+        """The options of a definition that are secret, whichever of its versions says so."""
+        found = self._secret.get(name)
+        if found is None:
+            found = self._secret[name] = secret_forms(self.versions_of(name).values())
+        return found
+
+    def is_secret(self, organization: str, definition: str, steps: Steps) -> bool:
+        """Whether an option at a path, above or below it is secret in what an organization is offered."""
+        form = normal_form(steps)
+        homes = {(each.object.ref.organization, definition) for each in self.of(organization, definition)}
+        secret = [each for home in homes for each in self.secret_forms(home)]
+        return any(each[: len(form)] == form[: len(each)] for each in secret)
 
     def offers(self, owner: Owner) -> Offers:
         home = _home(owner)

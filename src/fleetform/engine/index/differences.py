@@ -14,6 +14,8 @@ from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+# Of fewer it costs less to look each up.
+_MANY = 32
 
 
 def changed_keys(now: Mapping[Key, Value], then: Mapping[Key, Value]) -> list[Key]:
@@ -22,8 +24,14 @@ def changed_keys(now: Mapping[Key, Value], then: Mapping[Key, Value]) -> list[Ke
         return []
     if not isinstance(now, dict) or not isinstance(then, dict):
         return list(_by_lookup(now, then, now, then))
+    if len(now) < _MANY and len(then) < _MANY:
+        return [key for key, value in now.items() if then.get(key) is not value] + [
+            key for key in then if key not in now
+        ]
     shorter = min(len(now), len(then))
     first = _alike(now, then, shorter)
+    if first == len(now) == len(then):
+        return list(compress(now, map(is_not, now.values(), then.values())))
     last = _alike(reversed(now), reversed(then), shorter - first)
     changed = list(compress(now, map(is_not, islice(now.values(), first), then.values())))
     changed += _by_lookup(now, then, islice(now, first, len(now) - last), list(islice(then, first, len(then) - last)))

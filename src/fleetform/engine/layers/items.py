@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import UNSET
 
 from fleetform.model.kinds.base import OptionValue, OptionValues
 from fleetform.model.kinds.preset import OverrideItem
 from fleetform.model.objects import Path
-from fleetform.model.results.decisions import Item, Layer, Strategy, sort_key
+from fleetform.model.results.decisions import Item, Layer, Steps, Strategy, sort_key
 from fleetform.syntax.option_paths import PathError, parse_path
 
 
@@ -31,14 +33,20 @@ def as_a_set(items: list[Item]) -> tuple[Item, ...]:
     that each of several new ones finds the one before it; what is removed comes last, and from the end. A path that
     lies above another comes before it.
     """
-    removes = any(each.strategy == "Remove" for each in items)
-    if len(items) < 2 or (not removes and len({each.steps[0] for each in items}) == len(items)):
-        # None can meet another.
+    if len(items) < 2:
         return tuple(items)
-    kept = [each for each in items if each.strategy != "Remove"]
-    removed = [each for each in items if each.strategy == "Remove"]
-    in_order = sorted(kept, key=lambda item: sort_key(item.steps))
-    return (*in_order, *sorted(removed, key=lambda item: sort_key(item.steps), reverse=True))
+    order = _order(tuple([(each.steps, each.strategy == "Remove") for each in items]))
+    return tuple([items[number] for number in order])
+
+
+# Many objects of a fleet speak of the same paths.
+@lru_cache(maxsize=4_096)
+def _order(paths: tuple[tuple[Steps, bool], ...]) -> tuple[int, ...]:
+    """The order of items, by their paths and whether they are removals."""
+    in_order = sorted(range(len(paths)), key=lambda number: sort_key(paths[number][0]))
+    kept = [each for each in in_order if not paths[each][1]]
+    removed = [each for each in reversed(in_order) if paths[each][1]]
+    return (*kept, *removed)
 
 
 def item_of(

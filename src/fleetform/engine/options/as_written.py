@@ -22,6 +22,7 @@ from fleetform.engine.options.holes import hashable, marks_in
 from fleetform.engine.options.item_values import ItemValues
 from fleetform.engine.options.own import own_items, touched_by
 from fleetform.engine.options.resolve import decide_option
+from fleetform.engine.options.routing import route
 from fleetform.engine.options.shared import Sharing
 from fleetform.model.results.bindings import OnCluster, Unresolved
 from fleetform.model.results.decisions import PluginDecision
@@ -65,9 +66,10 @@ def _options(
         return {}
     values = ItemValues(binder, variables, plugin.cluster, plugin.target.definition, revision.version)
     said = config_items(plugin.shared.configs, revision.object.spec.configs or ())
-    items = sharing.own(owner, revision, own_items(owner, plugin.cluster.ref.name, plugin.instance, said))
+    schema = sharing.schema(revision)
+    own_said = route(schema, own_items(owner, plugin.cluster.ref.name, plugin.instance, said), owner.passes_undeclared)
     found: dict[str, Any] = {}
-    for settled, own in touched_by(plugin.shared, items, sharing.schema(revision)):
+    for settled, own in touched_by(plugin.shared, own_said, schema):
         entries = values.spoken((*settled.below, *own, *settled.above))
         partial = decide_option(settled.slot, entries, values, settled.family).partial
         if any(isinstance(each, OnCluster) for each in marks_in(partial)):

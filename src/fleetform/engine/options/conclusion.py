@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fleetform.engine.options.holes import is_hole, marks_in, without_holes
 from fleetform.model.results.bindings import Failure, Unresolved
@@ -13,7 +15,7 @@ from fleetform.syntax.option_rules import breaks_rules
 _SINGLE = frozenset({str, int, bool, float, Secret})
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True, eq=False, gc=False):
     """A value, or what is known of it, and what is wrong with it."""
 
     value: Any

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fleetform.engine.configs.items import ConfigItem, at_place
 from fleetform.engine.layers.owners import Owner, block_items, instance_items
+from fleetform.engine.options.routing import Routed, in_family
 from fleetform.engine.options.schema import Schema, families
-from fleetform.engine.options.shared import Routed, in_family
 from fleetform.model.kinds.preset import PluginSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import Entry, Family, Item, Settled, Shared
@@ -34,12 +34,14 @@ def touched_by(shared: Shared, said: Routed, schema: Schema) -> Iterable[tuple[S
     """
     spoken = said.by_option
     options, positions = shared.options, shared.positions
-    places = [positions.get(name) for name in spoken]
-    if all(place is not None and options[place].family is None for place in places):
-        dynamic = [(each, spoken.get(each.slot.name, ())) for each in shared.dynamic]
-        settled = [options[positions[name]] for name in spoken]
-        return [*dynamic, *((each, spoken[each.slot.name]) for each in settled if each not in shared.dynamic)]
-    return _with_families(shared, said, schema)
+    touched: list[tuple[Settled, Sequence[Entry]]] = [(each, spoken.get(each.slot.name, ())) for each in shared.dynamic]
+    for name, entries in spoken.items():
+        place = positions.get(name)
+        if place is None or options[place].family is not None:
+            return _with_families(shared, said, schema)
+        if options[place].decision is not None:
+            touched.append((options[place], entries))
+    return touched
 
 
 def _with_families(shared: Shared, said: Routed, schema: Schema) -> Iterator[tuple[Settled, Sequence[Entry]]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from fleetform.engine.options.conclusion import concluded
 from fleetform.engine.options.fold import NOTHING, Contribution, Folding, ValueOf, tied_with, written_value
-from fleetform.model.results.decisions import ABSENT, Entry, Family, OptionDecision, Part, Settled, Slot
+from fleetform.model.results.decisions import ABSENT, Entry, Family, Item, OptionDecision, Part, Settled, Slot
 from fleetform.syntax.option_paths import normal_form, with_value
 
 
@@ -37,22 +37,18 @@ def outline_of(slot: Slot, entries: Sequence[Entry]) -> OptionDecision:
 
 def filled_outline(outline: OptionDecision, value_of: ValueOf) -> OptionDecision:
     """The decision that an outline becomes with its winner's value."""
-    winner = outline.winner
-    if winner is None:
+    if outline.winner is None:
         return outline
-    known = concluded(outline.slot, value_of(winner))
+    return _won(outline.slot, outline.winner, outline.hidden, outline.tied_with, value_of)
+
+
+def _won(
+    slot: Slot, winner: Item, hidden: tuple[Item, ...], tied_with: Item | None, value_of: ValueOf
+) -> OptionDecision:
+    """The decision of an option whose whole value is an item's."""
+    known = concluded(slot, value_of(winner))
     return OptionDecision(
-        outline.slot,
-        known.value,
-        winner,
-        outline.hidden,
-        (),
-        outline.tied_with,
-        None,
-        known.problem,
-        (),
-        known.unresolved,
-        known.partial,
+        slot, known.value, winner, hidden, (), tied_with, None, known.problem, (), known.unresolved, known.partial
     )
 
 
@@ -81,7 +77,7 @@ def decide_with_own(settled: Settled, own: Sequence[Entry], value_of: ValueOf = 
             decision.partial,
         )
     below = (decision.winner, *decision.hidden) if decision.winner is not None else ()
-    return filled_outline(OptionDecision(slot, ABSENT, hidden[0], hidden[1:] + below), value_of)
+    return _won(slot, hidden[0], hidden[1:] + below, None, value_of)
 
 
 def _stands_apart(settled: Settled, own: Sequence[Entry]) -> bool:
@@ -143,7 +139,11 @@ def _decide_beside(settled: Settled, own: Sequence[Entry], value_of: ValueOf) ->
 
 def all_plain(entries: Iterable[Entry]) -> bool:
     """Every item replaces the whole value."""
-    return not any(inside or item.strategy != "Replace" for item, inside in entries)
+    # Asked of every option of every plugin: a generator would cost more than the loop.
+    for item, inside in entries:  # noqa: SIM110
+        if inside or item.strategy != "Replace":
+            return False
+    return True
 
 
 def is_simple(slot: Slot, family: Family | None) -> bool:

@@ -7,17 +7,18 @@ became of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import structs
 
+from fleetform.engine.index.definitions import DefinitionIndex
 from fleetform.engine.layers.items import as_a_set
 from fleetform.engine.layers.revisions import default_items
 from fleetform.engine.versions.choose import versions_between
 from fleetform.engine.versions.migrations import migrations_to, retyped
 from fleetform.model.kinds.definition import Option
-from fleetform.model.results.decisions import ABSENT, Family, Item, Revision, SkipReason, Slot, Steps, sort_key
+from fleetform.model.results.decisions import ABSENT, Family, Item, Revision, Settled, SkipReason, Slot, Steps, sort_key
 from fleetform.syntax.option_paths import normal_form
 from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
@@ -27,12 +28,14 @@ Route = tuple[str, Steps] | None
 
 
 class Schema:
-    """The options of one revision, given all versions of its definition and those among them that are offered."""
+    """The options of one revision, given all versions of its definition."""
 
-    def __init__(self, revision: Revision, versions: Mapping[str, Revision], offered: Mapping[str, Revision]) -> None:
-        self.revision, self._versions, self._offered = revision, versions, offered
+    def __init__(self, revision: Revision, definitions: DefinitionIndex) -> None:
+        name = (revision.object.ref.organization, revision.object.ref.name)
+        versions = definitions.versions_of(name)
+        self.revision, self._offered = revision, definitions.revisions.get(name, {})
         self._migrations = migrations_to(versions_between(versions, None, revision.version))
-        self.secret = self._secret_forms()
+        self.secret = definitions.secret_forms(name)
         self.slots = self._slots_in_path_order()
         defaults = sorted(default_items(revision).items(), key=lambda entry: sort_key(entry[0]))
         self.defaults = {revision.options[steps].name: item for steps, item in defaults}
@@ -44,16 +47,6 @@ class Schema:
         # Fleets repeat paths.
         self._routes: dict[Steps, Route] = {}
         self._positions: dict[tuple[str, ...], dict[str, int]] = {}
-
-    def _secret_forms(self) -> frozenset[tuple[str, ...]]:
-        """The options that any version of the definition declares secret, under the names they have now, too."""
-        forms = [each.forms for each in self._versions.values()]
-        secret = {form for each in forms for form, option in each.items() if option.type == "secret"}
-        for move in self._migrations.moves:
-            # A value does not become harmless by another name.
-            if move.form in secret and move.to is not None:
-                secret.add(normal_form(move.to))
-        return frozenset(secret)
 
     def _slots_in_path_order(self) -> dict[str, Slot]:
         in_order = sorted(self.revision.options.items(), key=lambda entry: sort_key(entry[0]))
@@ -136,8 +129,10 @@ class Schema:
         newer = [each for each in self._offered.values() if parse_version(each.version) > here]
         return "not-yet-known" if any(each.find(steps) is not None for each in newer) else "not-declared"
 
-    def positions(self, names: tuple[str, ...]) -> dict[str, int]:
-        """Where each of some options stands; one map for all plugins with the same ones."""
+    def positions(self, options: Sequence[Settled]) -> dict[str, int]:
+        """Where each of some options stands, by name; one map for all plugins with the same ones."""
+        # All that are declared are among them.
+        names = tuple(self.slots) if len(options) == len(self.slots) else tuple([each.slot.name for each in options])
         found = self._positions.get(names)
         if found is None:
             found = self._positions[names] = {name: position for position, name in enumerate(names)}

@@ -8,9 +8,10 @@ a thousand edits leave no more behind than the last of them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 from fleetform.engine.bindings.templates import Template
@@ -25,12 +26,14 @@ from fleetform.engine.layers.owners import Group, Owner
 from fleetform.engine.options.gates import gates_of_option, missing_configs
 from fleetform.engine.options.item_values import ItemValues
 from fleetform.engine.options.resolve import all_plain, decide_option, is_simple, outline_of
+from fleetform.engine.options.routing import Routed, in_family, route
 from fleetform.engine.options.schema import Schema, families
 from fleetform.engine.versions.choose import Choice, versions_between
 from fleetform.engine.versions.upgrade_gates import Step, step_between
 from fleetform.model.objects import Object
 from fleetform.model.results.configs import NO_CONFIGS, Configs
 from fleetform.model.results.decisions import (
+    ABSENT,
     Entry,
     Family,
     Gate,
@@ -43,7 +46,6 @@ from fleetform.model.results.decisions import (
     Target,
     sort_key,
 )
-from fleetform.syntax.option_paths import text_of
 from fleetform.syntax.versions import parse_version
 
 # A Plugin beside a preset that names configs of its own.
@@ -51,18 +53,6 @@ Holder = Object[Any] | None
 Groups = tuple[Group, ...]
 # What a combination below overrides is: a revision, groups, and a Plugin with configs of its own.
 Below = tuple[Revision, Groups, Holder]
-
-
-class Routed(NamedTuple):
-    """Items by the option they are about: by its name, and all in order; and those that are about none."""
-
-    by_option: dict[str, list[Entry]]
-    in_order: list[tuple[str, Entry]]
-    skipped: list[Skipped]
-
-    def add(self, option: str, entry: Entry) -> None:
-        self.by_option.setdefault(option, []).append(entry)
-        self.in_order.append((option, entry))
 
 
 class OwnerMemory:
@@ -75,7 +65,14 @@ class OwnerMemory:
         self.configs: dict[Below, tuple[Configs, list[ConfigItem]]] = {}
         self.targets: dict[Revision | Gate, Target] = {}
         self.shared: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
-        self.settled: WeakValueDictionary[tuple[Any, ...], Settled] = WeakValueDictionary()
+        self.settled: dict[Below, WeakValueDictionary[tuple[str, tuple[Routed, ...]], Settled]] = {}
+
+    def settled_over(self, below: Below) -> WeakValueDictionary[tuple[str, tuple[Routed, ...]], Settled]:
+        """What options are above one combination, by name and what overrides say of them."""
+        found = self.settled.get(below)
+        if found is None:
+            found = self.settled[below] = WeakValueDictionary()
+        return found
 
     def without(self, is_stale: Callable[[Below], bool]) -> OwnerMemory:
         """A copy without some combinations."""
@@ -87,9 +84,7 @@ class OwnerMemory:
             revision, groups, _, holder = key
             if not isinstance(revision, Revision) or not is_stale((revision, groups, holder)):
                 memory.shared[key] = shared
-        for key, settled in self.settled.items():
-            if not is_stale(key[0]):
-                memory.settled[key] = settled
+        memory.settled = {each: found for each, found in self.settled.items() if not is_stale(each)}
         return memory
 
 
@@ -100,7 +95,7 @@ class Sharing:
         self._index, self._binders = index, binders
         self._owners: dict[Owner, OwnerMemory] = {}
         self._schemas: dict[Revision, Schema] = {}
-        self._routed: dict[Override, dict[Revision, Routed]] = {}
+        self._routed: dict[Revision, dict[Override, Routed]] = {}
         self._steps: dict[tuple[str, Revision], Step] = {}
 
     def after(
@@ -125,12 +120,13 @@ class Sharing:
                 kept, memory = sharing._owners[owner], OwnerMemory()
                 memory.shared, memory.settled, memory.targets = kept.shared, kept.settled, kept.targets
                 sharing._owners[owner] = memory
-        there = index.compiled_overrides
-        for override, routed in self._routed.items():
-            if there.get(override.object) is override:
-                sharing._routed[override] = (
-                    {each: found for each, found in routed.items() if _name(each) not in gone} if gone else routed
-                )
+        before, there = self._index.compiled_overrides, index.compiled_overrides
+        outdated = [each for object_, each in before.items() if there.get(object_) is not each]
+        for revision, routed in self._routed.items():
+            if _name(revision) not in gone:
+                still = sharing._routed[revision] = dict(routed)
+                for override in outdated:
+                    still.pop(override, None)
         return sharing
 
     def forget(self, is_stale: Callable[[Owner, Below], bool]) -> None:
@@ -149,9 +145,7 @@ class Sharing:
     def schema(self, revision: Revision) -> Schema:
         found = self._schemas.get(revision)
         if found is None:
-            definitions, name = self._index.definitions, _name(revision)
-            found = Schema(revision, definitions.versions_of(name), definitions.revisions.get(name, {}))
-            self._schemas[revision] = found
+            found = self._schemas[revision] = Schema(revision, self._index.definitions)
         return found
 
     def step(self, running: str, wanted: Revision) -> Step:
@@ -227,27 +221,29 @@ class Sharing:
             return Shared((), (), applied, (), (revision,))
         base: Below = (revision, groups, holder)
         below = self._under(owner, base)
-        above = [self._route_override(revision, override) for override in overrides]
-        skipped = [*below.skipped, *(one for each in above for one in each.skipped)]
+        above = self._over(revision, overrides)
+        skipped = below.skipped + [one for each in above for one in each.skipped]
         if owner.program is not None:
             skipped += self._left_out(owner, revision, (below, *above))
         options = self._settle_all(owner, base, below, above)
+        decisions = [each.decision for each in options if each.decision is not None]
+        without = [each for each in decisions if each.value is ABSENT or each.problem is not None]
         schema = self.schema(revision)
         configs, _ = self.configs(owner, base)
         gates = (
             *gates_of_revision(self._index.snapshot, revision),
             *missing_configs(configs),
-            *(gate for each in options if each.decision for gate in gates_of_option(each.decision, schema.hints)),
+            *(gate for each in without for gate in gates_of_option(each, schema.hints)),
         )
         return Shared(
             options,
-            tuple([each for each in options if each.decision is None]),
+            tuple([each for each in options if each.decision is None]) if len(decisions) < len(options) else (),
             applied,
             tuple(skipped),
             gates,
             configs,
-            tuple([each.decision for each in options if each.decision and each.decision.unresolved]),
-            schema.positions(tuple([each.slot.name for each in options])),
+            tuple([each for each in without if each.unresolved]),
+            schema.positions(options),
         )
 
     def _left_out(self, owner: Owner, revision: Revision, routed: Iterable[Routed]) -> list[Skipped]:
@@ -272,68 +268,49 @@ class Sharing:
         found = memory.get(base)
         if found is None:
             revision, groups, _ = base
-            found = Routed({}, [], [])
-            for name, item in self.schema(revision).defaults.items():
+            schema, found = self.schema(revision), Routed()
+            for name, item in schema.defaults.items():
                 found.add(name, (item, ()))
             for items in _layers_below(owner, groups, self.configs(owner, base)[1]):
-                self.route(revision, items, found, owner.passes_undeclared)
+                found.add_all(schema, items, owner.passes_undeclared)
             memory[base] = found
         return found
 
-    def _route_override(self, revision: Revision, override: Override) -> Routed:
-        memory = self._routed.setdefault(override, {})
-        found = memory.get(revision)
-        if found is None:
-            found = memory[revision] = Routed({}, [], [])
-            self.route(revision, override.items, found, override.allow_undeclared)
-        return found
-
-    def route(self, revision: Revision, items: Iterable[Item], into: Routed, pass_undeclared: bool) -> None:
-        """Sort items by the option they are about. A path that nobody declares is an option of its own."""
-        schema = self.schema(revision)
-        by_option, in_order = into.by_option, into.in_order
-        for item, route in schema.read_all(items):
-            if route is not None:
-                name, inside = route
-                entry = (item, inside)
-                by_option.setdefault(name, []).append(entry)
-                in_order.append((name, entry))
-            elif pass_undeclared or item.layer.name == "config":
-                # A definition's author says where configs go: there need be no option of that name.
-                into.add(text_of(item.steps), (item, ()))
-            else:
-                into.skipped.append(Skipped(item, schema.why_skipped(item.steps)))
-
-    def own(self, owner: Owner, revision: Revision, items: Iterable[Item]) -> Routed:
-        """What one cluster says alone, by option."""
-        found = Routed({}, [], [])
-        self.route(revision, items, found, owner.passes_undeclared)
-        return found
+    def _over(self, revision: Revision, overrides: tuple[Override, ...]) -> list[Routed]:
+        """What overrides say, by option."""
+        memory = self._routed.setdefault(revision, {})
+        for override in overrides:
+            if override not in memory:
+                memory[override] = route(self.schema(revision), override.items, override.allow_undeclared)
+        return [memory[override] for override in overrides]
 
     def _settle_all(self, owner: Owner, base: Below, below: Routed, above: Sequence[Routed]) -> tuple[Settled, ...]:
         schema = self.schema(base[0])
         slots, kin = schema.slots, schema.nested
-        overs: dict[str, list[Entry]] = {}
-        for routed in above:
-            for name, entries in routed.by_option.items():
-                overs.setdefault(name, []).extend(entries)
-        undeclared = (below.by_option.keys() | overs.keys()) - slots.keys()
+        # Which overrides speak of an option: all that differs between plugins that have the same below them.
+        speaking: defaultdict[str, list[Routed]] = defaultdict(list)
+        for each in above:
+            for name in each.by_option:
+                speaking[name].append(each)
+        undeclared = (below.by_option.keys() | speaking.keys()) - slots.keys()
         if undeclared:
-            extra = {
-                name: schema.slot(name, (below.by_option.get(name) or overs[name])[0][0].steps) for name in undeclared
-            }
+            first = {name: _said(name, None, (below, *above))[0][0] for name in undeclared}
+            extra = {name: schema.slot(name, item.steps) for name, item in first.items()}
             slots = dict(sorted({**slots, **extra}.items(), key=lambda entry: sort_key(entry[1].steps)))
             kin = families(slots.values())
-        memory = self._memory(owner).settled
+        memory = self._memory(owner).settled_over(base)
         settled = []
         for name, slot in slots.items():
             family = kin.get(name)
-            over = tuple(overs.get(name, ())) if family is None else in_family(family, *(one.in_order for one in above))
-            key = (base, name, over)
-            found = memory.get(key)
+            if family is None:
+                over = tuple(speaking[name]) if name in speaking else ()
+            else:
+                over = tuple([one for one in above if any(each.name in one.by_option for each in family.members)])
+            found = memory.get((name, over))
             if found is None:
-                under = below.by_option.get(name, ()) if family is None else in_family(family, below.in_order)
-                found = memory[key] = self._decided(owner, base[0], slot, tuple(under), over, family)
+                found = memory[name, over] = self._decided(
+                    owner, base[0], slot, _said(name, family, (below,)), _said(name, family, over), family
+                )
             settled.append(found)
         return tuple(settled)
 
@@ -374,11 +351,11 @@ class Sharing:
         return template is not None and template.varies
 
 
-def in_family(family: Family, *routed: Iterable[tuple[str, Entry]]) -> tuple[Entry, ...]:
-    """What is said of the members of a family, in order, with paths that start where it does."""
-    start = len(family.steps)
-    inside = {each.name: each.steps[start:] for each in family.members}
-    return tuple([(item, (*inside[name], *rest)) for each in routed for name, (item, rest) in each if name in inside])
+def _said(name: str, family: Family | None, routed: Sequence[Routed]) -> tuple[Entry, ...]:
+    """What is said of an option, and of those of its family."""
+    if family is not None:
+        return in_family(family, *(each.in_order for each in routed))
+    return tuple([entry for each in routed for entry in each.by_option.get(name, ())])
 
 
 def _name(revision: Revision) -> tuple[str, str]:

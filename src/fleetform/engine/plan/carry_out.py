@@ -31,11 +31,9 @@ def writes(found: Plan) -> list[Write]:
     states = found.world.states
     places: list[Write] = []
     starts: list[Write] = []
-    for owner in (each for each in found.owners if not each.at_rest):
-        for step in owner.steps:
+    for owner in found.owners:
+        for step in owner.moves:
             stored = states.get(step.key, UNKNOWN)
-            if step.progress is stored:
-                continue
             if step.action not in ("start", "rollback"):
                 places.append(Write(step.key, step.progress))
                 continue

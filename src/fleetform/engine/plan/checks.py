@@ -31,10 +31,13 @@ def check_plan(plan: Plan) -> None:
 
 def _check_clusters(plan: Plan, starts: list[Step]) -> None:
     """At most one change in flight on a cluster, what starts now included; a policy that is External does not ask."""
-    external = {c.key for o in plan.owners if o.change.policy.external for c in o.change.candidates}
-    on_cluster = Counter(step.key[:2] for step in starts if step.key not in external)
+    moving = [owner for owner in plan.owners if not owner.at_rest]
     started = {step.key for step in starts}
-    for owner in plan.owners:
+    external = {
+        step.key for owner in moving if owner.change.policy.external for step in owner.steps if step.key in started
+    }
+    on_cluster = Counter(step.key[:2] for step in starts if step.key not in external)
+    for owner in moving:
         for step in owner.steps:
             if step.state == "InFlight" and step.key not in started and step.key[:2] in on_cluster:
                 raise PlanError(f"{step.key} is in flight, and something else starts there")

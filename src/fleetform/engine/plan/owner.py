@@ -65,13 +65,11 @@ def _concerns_nobody(view: View, members: list[Member]) -> bool:
 def _answer(
     view: View, after: Rollout | None, members: list[Member], steps: list[Step], replaced: Rollout | None = None
 ) -> OwnerPlan:
-    idle = after == view.change.rollout and replaced is None
-    for member, step in zip(members, steps, strict=True):
-        if step.progress is not member.stored:
-            idle = False
-            break
+    moves = tuple([step for member, step in zip(members, steps, strict=True) if step.progress is not member.stored])
+    idle = after == view.change.rollout and replaced is None and not moves
     over = (after is None or not after.is_open) and view.look is None and view.change.emergency is None
-    at_rest = idle and over and all(step.state == "UpToDate" and not step.reasons for step in steps)
+    at_rest = idle and over and view.change.crowd is None
+    at_rest = at_rest and all(step.state == "UpToDate" and not step.reasons for step in steps)
     return OwnerPlan(
         view.change,
         after,
@@ -81,7 +79,9 @@ def _answer(
         view.look,
         view.emergency,
         idle,
-        at_rest=at_rest and view.change.crowd is None,
+        at_rest=at_rest,
+        keys=frozenset([step.key for step in steps]) if at_rest else frozenset(),
+        moves=moves,
     )
 
 

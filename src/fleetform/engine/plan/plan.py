@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.plan.checks import check_plan
 from fleetform.engine.plan.deletions import plan_removals
 from fleetform.engine.plan.emergency import in_force
@@ -51,12 +52,11 @@ def _resting(previous: Plan | None, world: World) -> dict[int, OwnerPlan]:
     if previous is None or previous.world.limits != world.limits:
         return {}
     changes = {id(change) for change in world.changes}
+    moved = frozenset(changed_keys(world.states, previous.world.states))
     return {
         id(owner.change): owner
         for owner in previous.owners
-        if owner.at_rest
-        and id(owner.change) in changes
-        and all(world.states.get(step.key, UNKNOWN) is step.progress for step in owner.steps)
+        if owner.at_rest and id(owner.change) in changes and moved.isdisjoint(owner.keys)
     }
 
 

@@ -230,8 +230,9 @@ class OwnerPlan(Struct, frozen=True):
     """A plan for one owner: a step for each of its plugins, in the order of its candidates, and its rollout after it.
 
     replaced is the rollout that this one supersedes. look is the next time at which something under way is due: a
-    deadline, a cluster that is set aside. is_idle: nothing is to be stored. crowd is the change's, after the plan.
-    at_rest: every plugin is what is wanted, and no rollout is open, so that time alone changes nothing.
+    deadline, a cluster that is set aside. moves are steps after which something else is stored of a plugin. is_idle:
+    nothing is to be stored. crowd is the change's, after the plan. at_rest: every plugin is what is wanted, and no
+    rollout is open, so that time alone changes nothing; keys are its plugins then.
     """
 
     change: Change
@@ -244,6 +245,8 @@ class OwnerPlan(Struct, frozen=True):
     is_idle: bool = False
     crowd: Crowd | None = None
     at_rest: bool = False
+    keys: frozenset[PluginKey] = frozenset()
+    moves: tuple[Step, ...] = ()
 
 
 class Plan(Struct, frozen=True, eq=False):

@@ -11,6 +11,7 @@ from fleetform.model.results.decisions import (
     Item,
     OptionDecision,
     PluginDecision,
+    Settled,
     Shared,
     Sides,
     Skipped,
@@ -103,9 +104,9 @@ def hidden_items(decision: OptionDecision) -> list[Item]:
 
 
 class Effects:
-    """What every override did over all plugins; computed once, from what plugins share."""
+    """What every override did over all plugins; computed once, from what plugins share. only: what that one did."""
 
-    def __init__(self, decisions: Decisions) -> None:
+    def __init__(self, decisions: Decisions, only: Object[object] | None = None) -> None:
         # The plugins of each shared record, with their places in the order; and the records that an override is in.
         self._plugins: dict[Shared, list[tuple[int, PluginDecision]]] = {}
         self._records: dict[Object[object], list[Shared]] = {}
@@ -123,8 +124,7 @@ class Effects:
                 alike = self._plugins[shared] = []
                 left_out = _left_out(shared.skipped)
                 self._left_out |= left_out
-                contributing = {item.layer.object for settled in shared.options for item, _ in settled.above} | left_out
-                for override in contributing:
+                for override in _contributing(shared, only) | left_out:
                     self._records.setdefault(override, []).append(shared)
             alike.append((number, plugin))
             if plugin.own_skipped:
@@ -134,12 +134,13 @@ class Effects:
                 counts = differing.setdefault(shared, {})
                 counts[own] = counts.get(own, 0) + 1
                 for decision in plugin.own:
-                    self._look_at(decision, 1)
+                    if only is None or _speaks_of(only, shared, decision.slot.name):
+                        self._look_at(decision, 1)
         for shared, alike in self._plugins.items():
             counts = differing.get(shared, {})
             counts = {(): len(alike) - sum(counts.values()), **counts}
             for settled in shared.options:
-                if settled.above and settled.decision is not None:
+                if settled.decision is not None and (settled.above if only is None else _is_in(only, settled)):
                     plugins = sum(number for own, number in counts.items() if settled.slot.name not in own)
                     if plugins:
                         self._look_at(settled.decision, plugins)
@@ -182,6 +183,22 @@ class Effects:
     def ties(self) -> list[Tie]:
         found = [Tie(winner, loser, plugins) for (winner, loser), plugins in self._ties.items()]
         return sorted(found, key=lambda tie: (tie.winner.layer.object.ref, tie.loser.layer.object.ref, tie.winner.text))
+
+
+def _contributing(shared: Shared, only: Object[object] | None) -> set[Object[object]]:
+    """The overrides with items for options of a record; of only whether it is one of them."""
+    if only is None:
+        return {item.layer.object for settled in shared.options for item, _ in settled.above}
+    return {only} if any(_is_in(only, settled) for settled in shared.options) else set()
+
+
+def _is_in(override: Object[object], settled: Settled) -> bool:
+    return any(item.layer.object is override for item, _ in settled.above)
+
+
+def _speaks_of(override: Object[object], shared: Shared, option: str) -> bool:
+    position = shared.positions.get(option)
+    return position is not None and _is_in(override, shared.options[position])
 
 
 def _says_what_is_there(item: Item, decision: OptionDecision) -> bool:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from fleetform.model.kinds.definition import Option
-from fleetform.model.results.decisions import Retype, Revision, Secret, Steps
+from fleetform.model.results.decisions import ABSENT, Retype, Revision, Secret, Steps
 from fleetform.syntax.cel import ExpressionError, evaluate_value
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
 from fleetform.syntax.option_rules import breaks_rules
+from fleetform.syntax.versions import parse_version
 
 Form = tuple[str, ...]
 
@@ -63,14 +64,15 @@ class Migrations(Struct, frozen=True, eq=False):
 def retyped(option: Option, retypes: Sequence[Retype], value: Any) -> Any:
     """A value as the option takes it now, if retypes say how; else the very value.
 
-    What fits a version on the way was written for it, or a later one, and is not converted there.
+    What fits a version on the way was written for it, or a later one, and is not converted there. What is made of a
+    secret is one, whatever else is in it (B18).
     """
-    if isinstance(value, Secret):
-        plain = retyped(option, retypes, value.plain) if value.plain is not None else None
-        return value if plain is value.plain else Secret(value.ref, plain)
     if breaks_rules(option, value) is None:
         return value
-    converted = value
+    plain = _in_plain(value)
+    if plain is ABSENT:
+        return value
+    converted = plain
     for there, expression in retypes:
         if there is not None and breaks_rules(there, converted) is None:
             continue
@@ -78,7 +80,37 @@ def retyped(option: Option, retypes: Sequence[Retype], value: Any) -> Any:
             converted = evaluate_value(expression, converted)
         except ExpressionError:
             continue
-    return value if breaks_rules(option, converted) is not None else converted
+    if breaks_rules(option, converted) is not None:
+        return value
+    return converted if plain is value else Secret(None, converted)
+
+
+def _in_plain(value: Any) -> Any:
+    """A value with what its secrets hold; the very value if there is none in it, ABSENT if one cannot be read here."""
+    if isinstance(value, Secret):
+        return ABSENT if value.plain is None else value.plain
+    if not isinstance(value, dict | list):
+        return value
+    held = value if isinstance(value, dict) else dict(enumerate(value))
+    opened = {key: _in_plain(each) for key, each in held.items()}
+    if all(opened[key] is each for key, each in held.items()):
+        return value
+    if any(each is ABSENT for each in opened.values()):
+        return ABSENT
+    return opened if isinstance(value, dict) else list(opened.values())
+
+
+def secret_forms(versions: Iterable[Revision]) -> frozenset[Form]:
+    """The options that any version of a definition declares secret, under every name that they ever have.
+
+    A value does not become harmless by another name, and may be written under it before the version that has it runs.
+    """
+    revisions = sorted(versions, key=lambda each: parse_version(each.version))
+    found = {form for each in revisions for form, option in each.forms.items() if option.type == "secret"}
+    for move in migrations_to(revisions).moves:
+        if move.form in found and move.to is not None:
+            found.add(normal_form(move.to))
+    return frozenset(found)
 
 
 def migrations_to(passed: Iterable[Revision]) -> Migrations:

@@ -24,27 +24,19 @@ from fleetform.engine.world.context import Context, Same
 from fleetform.engine.world.joining import Joiners, Joining, OnSide, Redecide
 from fleetform.engine.world.made_of import objects_of
 from fleetform.engine.world.opening import Openings
-from fleetform.engine.world.parts import Part, PartPlugins, has_dependencies, plugins_again, plugins_by_part
+from fleetform.engine.world.parts import Part, PartPlugins, plugins_again, plugins_by_part
 from fleetform.engine.world.plugin_states import flat_states
 from fleetform.engine.world.removals import removals_of, unwanted
+from fleetform.engine.world.rows import Rows, Surrounding, rows_of
 from fleetform.engine.world.sides import NOTHING_KEPT, KeptObjects
 from fleetform.engine.world.staging import Staging
 from fleetform.engine.world.stored import NOTHING_STORED, Contents, OwnerRequest, Stored
 from fleetform.model.authors import NO_AUTHORS, Authors
 from fleetform.model.kinds.preset import OwnerSpec
 from fleetform.model.objects import AnyObject, Object, Ref
-from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, PluginKey
+from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, PluginState
-
-
-class _Plugins(NamedTuple):
-    """An owner's plugins, what is stored of each, their clusters, and what else is there if that matters."""
-
-    plugins: list[PluginDecision]
-    states: list[PluginState]
-    facts: list[ClusterFacts]
-    beside: list[ClusterDecisions]
 
 
 class _Made(NamedTuple):
@@ -53,8 +45,7 @@ class _Made(NamedTuple):
     change: Change
     contents: Mapping[str, str]
     made_of: tuple[Any, ...]
-    plugins: _Plugins
-    candidates: list[Candidate]
+    rows: Rows
     elsewhere: Mapping[str, str | None]
     joiners: Mapping[PluginKey, tuple[OnSide, ...]]
 
@@ -102,13 +93,15 @@ class OwnerChanges:
             self.states, changed = flat_states(self.snapshot.states, then, self.states)
         # Owners that something new reaches; None: any of them may be.
         self._touched: set[Object[Any]] | None = None
+        # Their plugins that are decided anew or of which something else is stored.
+        self._moved: set[PluginKey] = set()
         self._plugins: dict[Ref, PartPlugins]
         moved = changed_keys(decisions.clusters, before.decisions.clusters) if before is not None else []
         again = plugins_again(decisions, before.decisions, before._plugins, moved) if before is not None else None
         if before is not None and again is not None:
-            self._plugins, reached = again
+            self._plugins, self._moved = again.plugins, again.anew | changed
             if before.stored.silent_since == stored.silent_since:
-                self._touched = reached | {plugin.target.owner for key in changed for plugin in self._named(key)}
+                self._touched = again.touched | {plugin.target.owner for key in changed for plugin in self._named(key)}
         else:
             self._plugins = plugins_by_part(decisions)
         self._unwanted = self._find_unwanted(changed)
@@ -172,7 +165,7 @@ class OwnerChanges:
             found = self._made[owner] = self._make(part, plugins)
         return found
 
-    def _make(self, part: Part, plugins: list[PluginDecision]) -> _Made:
+    def _make(self, part: Part, plugins: Mapping[PluginKey, PluginDecision]) -> _Made:
         context, ref = self._context(part.owner.ref.organization), part.ref
         staging = context.staging(part)
         rollouts = self.stored.rollouts.get(ref, ())
@@ -189,46 +182,37 @@ class OwnerChanges:
             known = None
         if known is not None and self._touched is not None and part.owner not in self._touched:
             return known
-        states = [self.states.get(each.key, UNKNOWN) for each in plugins]
-        facts = [self._facts.of(each.cluster) for each in plugins]
-        beside = [self.decisions.clusters[each.cluster.ref] for each in plugins if has_dependencies(each)]
-        plugins_now = _Plugins(plugins, states, facts, beside)
-        if known is not None and known.plugins == plugins_now:
+        rows = self._rows(part, context, staging, plugins)
+        if known is not None and known.rows is rows:
             return known
-        earlier = self._earlier.made.get(ref)
-        made = self._candidates(part, context, staging, plugins_now, earlier)
         # What reaches only clusters that join makes no other change.
-        installed = [each for each, state in zip(plugins, states, strict=True) if state.admitted is not None]
-        objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins)
+        installed = [row.plugin for row in rows.by_key.values() if row.state.admitted is not None]
+        objects = objects_of(self.decisions, self.inputs, part.owner, installed or plugins.values())
         contents = self.hashes.contents(objects)
         base = self.admitted_of(ref)
-        joiners = self._with_joiners(part, context, staging, plugins_now, made, contents)
+        joiners = self._with_joiners(part, context, staging, rows, len(installed), contents)
         change = self._change(part, context, staging, joiners.candidates, contents, rollouts, request, base)
         if asks:
             made_by = authors_of(self.hashes.differing(objects, base), self.authors, context.persons)
             change = structs.replace(change, authors=made_by)
         elsewhere = {each: self.hashes.now(each) for each in base if each not in contents}
-        return _Made(change, contents, made_of, plugins_now, made, elsewhere, joiners.decided)
+        return _Made(change, contents, made_of, rows, elsewhere, joiners.decided)
 
-    def _candidates(
-        self, part: Part, context: Context, staging: Staging, now: _Plugins, earlier: _Made | None
-    ) -> list[Candidate]:
+    def _rows(
+        self, part: Part, context: Context, staging: Staging, plugins: Mapping[PluginKey, PluginDecision]
+    ) -> Rows:
         """A candidate for each plugin; of the pass before those of which nothing is another."""
-        opening = context.openings.of(part.owner, now.plugins[0].target.definition)
-        known: dict[PluginDecision, tuple[PluginState, ClusterFacts, Candidate]] = {}
-        # What plugins of other owners are beside them is told for all of them at once.
-        if earlier is not None and earlier.made_of[:2] == (part.owner, context.key) and not now.beside:
-            then = earlier.plugins
-            triples = zip(then.states, then.facts, earlier.candidates, strict=True)
-            known = dict(zip(then.plugins, triples, strict=True))
-        found = []
-        for plugin, state, cluster in zip(now.plugins, now.states, now.facts, strict=True):
-            same = known.get(plugin)
-            if same is not None and same[0] is state and same[1] == cluster:
-                found.append(same[2])
-            else:
-                found.append(context.candidates.candidate(plugin, state, cluster, staging, opening))
-        return found
+        earlier = self._earlier.made.get(part.ref)
+        before = earlier.rows if earlier is not None and earlier.made_of[:2] == (part.owner, context.key) else None
+        opening = context.openings.of(part.owner, next(iter(plugins.values())).target.definition)
+
+        def candidate(plugin: PluginDecision, state: PluginState, facts: ClusterFacts) -> Candidate:
+            return context.candidates.candidate(plugin, state, facts, staging, opening)
+
+        moved = self._moved if self._touched is not None else None
+        return rows_of(
+            plugins, Surrounding(self.states, self._facts, self.decisions.clusters, candidate, moved), before
+        )
 
     def _is_elsewhere(self, known: Mapping[str, str | None]) -> bool:
         """Whether objects that no longer reach the owner are as they were."""
@@ -293,18 +277,20 @@ class OwnerChanges:
         part: Part,
         context: Context,
         staging: Staging,
-        now: _Plugins,
-        candidates: list[Candidate],
+        rows: Rows,
+        installed: int,
         contents: Contents,
     ) -> Joiners:
         """Candidates, those of new clusters with what their stage has admitted (B21)."""
         admitted, rollouts = self.stored.admitted.get(part.ref), self.stored.rollouts.get(part.ref, ())
-        new = sum(each.admitted is None for each in now.states)
-        if admitted is None or self._redecide is None or new in (0, len(now.states)) or staging.policy.external:
+        every = rows.by_key.values()
+        candidates = [row.candidate for row in every]
+        if admitted is None or self._redecide is None or installed in (0, len(every)) or staging.policy.external:
             return Joiners(candidates)
         joining = Joining(self.decisions, self.inputs, self.hashes, self._kept, self._redecide)
         last = rollouts[-1] if rollouts else None
-        return joining.with_sides(candidates, now.plugins, now.states, context.lifecycle, contents, admitted, last)
+        plugins, states = [row.plugin for row in every], [row.state for row in every]
+        return joining.with_sides(candidates, plugins, states, context.lifecycle, contents, admitted, last)
 
     # ---- All owners
 

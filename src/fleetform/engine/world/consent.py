@@ -13,7 +13,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.records import Approval, Emergency
 from fleetform.engine.plan.rollouts import Policy
-from fleetform.model.authors import Authors
+from fleetform.model.authors import Admitted, Authors
 from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.kinds.preset import EmergencyChange
@@ -84,15 +84,21 @@ class Consents:
         for written in self._written.get(rollout, ()):
             each, user = written.spec, self._persons.name(written.spec.user or "")
             if user and (each.stage, each.change_id, user) not in seen and self._is_theirs(written):
-                found.append(Approval(rollout, each.stage, each.change_id, policy, user, comment=each.comment or ""))
+                groups = frozenset(each.groups or ()) if self._are_admitted else frozenset[str]()
+                bound = (rollout, each.stage, each.change_id, policy)
+                found.append(Approval(*bound, user, groups, comment=each.comment or ""))
         return tuple(found)
 
     def doubtful(self, rollout: str) -> Iterator[Doubt]:
         """The manifests of a rollout that do not count, or that anybody could have written."""
-        for written in self._written.get(rollout, ()):
+        for written in self._written.get(rollout, ()) if not self._are_admitted else ():
             author = self._authors.get(written.origin.file)
             if author is None or not self._is_theirs(written):
                 yield Doubt(written, author)
+
+    @property
+    def _are_admitted(self) -> bool:
+        return isinstance(self._authors, Admitted)
 
     def _is_theirs(self, written: Object[ApprovalSpec]) -> bool:
         """Whether the author of its file gives it. In a plain folder nobody can tell: there it counts (S47)."""

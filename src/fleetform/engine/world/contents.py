@@ -55,7 +55,10 @@ class ContentHashes:
         self.snapshot = snapshot
         self._known: dict[AnyObject, str] = {}
         self._before: Mapping[AnyObject, str] = before._handed_on(snapshot) if before is not None else {}
-        self._by_identity: dict[str, AnyObject] | None = None
+        # Objects by identity, for each part of the snapshot that was searched; the part itself, so that it stays.
+        self._identities: dict[int, tuple[object, Mapping[str, AnyObject]]] = (
+            before._identities_in(snapshot) if before is not None else {}
+        )
 
     def _handed_on(self, snapshot: Snapshot) -> Mapping[AnyObject, str]:
         """What is known of objects that are still there, whether or not this pass asked for it."""
@@ -63,6 +66,10 @@ class ContentHashes:
             return self._before
         there = set(snapshot.objects)
         return {each: hash_ for each, hash_ in {**self._before, **self._known}.items() if each in there}
+
+    def _identities_in(self, snapshot: Snapshot) -> dict[int, tuple[object, Mapping[str, AnyObject]]]:
+        """What is known of parts that are the same."""
+        return {id(each): self._identities[id(each)] for each in snapshot.parts if id(each) in self._identities}
 
     def of(self, object_: AnyObject) -> str:
         found = self._known.get(object_)
@@ -82,10 +89,16 @@ class ContentHashes:
         return [each for each in counted if admitted.get(identity_text(each)) != self.of(each)]
 
     def object(self, identity: str) -> AnyObject | None:
-        """Whatever bears an identity now, whether or not it reaches anybody."""
-        if self._by_identity is None:
-            self._by_identity = {identity_text(each): each for each in self.snapshot.objects}
-        return self._by_identity.get(identity)
+        """Whatever bears an identity now, whether or not it reaches anybody; clusters are no part of contents."""
+        for part in self.snapshot.parts:
+            if part is self.snapshot.clusters:
+                continue
+            known = self._identities.get(id(part))
+            if known is None:
+                known = self._identities[id(part)] = part, {identity_text(each): each for each in part.values()}
+            if identity in known[1]:
+                return known[1][identity]
+        return None
 
     def retired(self, identity: str) -> AnyObject | None:
         """A definition that is no longer offered and may still run."""

@@ -27,69 +27,83 @@ class Part(NamedTuple):
         return ref if self.group is None else ref._replace(name=f"{ref.name}/{self.group.name}")
 
 
-PartPlugins = tuple[Part, list[PluginDecision]]
-_NO_PART: tuple[None, list[PluginDecision]] = (None, [])
+PartPlugins = tuple[Part, dict[PluginKey, PluginDecision]]
+_NO_PART: tuple[None, dict[PluginKey, PluginDecision]] = (None, {})
 
 
 def plugins_by_part(decisions: Decisions) -> dict[Ref, PartPlugins]:
     """Plugins by their owner, or by the group of it that moves by itself, in order of clusters."""
     groups = MovingGroups(decisions)
-    by_owner: dict[Object[Any], list[PluginDecision]] = {}
+    by_owner: dict[Object[Any], dict[PluginKey, PluginDecision]] = {}
     for here in decisions.clusters.values():
         for plugin in here.plugins.values():
             owner = plugin.target.owner
             known = by_owner.get(owner)
             if known is None:
-                by_owner[owner] = [plugin]
-            else:
-                known.append(plugin)
+                known = by_owner[owner] = {}
+            known[plugin.key] = plugin
         for claim in here.claims:
             # What another owner keeps is told of those that lose it, unless the name alone is what they want.
             if claim.candidate.name not in here.plugins:
-                by_owner.setdefault(claim.candidate.target.owner, []).append(claim.plugin)
+                by_owner.setdefault(claim.candidate.target.owner, {})[claim.plugin.key] = claim.plugin
     found: dict[Ref, PartPlugins] = {}
     for owner, plugins in by_owner.items():
         if not groups.has_any(owner):
             found[owner.ref] = Part(owner, None), plugins
             continue
-        for plugin in plugins:
-            part = Part(owner, groups.of(plugin))
-            found.setdefault(part.ref, (part, []))[1].append(plugin)
+        for key, plugin in plugins.items():
+            part = Part(owner, groups.of(owner, plugin.cluster.ref.name))
+            found.setdefault(part.ref, (part, {}))[1][key] = plugin
     return dict(sorted(found.items(), key=lambda pair: (pair[0].organization, pair[0].name, pair[0].kind)))
+
+
+class Again(NamedTuple):
+    """Plugins by part, the keys of those that are decided anew, and the owners that this may reach."""
+
+    plugins: dict[Ref, PartPlugins]
+    anew: set[PluginKey]
+    touched: set[Object[Any]]
 
 
 def plugins_again(
     decisions: Decisions, before: Decisions, known: Mapping[Ref, PartPlugins], moved: Collection[Ref]
-) -> tuple[dict[Ref, PartPlugins], set[Object[Any]]] | None:
-    """Plugins by part, made from those of the pass before if only some clusters are decided anew, and the owners that
-    this may reach. None if it is not that simple: owners that come, go or have groups, clusters that come or go.
+) -> Again | None:
+    """Plugins by part, made from those of the pass before if only some clusters are decided anew.
+
+    None if it is not that simple: owners that come, go or have groups, clusters that come or go.
     """
     now: dict[Ref, dict[PluginKey, PluginDecision]] = {}
     touched: set[Object[Any]] = set()
+    somebody_waits = _has_dependents(decisions)
     for cluster in moved:
         here, then = decisions.clusters.get(cluster), before.clusters.get(cluster)
-        if here is None or then is None or here.claims or then.claims:
+        if here is None or then is None or here.claims or then.claims or here.plugins.keys() != then.plugins.keys():
             return None
-        earlier = {each.key: each for each in then.plugins.values()}
-        if earlier.keys() != {each.key for each in here.plugins.values()}:
-            return None
-        for plugin in here.plugins.values():
-            owner = plugin.target.owner
-            if known.get(owner.ref, _NO_PART)[0] != Part(owner, None):
-                return None
-            if earlier[plugin.key] is not plugin:
-                now.setdefault(owner.ref, {})[plugin.key] = plugin
+        for name, plugin in here.plugins.items():
+            if then.plugins[name] is not plugin:
+                owner = plugin.target.owner
+                part, plugins = known.get(owner.ref, _NO_PART)
+                key = plugin.key
+                if part is None or part.owner is not owner or part.group is not None or key not in plugins:
+                    return None
+                now.setdefault(owner.ref, {})[key] = plugin
                 touched.add(owner)
-            elif has_dependencies(plugin):
+            elif somebody_waits and has_dependencies(plugin):
                 # What is beside it may be another.
-                touched.add(owner)
+                touched.add(plugin.target.owner)
     found = dict(known)
-    for ref, plugins in now.items():
-        part, listed = known[ref]
-        if not plugins.keys() <= {each.key for each in listed}:
-            return None
-        found[ref] = part, [plugins.get(each.key, each) for each in listed]
-    return found, touched
+    for ref, anew in now.items():
+        part, plugins = known[ref]
+        found[ref] = part, {**plugins, **anew}
+    return Again(found, {key for anew in now.values() for key in anew}, touched)
+
+
+def _has_dependents(decisions: Decisions) -> bool:
+    """Whether any plugin may wait for others."""
+    snapshot = decisions.index.snapshot
+    owners = (*snapshot.presets.values(), *snapshot.plugins.values())
+    definitions = (*snapshot.definitions.values(), *snapshot.retired.values())
+    return any(each.spec.wait_for for each in owners) or any(each.spec.depends_on for each in definitions)
 
 
 def has_dependencies(plugin: PluginDecision) -> bool:
@@ -108,12 +122,11 @@ class MovingGroups:
         groups: list[PresetGroup] = getattr(owner.spec, "groups", None) or []
         return any(each.rollout is not None or each.rollout_strategy is not None for each in groups)
 
-    def of(self, plugin: PluginDecision) -> PresetGroup | None:
-        """The group that a plugin moves with: of several the last, as for all that groups say (S1, R1-17)."""
-        owner = plugin.target.owner
+    def of(self, owner: Object[Any], cluster: str) -> PresetGroup | None:
+        """The group that an owner's plugin moves with: of several the last, as for all that groups say (S1, R1-17)."""
         if owner not in self._groups:
             self._groups[owner] = self._clusters(owner)
-        return self._groups[owner].get(plugin.cluster.ref.name)
+        return self._groups[owner].get(cluster)
 
     def _clusters(self, owner: Object[Any]) -> dict[str, PresetGroup]:
         compiled = self._index.owners[owner]

@@ -43,6 +43,21 @@ class ConsentNeeded(AnswerRecord, frozen=True, kw_only=True):
     costs: int | None = None
 
 
+class ReportedTrouble(AnswerRecord, frozen=True, kw_only=True):
+    """What keeps a plugin from arriving, its files from going away, or anybody from telling how it is doing.
+
+    tries failed in a row, and nextTry is when the next is made; health is looked at again and again.
+    """
+
+    of: Literal["delivery", "removal", "health"]
+    message: str
+    do: str
+    where: str
+    since: str
+    tries: int
+    next_try: str | None
+
+
 class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     """How one plugin on one cluster stands to what is wanted, and what holds it.
 
@@ -67,6 +82,7 @@ class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     summary: str
     reasons: list[HoldingGate]
     approvals: list[ConsentNeeded]
+    trouble: ReportedTrouble | None = None
 
 
 class Why(AnswerRecord, frozen=True, kw_only=True):
@@ -108,8 +124,18 @@ class PlannedStage(AnswerRecord, frozen=True, kw_only=True):
     soak_until: str | None
 
 
+class ObjectChange(AnswerRecord, frozen=True, kw_only=True):
+    """An object that a change is made of, and the options that it sets otherwise. Values are not told."""
+
+    kind: str
+    organization: str
+    name: str
+    change: Literal["added", "changed", "removed"]
+    options: list[str]
+
+
 class PlannedRollout(AnswerRecord, frozen=True, kw_only=True):
-    """A rollout, or what starts of an owner without one: its name is then null."""
+    """A rollout, or what starts of an owner without one: its name is then null. changes are the objects behind it."""
 
     organization: str
     name: str | None
@@ -122,6 +148,7 @@ class PlannedRollout(AnswerRecord, frozen=True, kw_only=True):
     stages: list[PlannedStage]
     beside: PlannedStage | None
     queued: str | None
+    changes: list[ObjectChange] = field(default_factory=list)
 
 
 class Removals(AnswerRecord, frozen=True, kw_only=True):
@@ -158,7 +185,8 @@ class RolloutStage(AnswerRecord, frozen=True, kw_only=True):
 class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
     """What clusters of a rollout have in common that are not done, or that failed on the way: how many, and some names.
 
-    until is when time alone changes it.
+    until is when time alone changes it. trouble is what keeps it from arriving or from being judged; of several the one
+    that lasts longest.
     """
 
     state: PluginPhase
@@ -167,12 +195,14 @@ class RolloutCause(AnswerRecord, frozen=True, kw_only=True):
     until: str | None
     clusters: int
     names: list[str]
+    trouble: ReportedTrouble | None = None
 
 
 class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     """A rollout as it stands. message says what a request comes to, in the answer to one.
 
-    causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33).
+    causes is what clusters failed with or wait for, the failed ones first: at most a screen of it (B33). changes are
+    the objects that it brings otherwise, while it is open.
     """
 
     kind: Literal["Rollout"] = "Rollout"
@@ -193,6 +223,7 @@ class RolloutAnswer(AnswerRecord, frozen=True, kw_only=True):
     started: str | None
     ended: str | None
     causes: list[RolloutCause]
+    changes: list[ObjectChange] = field(default_factory=list)
     message: str | UnsetType = UNSET
     diagnostics: list[Finding]
 

@@ -106,7 +106,6 @@ class RolloutSpec(Record, frozen=True):
 
     change_id: Annotated[str | None, doc("What changes.")] = None
     preset: Annotated[Name | None, doc("Whose plugins.")] = None
-    stages: Annotated[list[dict[str, Any]] | None, doc("Its stages with counts.")] = None
 
 
 class PluginStateSpec(Record, frozen=True):
@@ -123,4 +122,7 @@ class ApprovalSpec(Record, frozen=True):
     stage: Annotated[Name, doc("Which stage.")]
     change_id: Annotated[str, doc("Which change.")]
     user: Annotated[str | None, doc("Who.")] = None
+    groups: Annotated[
+        list[str] | None, doc("Groups of the user that count; only on Kubernetes, where admission checks them.")
+    ] = None
     comment: Annotated[str | None, doc("Why.")] = None

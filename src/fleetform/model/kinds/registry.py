@@ -17,17 +17,30 @@ from fleetform.model.kinds.lifecycle import (
 )
 from fleetform.model.kinds.placement import PlacementSpec
 from fleetform.model.kinds.preset import PluginOverrideSpec, PluginPresetSpec, PluginSpec
+from fleetform.model.kinds.status import (
+    CatalogStatus,
+    ClusterStatus,
+    DefinitionStatus,
+    OverrideStatus,
+    PlacementStatus,
+    PluginPresetStatus,
+    PluginStatus,
+    RevisionStatus,
+    RolloutStatus,
+    Status,
+)
 
 API_VERSION = "fleetform.dev/v1alpha1"
 PLATFORM_NAMESPACE = "fleetform-system"
 
 
 class Kind(NamedTuple):
-    """A kind, the record of its spec, and the word for several of it."""
+    """A kind, the records of its spec and its status, and the word for several of it."""
 
     name: str
     spec: type[Record]
     plural: str
+    status: type[Status] = Status
     spec_required: bool = True
     written_by_fleetform: bool = False
 
@@ -36,18 +49,24 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("Approval", ApprovalSpec, "approvals"),
-        Kind("Catalog", CatalogSpec, "catalogs"),
-        Kind("Cluster", ClusterSpec, "clusters", spec_required=False),
+        Kind("Catalog", CatalogSpec, "catalogs", CatalogStatus),
+        Kind("Cluster", ClusterSpec, "clusters", ClusterStatus, spec_required=False),
         Kind("LifecyclePolicy", LifecyclePolicySpec, "policies", spec_required=False),
         Kind("Organization", OrganizationSpec, "organizations", spec_required=False),
-        Kind("Placement", PlacementSpec, "placements", spec_required=False),
-        Kind("Plugin", PluginSpec, "plugins"),
-        Kind("PluginDefinition", PluginDefinitionSpec, "definitions"),
-        Kind("PluginDefinitionRevision", PluginDefinitionRevisionSpec, "revisions", written_by_fleetform=True),
-        Kind("PluginOverride", PluginOverrideSpec, "overrides"),
-        Kind("PluginPreset", PluginPresetSpec, "presets"),
+        Kind("Placement", PlacementSpec, "placements", PlacementStatus, spec_required=False),
+        Kind("Plugin", PluginSpec, "plugins", PluginStatus),
+        Kind("PluginDefinition", PluginDefinitionSpec, "definitions", DefinitionStatus),
+        Kind(
+            "PluginDefinitionRevision",
+            PluginDefinitionRevisionSpec,
+            "revisions",
+            RevisionStatus,
+            written_by_fleetform=True,
+        ),
+        Kind("PluginOverride", PluginOverrideSpec, "overrides", OverrideStatus),
+        Kind("PluginPreset", PluginPresetSpec, "presets", PluginPresetStatus),
         Kind("PluginState", PluginStateSpec, "states", written_by_fleetform=True),
-        Kind("Rollout", RolloutSpec, "rollouts", written_by_fleetform=True),
+        Kind("Rollout", RolloutSpec, "rollouts", RolloutStatus, written_by_fleetform=True),
         Kind("RolloutPolicy", RolloutPolicySpec, "policies"),
         Kind("UpdateWindow", UpdateWindowSpec, "windows"),
     )

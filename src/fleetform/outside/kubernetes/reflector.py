@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import Event, Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,7 +33,8 @@ def is_newer(version: str, other: str) -> bool:
 class Reflector(Generic[T]):
     """Objects of one kind as far as they are known. Run it in a thread of its own.
 
-    key_of and version_of read an object's metadata. changed is told the keys that are others than before; failed why
+    kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
+    whose content is another than before, which any new version is unless content_of says otherwise; failed why
     following stops for a while, once each time.
     """
 
@@ -44,6 +46,8 @@ class Reflector(Generic[T]):
         version_of: Callable[[T], str],
         *,
         type_: Any = Any,
+        kept: Callable[[Any], T] = lambda each: each,
+        content_of: Callable[[T], object] | None = None,
         namespace: str = "",
         labels: str = "",
         changed: Callable[[frozenset[ObjectKey]], None] = lambda _: None,
@@ -53,19 +57,26 @@ class Reflector(Generic[T]):
     ) -> None:
         self._client, self._resource = client, resource
         self._key_of, self._version_of = key_of, version_of
-        self._type, self._namespace, self._labels = type_, namespace, labels
+        self._type, self._kept, self._namespace, self._labels = type_, kept, namespace, labels
+        self._content_of = content_of or version_of
         self._changed, self._failed = changed, failed
         self._page, self._silence = page, silence
         self._lock = Lock()
         self._objects: dict[ObjectKey, T] = {}
         self._written: dict[ObjectKey, str] = {}
         self._version = ""
+        self._end: Callable[[], None] = lambda: None
         self.listed = Event()
 
     def objects(self) -> Mapping[ObjectKey, T]:
         """All that is known now; a copy, which later changes leave alone."""
         with self._lock:
             return dict(self._objects)
+
+    def get(self, key: ObjectKey) -> T | None:
+        """What is known of one object."""
+        with self._lock:
+            return self._objects.get(key)
 
     def wrote(self, key: ObjectKey, version: str) -> None:
         """We wrote this object: what is known of it is old until the watch has brought that version."""
@@ -78,6 +89,11 @@ class Reflector(Generic[T]):
         """Whether something that we wrote ourselves has not come back yet: nothing should be decided on the object."""
         with self._lock:
             return key in self._written
+
+    def end(self) -> None:
+        """Ends the watch that is open, if any: one that was told to stop need not wait for the next event."""
+        with suppress(ValueError, RuntimeError, OSError):
+            self._end()
 
     def run(self, stop: Event) -> None:
         """Follows until it is told to stop."""
@@ -93,6 +109,8 @@ class Reflector(Generic[T]):
                     self._version = ""
                     stop.wait(_AT_ONCE)
                     continue
+                if stop.is_set():
+                    return
                 self._failed(error)
                 after = error.after if isinstance(error, BusyError) and error.after is not None else 0.0
                 stop.wait(max(pause, after) * random.uniform(1.0, 1.5))
@@ -113,7 +131,7 @@ class Reflector(Generic[T]):
                 version=version,
                 type_=self._type,
             )
-            found.update((self._key_of(each), each) for each in page.items)
+            found.update((self._key_of(each), each) for each in map(self._kept, page.items))
             token = page.token
             if not token:
                 break
@@ -127,7 +145,7 @@ class Reflector(Generic[T]):
             self._changed(frozenset(changed))
 
     def _is_same(self, before: T | None, after: T) -> bool:
-        return before is not None and self._version_of(before) == self._version_of(after)
+        return before is not None and self._content_of(before) == self._content_of(after)
 
     def _follow(self, stop: Event) -> None:
         """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""
@@ -142,18 +160,23 @@ class Reflector(Generic[T]):
                 seconds=seconds,
                 type_=self._type,
                 silence=self._silence,
+                opened=self._opened,
             )
             for event in events:
                 if event.type != "BOOKMARK":
-                    self._take(event.type, event.object)
+                    self._take(event.type, self._kept(event.object))
                 self._version = event.version
                 if stop.is_set():
                     events.close()
                     return
 
+    def _opened(self, end: Callable[[], None]) -> None:
+        self._end = end
+
     def _take(self, type_: str, object_: T) -> None:
         key, version = self._key_of(object_), self._version_of(object_)
         with self._lock:
+            before = self._objects.get(key)
             if type_ == "DELETED":
                 self._objects.pop(key, None)
             else:
@@ -161,4 +184,5 @@ class Reflector(Generic[T]):
             written = self._written.get(key)
             if written is not None and not is_newer(written, version):
                 del self._written[key]
-        self._changed(frozenset({key}))
+        if type_ == "DELETED" or not self._is_same(before, object_):
+            self._changed(frozenset({key}))

@@ -63,3 +63,24 @@ def discovered(api_version: str, body: bytes) -> Mapping[str, Resource]:
 
 def _root(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+class _GroupVersion(Struct, rename="camel"):
+    group_version: str
+
+
+class _Group(Struct, rename="camel"):
+    name: str
+    preferred_version: _GroupVersion
+
+
+class _GroupList(Struct):
+    groups: list[_Group] = []
+
+
+_groups = msgspec.json.Decoder(_GroupList)
+
+
+def groups(body: bytes) -> Mapping[str, str]:
+    """The groups that a server lists at `/apis`, each with the version that it prefers."""
+    return {each.name: each.preferred_version.group_version for each in _groups.decode(body).groups}

@@ -1,0 +1,136 @@
+"""fleetform operator"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import ExitStack
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.serve_log import ServeLog
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import read_file, reason
+from fleetform.outside.log import Log
+from fleetform.ports.store import StoreError
+from fleetform.syntax.times import parse_duration
+
+if TYPE_CHECKING:
+    from fleetform.outside.kubernetes.access import Access
+
+_OWN_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+_LONGEST_FILE = 4 * 1024 * 1024
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fleetform operator                                       in a pod, as its service account
+  fleetform operator --kubeconfig hub.yaml --namespace fleetform-system
+  fleetform operator --shards 3                            in each of several replicas
+"""
+)
+@click.option("--kubeconfig", metavar="FILE", help="Of the management cluster; without it, the pod's own account.")
+@click.option("--context", metavar="NAME", default="", help="Of the kubeconfig; without it, its current one.")
+@click.option("--namespace", metavar="NAME", help="The operator's own, for its leases and its state.")
+@click.option(
+    "--state-dir", metavar="DIR", default="state", show_default=True, help="This replica's copies of its state."
+)
+@click.option(
+    "--shards", metavar="N", default=1, show_default=True, type=click.IntRange(1, 64), help="Parts that replicas share."
+)
+@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look again so often at least.")
+@click.option("--admission", metavar="ADDR", help="Answer an API server's reviews at HOST:PORT, or a PORT.")
+@click.option("--admission-url", metavar="URL", help="How API servers reach it, if not by its Service.")
+@click.option("--certificates", metavar="DIR", help="With tls.crt and tls.key for it; without, it makes its own.")
+@click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How lines are written.",
+)
+@shared_flags("table")
+def command(flags: Flags, **given: Any) -> int:
+    """Run the control plane on Kubernetes: objects of the API server are the fleet, and status is written there.
+
+    Each organization (a namespace) is worked for by one replica at a time; leases say by which. Exit codes: 0 it was
+    told to end, 4 the API server cannot be reached or refuses.
+    """
+    from fleetform.outside.listening import listen
+    from fleetform.wiring.operator import Operator, OperatorLog, OperatorSettings
+
+    log = ServeLog(flags, Log(given["log_format"]))
+    interval = parse_duration(given["interval"])
+    if interval is None:
+        raise click.UsageError("--interval: write a time such as 30s or 5m.")
+    with ExitStack() as ends:
+        try:
+            access = _access(given)
+            listening = listen(given["admission"]) if given["admission"] is not None else None
+            if listening is not None:
+                ends.callback(listening.socket.close)
+            settings = OperatorSettings(
+                access,
+                given["namespace"] or _own_namespace(),
+                given["state_dir"],
+                given["shards"],
+                interval,
+                listening,
+                given["admission_url"],
+                given["certificates"],
+                flags.plugin_dir,
+                given["allow_private_endpoints"],
+            )
+            told = OperatorLog(
+                lambda organization: ServeLog(flags, log.log).told,
+                lambda organization, error: _failed(log, organization, error),
+                log.cared,
+                log.said,
+                log.log,
+            )
+            operator = Operator(settings, told)
+            stop = Event()
+            for each in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(each, lambda *_: stop.set())
+            log.say(f"operator {operator.identity} at {access.server}, namespace {settings.namespace}")
+            operator.run(stop)
+        except OutsideError as error:
+            log.error(error.message, error.hint)
+            return 4
+        except ValueError as error:
+            raise click.UsageError(f"--admission: {error}.") from error
+        except OSError as error:
+            log.error(f"cannot listen at {given['admission']}: {reason(error)}", "choose another port")
+            return 4
+    return 0
+
+
+def _access(given: dict[str, Any]) -> Access:
+    from fleetform.outside.kubernetes.access import AccessError, access_from_kubeconfig, access_in_cluster
+
+    if given["kubeconfig"] is None:
+        return access_in_cluster()
+    try:
+        text = read_file(given["kubeconfig"], _LONGEST_FILE).decode("utf-8", "replace")
+    except OSError as error:
+        raise AccessError(f"{given['kubeconfig']} cannot be read: {reason(error)}", "name a kubeconfig") from error
+    return access_from_kubeconfig(text, given["context"])
+
+
+def _own_namespace() -> str:
+    """The pod's; elsewhere the platform's."""
+    if os.path.exists(_OWN_NAMESPACE):
+        return read_file(_OWN_NAMESPACE, _LONGEST_FILE).decode().strip()
+    return "fleetform-system"
+
+
+def _failed(log: ServeLog, organization: str, error: Exception) -> None:
+    if isinstance(error, (StoreError, OutsideError)):
+        log.error(f"{organization}: {error.message}", error.hint)
+    else:
+        log.error(f"{organization}: {type(error).__name__}: {error}", "it begins again; if this stays, it is a bug")

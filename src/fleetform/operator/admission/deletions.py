@@ -1,0 +1,89 @@
+"""What goes, or breaks, with an object that somebody deletes. It warns and refuses nothing.
+
+A refusal would keep namespaces from being deleted, and garbage collection from ending; and what is deleted here is
+removed from clusters by a rollout, which people can stop (B22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fleetform.app.fleet import Fleet
+from fleetform.engine.check.report import listed
+from fleetform.model.objects import Ref
+from fleetform.model.results.decisions import PluginDecision
+from fleetform.operator.generated import PRESET_LABEL
+
+_OWNERS = ("PluginPreset", "Plugin")
+
+
+def deletion_warnings(fleet: Fleet, ref: Ref) -> Iterator[str]:
+    if ref.kind in _OWNERS:
+        yield from _of_owner(fleet, ref)
+    elif ref.kind == "Cluster":
+        here = fleet.decisions.clusters.get(ref)
+        if here is not None and here.plugins:
+            leave = "leaves" if len(here.plugins) == 1 else "leave"
+            names = listed(list(here.plugins))
+            yield f"{_plugins(len(here.plugins))} on {ref.name} {leave} the fleet with it: {names}"
+    elif ref.kind == "PluginDefinition":
+        using = [each for each in _plugins_of(fleet) if _is_of(each, ref)]
+        if using:
+            are = "is" if len(using) == 1 else "are"
+            what = f"{_plugins(len(using))} {are} of {ref.name}, on {_clusters(using)}"
+            yield f"{what}: what runs there stays as it is, and gets no other version"
+    named_by = list(_naming(fleet, ref))
+    if named_by:
+        yield f"{ref.kind} {ref.name} is still named by {listed([f'{each.kind} {each.name}' for each in named_by])}"
+
+
+def generated_deletion(manifest: dict[str, Any]) -> str:
+    """For a Plugin that Fleetform made."""
+    preset = manifest["metadata"]["labels"][PRESET_LABEL]
+    return f"the preset {preset} makes it again: take the cluster out of the preset's selector to remove it"
+
+
+def _of_owner(fleet: Fleet, ref: Ref) -> Iterator[str]:
+    plugins = [each for each in _plugins_of(fleet) if each.target.owner.ref == ref]
+    if not plugins:
+        return
+    retained = plugins[0].target.owner.spec.deletion_policy == "Retain"
+    what = "stays there and is nobody's" if retained else "is removed"
+    yield f"what it installed {what}: {_plugins(len(plugins))} on {_clusters(plugins)}"
+
+
+def _plugins_of(fleet: Fleet) -> Iterator[PluginDecision]:
+    yield from fleet.decisions.plugins.values()
+
+
+def _is_of(plugin: PluginDecision, definition: Ref) -> bool:
+    revision = plugin.target.revision
+    return revision is not None and revision.object.ref == definition
+
+
+def _naming(fleet: Fleet, ref: Ref) -> Iterator[Ref]:
+    """The objects that name a policy, a window or a placement."""
+    for object_, owner in fleet.index.owners.items():
+        spec = object_.spec
+        named = {
+            "RolloutPolicy": [spec.rollout_policy],
+            "UpdateWindow": spec.update_windows,
+            "Placement": owner.placements,
+        }
+        if object_.ref.organization == ref.organization and ref.name in (named.get(ref.kind) or ()):
+            yield object_.ref
+    organization = fleet.snapshot.organizations.get(Ref("Organization", ref.organization, ref.organization))
+    if organization is not None:
+        defaults = organization.spec
+        named = {"RolloutPolicy": (defaults.default_rollout_policy,), "UpdateWindow": defaults.default_update_windows}
+        if ref.name in (named.get(ref.kind) or ()):
+            yield organization.ref
+
+
+def _plugins(count: int) -> str:
+    return f"{count:,} plugin{'' if count == 1 else 's'}"
+
+
+def _clusters(plugins: list[PluginDecision]) -> str:
+    return listed([each.cluster.ref.name for each in plugins])

@@ -1,0 +1,135 @@
+"""What is there: objects of an API server as a cache knows them, without what only the server needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from threading import Event, Thread
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.objects import Ref
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import NoKindError
+from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector
+from fleetform.outside.kubernetes.resources import Resource
+
+# One that is listing is not interrupted, and does not keep the process.
+_PATIENCE = 2.0
+_NOTHING = msgspec.Raw(b"null")
+
+
+class SeenMetadata(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """An object's metadata but for managedFields, which are the larger part of most objects."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[dict[str, Any]] | None = None
+
+
+class Seen(Struct, rename="camel", gc=False):
+    """An object as it is there. spec and status are JSON texts: a tree of each would be several times as large."""
+
+    metadata: SeenMetadata
+    spec: msgspec.Raw = _NOTHING
+    status: msgspec.Raw = _NOTHING
+
+    def __post_init__(self) -> None:
+        # What was decoded refers to the whole page that it stood in.
+        self.spec, self.status = self.spec.copy(), self.status.copy()
+
+
+class Cache:
+    """Objects of several kinds, each followed in a thread of its own.
+
+    namespace: of this one alone. changed is told which objects are others than before; failed which kind cannot be
+    followed for a while, and why.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kinds: Iterable[tuple[str, str]],
+        changed: Callable[[frozenset[Ref]], None],
+        failed: Callable[[str, OutsideError], None] = lambda kind, error: None,
+        namespace: str = "",
+    ) -> None:
+        self._client, self._changed, self._failed = client, changed, failed
+        self._stop = Event()
+        self._threads: list[Thread] = []
+        self._reflectors: dict[str, Reflector[Seen]] = {}
+        self._resources: dict[str, Resource] = {}
+        for api_version, kind in kinds:
+            try:
+                resource = client.resource(api_version, kind)
+            except NoKindError:
+                # Of another system that is not there; our own kinds are part of the installation.
+                if api_version == API_VERSION:
+                    raise
+                continue
+            self._resources[kind] = resource
+            self._reflectors[kind] = Reflector(
+                client,
+                resource,
+                lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
+                lambda each: each.metadata.resource_version,
+                type_=Seen,
+                namespace=namespace,
+                changed=lambda keys, kind=kind: self._tell(kind, keys),  # type: ignore[misc]
+                failed=lambda error, kind=kind: self._failed(kind, error),  # type: ignore[misc]
+            )
+
+    @property
+    def kinds(self) -> Iterable[str]:
+        return self._reflectors
+
+    def resource(self, kind: str) -> Resource:
+        return self._resources[kind]
+
+    def start(self) -> None:
+        for kind, reflector in self._reflectors.items():
+            thread = Thread(target=reflector.run, args=(self._stop,), name=f"follows {kind}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for reflector in self._reflectors.values():
+            reflector.end()
+        for thread in self._threads:
+            thread.join(_PATIENCE)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether everything was listed."""
+        return all(each.listed.wait(seconds) for each in self._reflectors.values())
+
+    @property
+    def is_whole(self) -> bool:
+        return all(each.listed.is_set() for each in self._reflectors.values())
+
+    def get(self, ref: Ref) -> Seen | None:
+        reflector = self._reflectors.get(ref.kind)
+        return reflector.get(ObjectKey(ref.organization, ref.name)) if reflector is not None else None
+
+    def all(self, kind: str) -> Mapping[ObjectKey, Seen]:
+        reflector = self._reflectors.get(kind)
+        return reflector.objects() if reflector is not None else {}
+
+    def wrote(self, ref: Ref, version: str) -> None:
+        self._reflectors[ref.kind].wrote(ObjectKey(ref.organization, ref.name), version)
+
+    def is_behind(self, ref: Ref) -> bool:
+        return self._reflectors[ref.kind].is_behind(ObjectKey(ref.organization, ref.name))
+
+    def _tell(self, kind: str, keys: frozenset[ObjectKey]) -> None:
+        self._changed(frozenset(Ref(kind, key.namespace, key.name) for key in keys))

@@ -1,0 +1,55 @@
+"""What an object on an API server should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.kinds.status import Status
+from fleetform.model.objects import Object, Ref
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "fleetform"
+CLUSTER = "fleetform.dev/cluster"
+
+
+class OwnerReference(Struct, frozen=True, rename="camel"):
+    """The object with which another one goes."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = True
+
+    @classmethod
+    def to(cls, owner: Object[object]) -> OwnerReference | None:
+        """None where it was not read from an API server, or is another system's."""
+        if owner.metadata.uid is None or owner.dialect != "native":
+            return None
+        return cls(API_VERSION, owner.ref.kind, owner.ref.name, owner.metadata.uid)
+
+
+class Generated(Struct, frozen=True):
+    """An object that Fleetform makes. is_fixed: its spec never changes once it is there."""
+
+    spec: Mapping[str, Any]
+    labels: Mapping[str, str]
+    owner: OwnerReference | None = None
+    is_fixed: bool = False
+
+
+class Wanted(Struct, frozen=True):
+    """What an object should tell, and what it should be if Fleetform makes it.
+
+    generation is the one that was read; None: the one that is there, as nobody else writes the object.
+    """
+
+    ref: Ref
+    status: Status
+    generated: Generated | None = None
+    generation: int | None = None
+    api_version: str = API_VERSION

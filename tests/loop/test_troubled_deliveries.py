@@ -1,0 +1,200 @@
+"""Deliveries that do not get through: tried again, ended by what mends them, told to whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from fleetform.loop.delivering import Deliveries
+from fleetform.loop.image import Extras, Image
+from fleetform.loop.records import AdmittedState, DeliveryRecord, Destination, packed
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import Attempt, Deployed, PluginState
+from fleetform.ports.delivery import Drift, Failure, Note, Parcel
+from fleetform.ports.state import KnownState
+from support.fleets import NOW
+
+KEY: PluginKey = ("acme", "eu-1", "web")
+OTHER: PluginKey = ("acme", "eu-2", "web")
+OLD, NEW = Destination("directory", "old"), Destination("git", "https://git.example/x.git", "main", secret="acme/login")
+DIGEST, BLOB = packed({"web.yaml": b"kind: ConfigMap\n"})
+
+
+@dataclass
+class Place:
+    """A destination that may refuse."""
+
+    broken: Failure | None = None
+    there: set[PluginKey] = field(default_factory=set)
+    calls: int = 0
+
+    def deliver(
+        self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
+    ) -> Mapping[PluginKey, Failure]:
+        self.calls += 1
+        if self.broken is not None:
+            return dict.fromkeys([*(each.key for each in parcels), *removals], self.broken)
+        self.there |= {each.key for each in parcels}
+        self.there -= set(removals)
+        return {}
+
+    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+        return ()
+
+
+class World:
+    """Two destinations, and plugins that are to be at one of them."""
+
+    def __init__(self, *keys: PluginKey) -> None:
+        self.places = {OLD: Place(), NEW: Place()}
+        self.deliveries = Deliveries(lambda destination: self.places[destination], lambda digest: BLOB)
+        self.at: datetime = NOW
+        self.login: object = None
+        self.destination = OLD
+        self.extras = Extras()
+        image = Image(KnownState(), {}, {}, {"v1:a": AdmittedState(DIGEST, "1.0.0")})
+        state = PluginState(Deployed("1.0.0", input_hash="v1:a"), attempt=Attempt("v1:a", "web-1", NOW, NOW))
+        self.image = image.with_plugins(dict.fromkeys(keys or (KEY,), state))
+        self.keys = keys or (KEY,)
+
+    def deliver(self, *removals: PluginKey, later: timedelta = timedelta(0)) -> DeliveryRecord | None:
+        self.at += later
+        self.image = self.deliveries.deliver(
+            self.image,
+            self.keys,
+            dict.fromkeys(self.keys, self.destination),
+            dict.fromkeys(removals, ""),
+            lambda destination: self.login,
+            self.at,
+            self.extras,
+        )
+        return self.image.deliveries.get(self.keys[0])
+
+
+def test_a_delivery_that_failed_rests_and_says_since_when_how_often_and_when_it_is_tried_next() -> None:
+    world = World()
+    world.places[OLD].broken = Failure("disk full", "make room")
+    world.deliver()
+    record = world.deliver(later=timedelta(seconds=1))
+    assert world.places[OLD].calls == 1
+    assert record is not None
+    assert record.failing is not None
+    assert (record.failing.tries, record.failing.since) == (1, NOW)
+    assert (record.failing.where, record.failing.hint) == ("old", "make room")
+    record = world.deliver(later=timedelta(seconds=4))
+    assert record is not None
+    assert record.failing is not None
+    assert (record.failing.tries, record.failing.since, world.places[OLD].calls) == (2, NOW, 2)
+    assert record.failing.retry_at == world.at + timedelta(seconds=10)
+
+
+@pytest.mark.parametrize("mended", ["login", "destination", "content", "restart"])
+def test_what_a_delivery_depends_on_ends_its_pause_when_it_changes(mended: str) -> None:
+    world = World()
+    world.places[OLD].broken = Failure("permission denied", "check the Secret")
+    world.deliver()
+    world.places[OLD].broken = None
+    world.deliver()
+    assert world.places[OLD].there == set(), "nothing has changed as far as anybody can tell: it rests"
+    if mended == "login":
+        world.login = {"password": "another"}
+    elif mended == "destination":
+        world.destination = NEW
+    elif mended == "content":
+        world.image = replace(world.image, states={"v1:b": AdmittedState(DIGEST, "1.0.1")})
+        attempt = Attempt("v1:b", "web-2", NOW, NOW)
+        world.image = world.image.with_plugins(
+            {KEY: PluginState(Deployed("1.0.1", input_hash="v1:b"), attempt=attempt)}
+        )
+    else:
+        world.deliveries = Deliveries(lambda destination: world.places[destination], lambda digest: BLOB)
+    record = world.deliver()
+    assert record is not None
+    assert record.trouble is None
+    assert world.places[world.destination].there == {KEY}
+
+
+def test_a_clock_that_was_turned_back_does_not_prolong_a_pause() -> None:
+    world = World()
+    world.places[OLD].broken = Failure("disk full", "make room")
+    world.deliver()
+    world.places[OLD].broken = None
+    world.deliver(later=-timedelta(hours=1))
+    assert world.places[OLD].there == {KEY}
+
+
+def test_files_at_an_earlier_destination_that_cannot_be_removed_are_tried_again_and_told_of() -> None:
+    world = World(KEY, OTHER)
+    world.deliver()
+    world.destination = NEW
+    world.places[OLD].broken = Failure("read-only file system", "mount it again")
+    record = world.deliver()
+    assert record is not None
+    assert (record.destination, record.leaves) == (NEW, (OLD,))
+    assert record.failing is not None
+    assert (record.failing.of, record.failing.where) == ("removal", "old")
+    assert world.places[OLD].calls == 2, "one delivery for both plugins"
+    world.deliver()
+    assert world.places[OLD].calls == 2, "it rests"
+    world.places[OLD].broken = None
+    record = world.deliver(later=timedelta(minutes=1))
+    assert record == DeliveryRecord(NEW, "v1:a", DIGEST, NOW)
+    assert world.places[OLD].there == set()
+    assert world.places[NEW].there == {KEY, OTHER}
+    assert world.places[NEW].calls == 1, "what is there is not brought there again"
+
+
+def test_a_plugin_that_comes_back_before_it_was_removed_keeps_its_files() -> None:
+    world = World()
+    world.deliver()
+    world.destination = NEW
+    world.places[OLD].broken = Failure("read-only file system", "mount it again")
+    world.deliver()
+    world.places[OLD].broken = None
+    world.destination = OLD
+    record = world.deliver()
+    assert record is not None
+    assert (record.destination, record.leaves, record.trouble) == (OLD, (), None)
+    assert (world.places[OLD].there, world.places[NEW].there) == ({KEY}, set())
+
+
+def test_an_earlier_destination_that_is_gone_for_good_is_given_up_after_a_day_and_that_is_told() -> None:
+    world = World()
+    world.deliver()
+    world.destination = NEW
+    world.places[OLD].broken = Failure("there is no repository", "check the address")
+    for _ in range(120):
+        world.deliver(later=timedelta(minutes=15))
+    record = world.image.deliveries[KEY]
+    assert (record.leaves, record.trouble) == ((), None)
+    [event] = world.extras.events
+    assert (event.event, event.reason) == ("LeftBehind", "its files stay at old: there is no repository")
+
+
+def test_a_plugin_is_deleted_once_its_files_are_gone_everywhere() -> None:
+    world = World()
+    world.deliver()
+    world.destination = NEW
+    world.places[OLD].broken = Failure("read-only file system", "mount it again")
+    world.deliver()
+    world.deliver(KEY, later=timedelta(minutes=1))
+    assert world.places[NEW].there == set()
+    assert KEY in world.image.deliveries
+    assert world.extras.events == []
+    world.places[OLD].broken = None
+    world.deliver(KEY, later=timedelta(minutes=1))
+    assert world.image.deliveries == {}
+    assert [each.event for each in world.extras.events] == ["Deleted"]
+    assert world.places[OLD].there == set()
+
+
+def test_a_removal_that_fails_rests_as_a_delivery_does() -> None:
+    world = World()
+    world.deliver()
+    world.places[OLD].broken = Failure("read-only file system", "mount it again")
+    world.deliver(KEY)
+    world.deliver(KEY, later=timedelta(seconds=1))
+    assert world.places[OLD].calls == 2

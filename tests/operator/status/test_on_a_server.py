@@ -1,0 +1,410 @@
+"""What people see with kubectl: a control plane beside a real API server, which holds its fleet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from textwrap import dedent
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from fleetform.model.kinds import API_VERSION
+from fleetform.model.objects import Ref
+from fleetform.operator.status.events import Events, Told, from_store
+from fleetform.operator.status.showing import FOLLOWED, StatusWriter
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.client import Client
+from fleetform.ports.store import Event
+from support.api_objects import ApiObjects
+from support.management import Management
+from support.plane import Plane
+
+SECONDS = 60.0
+FLEET = """
+apiVersion: fleetform.dev/v1alpha1
+kind: Cluster
+metadata: {name: eu-1, labels: {tier: gold}}
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: Cluster
+metadata: {name: eu-2, labels: {tier: dev}}
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: PluginDefinition
+metadata: {name: web}
+spec:
+  version: 1.0.0
+  source: {manifests: {path: ./manifests}}
+  options:
+  - {name: replicas, type: int, default: 1}
+  - {name: token, type: secret}
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: PluginPreset
+metadata: {name: web}
+spec:
+  clusterSelector: {}
+  rolloutPolicy: standard
+  plugin: {pluginDefinition: {name: web}, optionValues: [{name: replicas, value: 2}]}
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: PluginOverride
+metadata: {name: more}
+spec:
+  pluginDefinitionNames: [web]
+  overrides: [{path: replicas, value: 3}]
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: standard}
+spec:
+  stages:
+  - {name: dev, clusterSelector: {matchLabels: {tier: dev}}}
+  - {name: gold, remainder: true, approvals: {required: 1}}
+"""
+
+
+class Operator:
+    """A control plane whose source is the API server, and which shows its passes there."""
+
+    def __init__(self, management: Management, namespace: str) -> None:
+        self.management, self.namespace = management, namespace
+        self.client = Client(management.client.access)
+        self.failures: list[str] = []
+        self.plane = Plane(ApiObjects(management.client, namespace))
+        self.begin()
+
+    def begin(self) -> None:
+        """A new process."""
+        following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
+        self.writer = StatusWriter(self.client, following, self._now, failed=self._failed)
+        self.writer.start()
+
+    def _now(self) -> datetime:
+        return self.plane.clock.now()
+
+    def _failed(self, what: str, error: OutsideError) -> None:
+        # A server that has only just learned of a kind is asked again.
+        if "(re)initializing" not in str(error):
+            self.failures.append(f"{what}: {error}")
+
+    def show(self, **span: float) -> int:
+        """Passes until nothing is due; how many requests it took to show that."""
+        before = self.writer.writes
+        until = self.plane.clock.at + timedelta(**span)
+        while True:
+            report = self.plane.control.run_pass()
+            self.writer.show(report, self.plane.control.fleet, self.plane.control.image)
+            if report.wrote:
+                continue
+            if self.plane.clock.at == until:
+                break
+            due = report.next_look
+            self.plane.clock.at = until if due is None or due > until else due
+        self.rest()
+        return self.writer.writes - before
+
+    def rest(self) -> None:
+        assert self.writer.wait(SECONDS)
+        assert not self.failures, self.failures
+
+    def rest_until(self, look: Callable[[], Any], wanted: dict[str, Any]) -> None:
+        """Until an object is as it should be: the cache hears of what others do when it does."""
+        end = time.monotonic() + SECONDS
+        while (found := look()) is None or any(found.get(key) != each for key, each in wanted.items()):
+            assert time.monotonic() < end, found
+            time.sleep(0.02)
+        self.rest()
+
+    def get(self, kind: str, name: str) -> dict[str, Any] | None:
+        return self.client.get(self.client.resource(API_VERSION, kind), self.namespace, name)
+
+    def status(self, kind: str, name: str) -> dict[str, Any]:
+        found = self.get(kind, name)
+        assert found is not None
+        return dict(found["status"])
+
+    def apply(self, manifests: str) -> None:
+        given = dedent(manifests)
+        done = self.management.kubectl(
+            "apply", "--server-side", "--force-conflicts", "-n", self.namespace, "-f", "-", given=given
+        )
+        assert done.returncode == 0, done.stderr
+
+    def kubectl(self, *arguments: str) -> str:
+        done = self.management.kubectl(*arguments, "-n", self.namespace)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def end(self) -> None:
+        self.writer.stop()
+        self.client.close()
+
+
+@pytest.fixture
+def operator(management: Management) -> Iterator[Operator]:
+    namespace = f"status-{uuid4().hex[:8]}"
+    management.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    found = Operator(management, namespace)
+    found.apply(FLEET)
+    yield found
+    found.end()
+
+
+def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
+
+
+def spec_of(operator: Operator, kind: str, name: str) -> dict[str, Any]:
+    found = operator.get(kind, name)
+    assert found is not None
+    return dict(found["spec"])
+
+
+def table(text: str) -> list[str]:
+    """Lines of a table without ages, and with one space between cells."""
+    return [" ".join(line.split()[:-1]) for line in text.splitlines()]
+
+
+@pytest.mark.rule("R2-18", "R0-18", "B33")
+def test_kubectl_reads_well(operator: Operator) -> None:
+    operator.show()
+    rollout = operator.status("PluginPreset", "web")["rollout"]["name"]
+    assert table(operator.kubectl("get", "plugins")) == [
+        "NAME CLUSTER DEFINITION VERSION TARGET STATUS READY WAITS FOR UNTIL",
+        "web-eu-1 eu-1 web 1.0.0 Waiting False approval",
+        "web-eu-2 eu-2 web 1.0.0 1.0.0 UpToDate True",
+    ]
+    assert table(operator.kubectl("get", "rollouts")) == [
+        "NAME PRESET PHASE STAGE FROM TO HEALTHY OF FAILED WAITS FOR",
+        f"{rollout} web Progressing gold 1.0.0 1.0.0 1 2 0 approval",
+    ]
+    assert table(operator.kubectl("get", "pluginpresets")) == [
+        "NAME TOTAL UPDATED READY WAITING BLOCKED FAILED UNREACHABLE ROLLOUT VALID",
+        f"web 2 1 1 1 0 0 0 {rollout} True",
+    ]
+    assert table(operator.kubectl("get", "pluginoverrides"))[1] == "more 2 2 True"
+    assert table(operator.kubectl("get", "ffrev"))[1].startswith("web-1.0.0 1.0.0 1 2")
+    told = " ".join(operator.kubectl("describe", "plugin", "web-eu-1").split())
+    assert f"0 of 1 people have approved stage gold (fleetform rollout approve {rollout} --stage gold)" in told
+    assert "Rank: 2 Won: replicas" in told
+    chosen = operator.kubectl("get", "plugins", "--field-selector", "status.state=Waiting", "-o", "name")
+    assert chosen == "plugin.fleetform.dev/web-eu-1\n"
+
+
+@pytest.mark.rule("R0-19")
+def test_what_was_shown_is_not_written_again(operator: Operator) -> None:
+    assert operator.show() > 0
+    assert operator.show() == 0
+    # Nor when time goes by and nothing comes of it, nor by a process that has written nothing yet.
+    assert operator.show(hours=2) == 0
+    operator.writer.stop()
+    operator.plane.restart()
+    operator.begin()
+    assert operator.show() == 0
+
+
+@pytest.mark.rule("B1")
+def test_a_plugin_tells_what_it_runs_what_it_may_run_and_what_it_should_run(operator: Operator) -> None:
+    operator.show()
+    waits, runs = operator.status("Plugin", "web-eu-1"), operator.status("Plugin", "web-eu-2")
+    assert (runs["running"], runs["wanted"]) == ("1.0.0", "1.0.0")
+    assert runs["target"] == runs["admitted"] == runs["lastHealthy"]
+    assert waits["target"].startswith("h1:")
+    assert "admitted" not in waits
+    assert "lastHealthy" not in waits
+    assert conditions(runs) == {
+        "Ready": ("True", "Healthy"), "UpToDate": ("True", "UpToDate"), "Resolved": ("True", "Resolved"),
+    }  # fmt: skip
+    assert conditions(waits) == {
+        "Ready": ("False", "NotInstalled"), "UpToDate": ("False", "Approval"), "Resolved": ("True", "Resolved"),
+    }  # fmt: skip
+    assert waits["rollout"]["stage"] == "gold"
+    (gate,) = waits["waiting"]
+    assert gate["gate"] == "approval"
+
+
+def test_since_when_a_condition_holds_does_not_change_while_it_holds(operator: Operator) -> None:
+    operator.show()
+    before = {each["type"]: each["lastTransitionTime"] for each in operator.status("Plugin", "web-eu-2")["conditions"]}
+    operator.show(minutes=10)
+    operator.plane.health.says["eu-2"] = "Failed"
+    operator.plane.health.messages["eu-2"] = "no pod is ready"
+    operator.apply(FLEET.replace("value: 2", "value: 4").replace("value: 3", "value: 5"))
+    operator.show(minutes=30)
+    after = {each["type"]: each for each in operator.status("Plugin", "web-eu-2")["conditions"]}
+    assert after["Resolved"]["lastTransitionTime"] == before["Resolved"]
+    assert after["Ready"]["lastTransitionTime"] > before["Ready"]
+    assert (after["Ready"]["status"], after["Ready"]["reason"]) == ("False", "Failed")
+    assert "no pod is ready" in after["Ready"]["message"]
+    assert after["Stalled"]["status"] == "True"
+
+
+def test_a_generated_plugin_that_somebody_edits_is_put_back(operator: Operator) -> None:
+    operator.show()
+    plugins = operator.client.resource(API_VERSION, "Plugin")
+    made = operator.get("Plugin", "web-eu-1")
+    assert made is not None
+    others = Client(operator.management.client.access, "somebody")
+    others.merge(
+        plugins,
+        operator.namespace,
+        "web-eu-1",
+        {"metadata": {"labels": {"fleetform.dev/preset": None}}, "spec": {"clusterName": "eu-2", "suspend": True}},
+    )
+    others.merge(plugins, operator.namespace, "web-eu-1", {"status": {"state": "UpToDate"}}, subresource="status")
+    operator.rest_until(lambda: operator.get("Plugin", "web-eu-1"), {"spec": made["spec"]})
+    found = operator.get("Plugin", "web-eu-1")
+    assert found is not None
+    assert found["metadata"]["labels"] == made["metadata"]["labels"]
+    assert found["status"]["state"] == "Waiting"
+    operator.client.delete(plugins, operator.namespace, "web-eu-1")
+    operator.rest_until(lambda: operator.get("Plugin", "web-eu-1"), {"spec": made["spec"]})
+
+
+@pytest.mark.rule("B4")
+def test_what_a_person_writes_into_a_generated_plugin_is_theirs(operator: Operator) -> None:
+    operator.show()
+    plugin = {"apiVersion": API_VERSION, "kind": "Plugin", "metadata": {"name": "web-eu-2"}}
+    plugin["metadata"]["namespace"] = operator.namespace  # type: ignore[index]
+    person = Client(operator.management.client.access, "a-person")
+    person.apply({**plugin, "spec": {"optionValues": [{"name": "replicas", "value": 7}]}})
+    operator.show()
+    assert operator.show() == 0
+    found = operator.get("Plugin", "web-eu-2")
+    assert found is not None
+    assert found["spec"]["optionValues"] == [{"name": "replicas", "value": 7}]
+    assert "ownerReferences" not in found["metadata"]
+    assert conditions(found["status"])["Valid"] == ("True", "Valid")
+    # It stays when the preset goes, and says that it has no effect.
+    operator.kubectl("delete", "pluginpreset", "web")
+    operator.show(minutes=5)
+    assert spec_of(operator, "Plugin", "web-eu-2")["optionValues"]
+    assert operator.get("Plugin", "web-eu-1") is None
+
+
+def test_when_a_preset_goes_its_plugins_do_once_they_are_deleted(operator: Operator) -> None:
+    operator.apply(
+        FLEET.replace("spec:\n  clusterSelector: {}", "spec:\n  deletionPolicy: Delete\n  clusterSelector: {}")
+    )
+    operator.show()
+    by_hand = """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: Plugin
+        metadata: {name: by-hand}
+        spec: {pluginDefinition: {name: web}, clusterName: eu-1, releaseName: other}
+        """
+    operator.apply(by_hand)
+    operator.show()
+    assert operator.status("Plugin", "by-hand")["observedGeneration"] == 1
+    operator.kubectl("delete", "pluginpreset", "web")
+    operator.show()
+    assert operator.kubectl("get", "plugins", "-o", "name") == "plugin.fleetform.dev/by-hand\n"
+
+
+@pytest.mark.rule("B15")
+def test_no_secret_is_shown(operator: Operator) -> None:
+    given = FLEET.replace("type: secret}", "type: secret, default: hunter2}")
+    operator.apply(given.replace("value: 2}]", "value: 2}, {name: token, value: hunter2}]"))
+    operator.show()
+    for kind in ("plugins", "rollouts", "plugindefinitionrevisions", "clusters"):
+        assert "hunter2" not in operator.kubectl("get", kind, "-o", "yaml")
+
+
+def test_an_object_says_what_is_wrong_with_it(operator: Operator) -> None:
+    operator.show()
+    operator.apply(
+        """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginOverride
+        metadata: {name: wrong}
+        spec: {pluginDefinitionNames: [web], overrides: [{path: replicas, value: many}]}
+        """
+    )
+    operator.show()
+    (valid,) = operator.status("PluginOverride", "wrong")["conditions"]
+    assert (valid["type"], valid["status"], valid["reason"]) == ("Valid", "False", "WrongType")
+    assert "replicas" in valid["message"]
+    # What was accepted before goes on.
+    assert operator.status("Plugin", "web-eu-2")["state"] == "UpToDate"
+    operator.apply(
+        """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginOverride
+        metadata: {name: wrong}
+        spec: {pluginDefinitionNames: [web], overrides: [{path: replicas, value: 9}]}
+        """
+    )
+    operator.show()
+    assert conditions(operator.status("PluginOverride", "wrong"))["Valid"][0] == "True"
+
+
+def test_before_anything_is_accepted_objects_say_why(operator: Operator) -> None:
+    operator.apply(FLEET.replace("value: 2", "value: many"))
+    operator.show()
+    assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("False", "WrongType")
+    operator.apply(FLEET)
+    operator.show()
+    assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("True", "Valid")
+    assert operator.status("PluginPreset", "web")["plugins"]["total"] == 2
+
+
+def events_of(operator: Operator, kind: str, name: str) -> list[tuple[str, str, str]]:
+    """Type, reason and note of what is told of an object."""
+    operator.writer.wait_for_events()
+    resource = operator.client.resource("events.k8s.io/v1", "Event")
+    every = operator.client.items(resource, operator.namespace)
+    found = [each for each in every if (each["regarding"]["kind"], each["regarding"]["name"]) == (kind, name)]
+    return [(each["type"], each["reason"], each["note"]) for each in found]
+
+
+def test_what_happens_is_told_as_events(operator: Operator) -> None:
+    operator.show()
+    started = {each[:2] for each in events_of(operator, "Plugin", "web-eu-2")}
+    assert started == {("Normal", "Started"), ("Normal", "Healthy")}
+    rollout = operator.status("PluginPreset", "web")["rollout"]["name"]
+    ((_, reason, note),) = events_of(operator, "Rollout", rollout)
+    assert reason == "ApprovalNeeded"
+    assert f"fleetform rollout approve {rollout} --stage gold" in note
+    told = operator.kubectl("describe", "plugin", "web-eu-2")
+    assert "Events:" in told
+    assert "1.0.0 is healthy" in told
+    # Nothing happened, so nothing is told.
+    operator.show(hours=1)
+    assert len(events_of(operator, "Plugin", "web-eu-2")) == 2
+
+
+def test_what_repeats_becomes_a_series(operator: Operator) -> None:
+    operator.show()
+    events = Events(operator.client, operator.writer.cache, "test")
+    events.start()
+    at = operator.plane.clock.at
+    preset = Ref("PluginPreset", operator.namespace, "web")
+    events.tell(Told(preset, "Failed", "n" * 5000, at + timedelta(seconds=each)) for each in range(5))
+    events.tell([Told(preset, "Failed", "n" * 5000, at + timedelta(minutes=2))])
+    events.wait()
+    events.stop()
+    resource = operator.client.resource("events.k8s.io/v1", "Event")
+    (found,) = [
+        each
+        for each in operator.client.items(resource, operator.namespace)
+        if each["regarding"]["kind"] == "PluginPreset"
+    ]
+    assert found["type"] == "Warning"
+    assert found["series"]["count"] == 6
+    assert len(found["note"].encode()) <= 1024
+    assert found["regarding"]["uid"]
+
+
+def test_many_alike_are_told_once_on_their_rollout() -> None:
+    at = datetime(2026, 11, 1, 12)
+    happened = [
+        Event(at, "acme", f"c-{number}", f"web-c-{number}", "Healthy", "1.0.0", rollout="web-1") for number in range(30)
+    ]
+    happened.append(Event(at, "acme", "c-1", "web-c-1", "Failed", "1.0.0", rollout="web-1", reason="no pod is ready"))
+    told = list(from_store(happened, lambda key: Ref("Plugin", key[0], key[2])))
+    assert [(each.regarding.name, each.reason) for each in told] == [("web-1", "Healthy"), ("web-c-1", "Failed")]
+    assert told[0].note == "30 clusters: 1.0.0 is healthy"

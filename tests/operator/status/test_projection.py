@@ -1,0 +1,219 @@
+"""What objects should tell, from passes of a control plane in a world of its own."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, Status
+from fleetform.model.objects import Ref
+from fleetform.operator.status.projection import Pass, Projection
+from support.fleets import BASE
+from support.plane import Files, Plane
+
+STAGES = """
+apiVersion: fleetform.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: standard, namespace: acme}
+spec:
+  stages:
+  - {name: dev, clusterSelector: {matchLabels: {tier: dev}}, minSuccessTime: 1h}
+  - {name: gold, remainder: true, maxConcurrency: 1, approvals: {required: 1}}
+  onFailure: Rollback
+"""
+PRESET = BASE["preset.yaml"].replace("namespace: acme}", "namespace: acme, uid: u-1, generation: 3}")
+STAGED = PRESET.replace("spec:\n", "spec:\n  rolloutPolicy: standard\n", 1)
+
+
+class Shown:
+    """A control plane, and what its passes come to."""
+
+    def __init__(self, **files: str) -> None:
+        preset = STAGED if "policy" in files else PRESET
+        written = {**BASE, "preset.yaml": preset, **{f"{name}.yaml": dedent(text) for name, text in files.items()}}
+        self.plane = Plane(Files(written))
+        self.projection = Projection()
+        self.changed: set[Ref] = set()
+        self.settle()
+
+    def settle(self, **span: float) -> set[Ref]:
+        """Passes until nothing is due, or for a time; which objects should then be others."""
+        report = self.plane.wait(**span) if span else self.plane.settle()
+        fleet = self.plane.control.fleet
+        assert fleet is not None
+        assert report.plan is not None
+        shown = Pass(fleet, report.plan, self.plane.control.image, report.refusal)
+        self.changed = self.projection.update(shown)
+        # What was computed step by step is what is computed at once.
+        anew = Projection()
+        anew.update(shown)
+        assert self.projection.wanted == anew.wanted
+        return self.changed
+
+    def __getitem__(self, path: str) -> Status:
+        kind, name = path.split("/")
+        return self.projection.wanted[Ref(kind, "acme", name)].status
+
+    def plugin(self, name: str) -> PluginStatus:
+        found = self[f"Plugin/{name}"]
+        assert isinstance(found, PluginStatus)
+        return found
+
+
+def conditions(status: Status) -> dict[str, tuple[str, str]]:
+    return {each.type: (each.status, each.reason) for each in status.conditions}
+
+
+def upgrade(shown: Shown, version: str = "1.1.0", more: str = "") -> None:
+    text = shown.plane.files.files["definition.yaml"].replace("version: 1.0.0", f"version: {version}") + more
+    shown.plane.files.files[f"definition-{version}.yaml"] = text
+
+
+def test_nothing_changed_means_that_nothing_is_computed() -> None:
+    shown = Shown(policy=STAGES)
+    assert shown.settle() == set()
+    assert shown.settle(minutes=20) == set()
+
+
+@pytest.mark.rule("S29", "R2-18")
+def test_a_preset_adds_up_its_plugins() -> None:
+    shown = Shown(policy=STAGES)
+    found = shown["PluginPreset/web"]
+    assert isinstance(found, PluginPresetStatus)
+    assert found.plugins is not None
+    counts = found.plugins
+    assert (counts.total, counts.updated, counts.ready, counts.waiting) == (3, 1, 1, 2)
+    assert found.versions == {"1.0.0": 1, "none": 2}
+    assert conditions(found)["UpToDate"] == ("False", "Waiting")
+    assert found.rollout is not None
+    assert found.rollout.stage == "dev"
+
+
+def test_an_upgrade_is_told_step_by_step() -> None:
+    shown = Shown()
+    assert {each.state for each in (shown.plugin("web-eu-1"), shown.plugin("web-us-1"))} == {"UpToDate"}
+    shown.plane.health.says["eu-1"] = "Unknown"
+    upgrade(shown)
+    changed = shown.settle()
+    moving = shown.plugin("web-eu-1")
+    assert (moving.state, moving.running, moving.wanted) == ("InFlight", "1.1.0", "1.1.0")
+    assert moving.admitted == moving.target != moving.last_healthy
+    assert conditions(moving)["Reconciling"] == ("True", "InFlight")
+    assert conditions(moving)["Ready"] == ("False", "InFlight")
+    assert Ref("PluginDefinitionRevision", "acme", "web-1.1.0") in changed
+    shown.plane.health.says["eu-1"] = "Failed"
+    shown.plane.health.messages["eu-1"] = "no pod is ready"
+    shown.settle(hours=12)
+    failed = shown.plugin("web-eu-1")
+    assert failed.state == "Failed"
+    assert failed.failure == "no pod is ready"
+    assert conditions(failed)["Stalled"][0] == "True"
+    assert conditions(shown["PluginPreset/web"])["UpToDate"] == ("False", "Failed")
+
+
+def test_what_blocks_an_upgrade_is_told_with_its_option_and_what_to_do() -> None:
+    shown = Shown()
+    upgrade(shown, more="  - {name: host2, type: string, required: true}\n")
+    shown.settle()
+    blocked = shown.plugin("web-eu-1")
+    assert (blocked.state, blocked.running, blocked.wanted) == ("Blocked", "1.0.0", "1.1.0")
+    (gate,) = blocked.blocked
+    assert (gate.gate, gate.option) == ("required-option", "host2")
+    assert gate.do
+    assert blocked.waits_for == "required-option"
+    found = conditions(blocked)
+    assert found["UpToDate"] == found["Resolved"] == ("False", "RequiredOption")
+    # What runs is not the worse for it.
+    assert found["Ready"] == ("True", "Healthy")
+
+
+@pytest.mark.rule("B33")
+def test_a_rollout_names_at_most_a_hundred_clusters() -> None:
+    many = "---".join(
+        f"\napiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: c-{number}, namespace: acme}}\n"
+        for number in range(250)
+    )
+    shown = Shown(policy=STAGES, many=many)
+    (name,) = [ref for ref in shown.projection.wanted if ref.kind == "Rollout"]
+    found = shown.projection.wanted[name].status
+    assert isinstance(found, RolloutStatus)
+    assert found.clusters is not None
+    assert found.clusters.total == 253
+    assert sum(len(each.names) for each in found.notable) <= MOST_NAMED
+    assert [each.name for each in found.stages] == ["dev", "gold"]
+    assert found.started is not None
+
+
+@pytest.mark.rule("B23")
+def test_names_are_cut_with_a_hash_and_never_taken_twice() -> None:
+    long = "a-very-long-name-of-a-cluster-that-nobody-should-have-given-to-it"
+    cluster = "\napiVersion: fleetform.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s, namespace: acme}\n"
+    second = PRESET.replace("name: web, namespace", "name: web-eu, namespace").replace("u-1", "u-2")
+    second = second.replace("pluginDefinition: {name: web}", "pluginDefinition: {name: web}\n    releaseName: other")
+    shown = Shown(policy=STAGES, long=cluster % long, one=cluster % "'1'", second=second)
+    plugins = {ref.name: each for ref, each in shown.projection.wanted.items() if ref.kind == "Plugin"}
+    assert all(len(name) <= 53 for name in plugins)
+    # web on eu-1, and web-eu on 1.
+    told = {(each.generated.spec["presetRef"]["name"], each.generated.spec["clusterName"]) for each in plugins.values()}  # type: ignore[union-attr]
+    assert {("web", "eu-1"), ("web-eu", "1"), ("web", long)} <= told
+    assert len(told) == len(plugins) == 10
+
+
+@pytest.mark.rule("R2-20")
+def test_a_generated_plugin_belongs_to_its_preset() -> None:
+    shown = Shown()
+    wanted = shown.projection.wanted[Ref("Plugin", "acme", "web-eu-1")]
+    generated = wanted.generated
+    assert generated is not None
+    assert generated.spec == {"presetRef": {"name": "web"}, "clusterName": "eu-1"}
+    assert generated.labels["fleetform.dev/preset"] == "web"
+    assert generated.owner is not None
+    assert (generated.owner.kind, generated.owner.name, generated.owner.uid) == ("PluginPreset", "web", "u-1")
+
+
+def test_a_plugin_that_nobody_wants_any_more_is_shown_until_it_is_gone() -> None:
+    freeze = """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: UpdateWindow
+        metadata: {name: freeze, namespace: acme}
+        spec: {type: HardFreeze, from: 2026-11-02, to: 2026-11-03}
+        """
+    shown = Shown(freeze=freeze)
+    shown.settle(hours=13)
+    shown.plane.files.files["preset.yaml"] = PRESET.replace(
+        "clusterSelector: {}", "deletionPolicy: Delete\n  clusterSelector: {clusterNames: [eu-2]}"
+    )
+    shown.settle()
+    leaving = shown.plugin("web-eu-1")
+    assert (leaving.state, leaving.running, leaving.waits_for) == ("Leaving", "1.0.0", "freeze")
+    assert leaving.until == "2026-11-03T00:00:00Z"
+    generated = shown.projection.wanted[Ref("Plugin", "acme", "web-eu-1")].generated
+    assert generated is not None
+    assert generated.owner is None
+    shown.settle(hours=24)
+    assert {ref.name for ref in shown.projection.wanted if ref.kind == "Plugin"} == {"web-eu-2"}
+
+
+@pytest.mark.rule("R2-22")
+def test_a_plugin_that_another_owner_keeps_out_says_so() -> None:
+    second = PRESET.replace("name: web, namespace", "name: other, namespace").replace("u-1", "u-2")
+    shown = Shown(second=second)
+    kept_out = shown.plugin("other-eu-1") if shown.plugin("web-eu-1").state == "UpToDate" else shown.plugin("web-eu-1")
+    assert kept_out.state == "Blocked"
+    assert kept_out.waits_for == "conflict"
+    assert conditions(kept_out)["UpToDate"] == ("False", "Conflict")
+
+
+def test_what_is_wrong_with_an_override_is_told() -> None:
+    dead = """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: PluginOverride
+        metadata: {name: dead, namespace: acme, generation: 4}
+        spec: {clusterSelector: {clusterNames: [nowhere]}, overrides: [{path: replicas, value: 3}]}
+        """
+    shown = Shown(dead=dead)
+    found = shown["PluginOverride/dead"]
+    assert conditions(found)["Valid"] == ("True", "Warnings")
+    assert found.findings == "dead"  # type: ignore[attr-defined]
+    assert shown.projection.wanted[Ref("PluginOverride", "acme", "dead")].generation == 4

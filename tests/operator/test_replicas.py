@@ -1,0 +1,141 @@
+"""Replicas as real processes on a real API server: shared, killed, frozen and woken, told to end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from fleetform.operator.workers import shard_of
+from fleetform.syntax.yaml_in import read_one
+from support.api_servers import ApiServers
+from support.management import Management, management_cluster
+from support.waiting import until
+
+# An organization for each of three shards.
+ORGANIZATIONS = [
+    next(name for name in map("org-{}".format, range(99)) if shard_of(name, 3) == shard) for shard in range(3)
+]
+FLEETFORM = str(Path(sys.executable).with_name("fleetform"))
+MANIFEST = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {version: "%s"}
+"""
+
+
+def _objects(organization: str, version: str, folder: Path) -> list[str]:
+    manifests = folder / version
+    manifests.mkdir(exist_ok=True)
+    (manifests / "web.yaml").write_text(MANIFEST % version, encoding="utf-8")
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: " + organization + "}\nspec: "
+    return [
+        head % ("PluginDefinition", "web") + f"{{version: {version}, source: {{manifests: {{path: {manifests}}}}}}}",
+        head % ("Cluster", "eu-1") + "{health: {assume: {after: 0s}}}",
+        head % ("PluginPreset", "web") + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
+    ]
+
+
+@pytest.fixture(scope="module")
+def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
+    with management_cluster(api_servers, "replicas", tmp_path_factory.mktemp("replicas")) as found:
+        for name in ORGANIZATIONS:
+            found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield found
+
+
+class _Replica:
+    def __init__(self, cluster: Management, folder: Path) -> None:
+        folder.mkdir()
+        self._log = folder / "log"
+        command = [FLEETFORM, "operator", "--kubeconfig", str(cluster.kubeconfig)]
+        command += ["--state-dir", str(folder / "state"), "--shards", "3", "--interval", "1s"]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+        until(lambda: "operator " in self.said() or self.process.poll() is not None)
+        self.identity = self.said().split("operator ", 1)[1].split()[0]
+
+    def said(self) -> str:
+        return self._log.read_text(encoding="utf-8")
+
+
+def _holders(cluster: Management) -> list[str]:
+    lease = cluster.client.resource("coordination.k8s.io/v1", "Lease")
+    found = {each["metadata"]["name"]: each for each in cluster.client.items(lease, "fleetform-system")}
+    return [str(found.get(f"fleetform-shard-{n}", {}).get("spec", {}).get("holderIdentity") or "") for n in range(3)]
+
+
+def _version(cluster: Management, organization: str) -> str:
+    """The version that the plugin of an organization runs, as its status tells."""
+    plugin = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
+    found = cluster.client.get(plugin, organization, "web-eu-1") or {}
+    return str(found.get("status", {}).get("running") or "")
+
+
+def _release(cluster: Management, organization: str, version: str, folder: Path) -> None:
+    for each in _objects(organization, version, folder):
+        cluster.client.apply(read_one(each), force=True)
+
+
+def test_replicas_share_organizations_and_what_one_leaves_another_goes_on_with(
+    cluster: Management, tmp_path: Path
+) -> None:
+    for name in ORGANIZATIONS:
+        _release(cluster, name, "1.0.0", tmp_path)
+    with ExitStack() as ends:
+        replicas = {}
+        for number in range(3):
+            made = _Replica(cluster, tmp_path / f"replica-{number}")
+            ends.callback(made.process.wait)
+            ends.callback(made.process.kill)
+            replicas[made.identity] = made
+        until(lambda: sorted(_holders(cluster)) == sorted(replicas))
+        until(lambda: all(_version(cluster, name) == "1.0.0" for name in ORGANIZATIONS))
+
+        # Killed: its organization goes on under another replica, from what was stored.
+        killed, frozen, ending = (replicas[holder] for holder in _holders(cluster))
+        killed.process.send_signal(signal.SIGKILL)
+        _release(cluster, ORGANIZATIONS[0], "1.1.0", tmp_path)
+        until(lambda: _version(cluster, ORGANIZATIONS[0]) == "1.1.0")
+
+        # Frozen: the same; woken, it changes nothing any more.
+        frozen.process.send_signal(signal.SIGSTOP)
+        _release(cluster, ORGANIZATIONS[1], "1.1.0", tmp_path)
+        until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.1.0")
+        assert frozen.identity not in _holders(cluster)
+        frozen.process.send_signal(signal.SIGCONT)
+        _release(cluster, ORGANIZATIONS[1], "1.2.0", tmp_path)
+        until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.2.0")
+
+        # Told to end: it hands over at once, and says nothing of a failure.
+        ending.process.send_signal(signal.SIGTERM)
+        assert ending.process.wait(60) == 0
+        assert ending.identity not in _holders(cluster)
+        until(lambda: set(_holders(cluster)) == {frozen.identity})
+        for name in ORGANIZATIONS:
+            _release(cluster, name, "1.3.0", tmp_path)
+        until(lambda: all(_version(cluster, name) == "1.3.0" for name in ORGANIZATIONS))
+        for each in (frozen, ending):
+            assert "Traceback" not in each.said()
+            assert "it is a bug" not in each.said()
+
+
+def test_a_cluster_without_our_kinds_is_said(api_servers: ApiServers, tmp_path: Path) -> None:
+    (server,) = api_servers.start("bare")
+    config = tmp_path / "kubeconfig"
+    config.write_text(server.kubeconfig(), encoding="utf-8")
+    command = [FLEETFORM, "operator", "--kubeconfig", str(config)]
+    with subprocess.Popen(
+        [*command, "--state-dir", str(tmp_path / "state")], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        lines = [process.stderr.readline(), process.stderr.readline()]
+        process.kill()
+    server.process.kill()
+    assert "apply the CRDs first" in lines[1]

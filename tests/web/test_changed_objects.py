@@ -1,0 +1,93 @@
+"""A change that leaves the version as it is says what it changes: which object, which options, and no value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loop.test_control import STAGES
+from support.api import ServedPlane
+from support.fleets import BASE, override
+from web.test_server_flag import Ask, ask  # noqa: F401
+
+PRESET = BASE["preset.yaml"].replace("spec:\n", "spec:\n  rolloutPolicy: standard\n", 1)
+FILES = {**BASE, "preset.yaml": PRESET, "policy.yaml": STAGES}
+MORE = override("more", "[{path: replicas, value: 7}, {path: host, value: there}]")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> ServedPlane:
+    """A fleet on which everything is installed."""
+    found = ServedPlane(tmp_path, FILES)
+    found.plane.wait(days=3)
+    assert found.plane.versions == {"eu-1": "1.0.0", "eu-2": "1.0.0", "us-1": "1.0.0"}
+    return found
+
+
+def changes(served: ServedPlane) -> list[tuple[str, str, str, list[str]]]:
+    """What the open rollout of the preset changes, as its status and the plan tell it."""
+    told = served.get("rollouts/web")["changes"]
+    assert [each["changes"] for each in served.get("plan")["rollouts"]] == [told]
+    return [(each["kind"], each["name"], each["change"], each["options"]) for each in told]
+
+
+def edit(served: ServedPlane, **files: str | None) -> None:
+    for name, text in files.items():
+        if text is None:
+            del served.plane.files.files[f"{name}.yaml"]
+        else:
+            served.plane.files.files[f"{name}.yaml"] = text
+    refusal = served.plane.settle().refusal
+    assert refusal is None, refusal
+
+
+def test_an_override_that_comes_changes_what_it_sets(served: ServedPlane, ask: Ask) -> None:  # noqa: F811
+    edit(served, more=MORE)
+    assert changes(served) == [("PluginOverride", "more", "added", ["host", "replicas"])]
+    told = "1.0.0, values changed: host, replicas (PluginOverride more)"
+    assert told in ask("plan").out
+    assert told in ask("rollout", "status", "web").out
+
+
+def test_an_override_that_is_edited_changes_only_what_it_sets_otherwise(served: ServedPlane) -> None:
+    edit(served, more=MORE)
+    served.plane.wait(days=3)
+    assert served.get("rollouts/web")["changes"] == [], "it is over"
+    edit(served, more=MORE.replace("7", "8"))
+    assert changes(served) == [("PluginOverride", "more", "changed", ["replicas"])]
+    served.plane.wait(days=3)
+    edit(served, more=None)
+    assert changes(served) == [("PluginOverride", "more", "removed", ["host", "replicas"])]
+
+
+def test_a_preset_changes_what_its_groups_and_clusters_get(served: ServedPlane) -> None:
+    preset = FILES["preset.yaml"]
+    one = "  clusterOptionOverrides:\n  - clusterName: eu-1\n    overrides: [{name: host, value: here}]\n"
+    served.plane.health.says["eu-1"] = "Unknown"
+    edit(served, preset=preset + one)
+    assert changes(served) == [("PluginPreset", "web", "changed", ["host"])]
+
+
+def test_what_was_started_says_in_the_history_what_was_changed(served: ServedPlane) -> None:
+    edit(served, more=MORE)
+    served.plane.wait(days=3)
+    started = next(each for each in served.get("history", cluster="eu-1")["items"] if each["event"] == "Started")
+    assert started["version"] == "1.0.0"
+    assert started["reason"].endswith("values changed: host, replicas (PluginOverride more)")
+    first = served.get("history", cluster="eu-1")["items"][-1]
+    assert "values changed" not in first["reason"]
+
+
+def test_of_a_secret_only_its_option_is_told(served: ServedPlane) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: acme}\nstringData: {k: correct-horse}\n"
+    edit(served, secret=secret, more=override("more", "[{path: token, valueFrom: {secret: {name: s, key: k}}}]"))
+    assert changes(served) == [("PluginOverride", "more", "added", ["token"])]
+    assert "correct-horse" not in str(served.get("plan"))
+
+
+def test_another_version_is_told_as_that(served: ServedPlane, ask: Ask) -> None:  # noqa: F811
+    newer = BASE["definition.yaml"].replace("1.0.0", "1.1.0")
+    edit(served, newer=newer)
+    assert "1.0.0 → 1.1.0" in ask("plan").out
+    assert "values changed" not in ask("plan").out
