@@ -165,8 +165,8 @@ def _deaf(patch: Patch) -> None:
     """What was refused is taken for delivered, and nobody tries again."""
     found = Deliveries.__init__
 
-    def init(self: Deliveries, deliverer: Any, blob: Any) -> None:
-        found(self, lambda destination: _Deaf(deliverer(destination)), blob)
+    def init(self: Deliveries, deliverer: Any, *others: Any) -> None:
+        found(self, lambda destination: _Deaf(deliverer(destination)), *others)
 
     patch.setattr(Deliveries, "__init__", init)
 
