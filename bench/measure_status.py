@@ -23,7 +23,8 @@ from bench.fresh import resident_mb, run_fresh
 from bench.table import Row, at_least, at_most, plainly
 from fleetform.model.kinds import API_VERSION
 from fleetform.operator.status.comparing import requests
-from fleetform.operator.status.projection import Pass, Projection
+from fleetform.operator.status.passes import Pass
+from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.connections import tls_of

@@ -162,11 +162,15 @@ def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_
     (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", encoding="utf-8")
     head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: web, namespace: acme}\nspec: "
     for text in (
-        head % "Cluster" + "{health: {assume: {after: 0s}}}",
+        head % "Cluster" + "{access: {kubeconfig: {secret: {name: web, key: kubeconfig}}}}",
         head % "PluginDefinition" + f"{{version: 1.0.0, source: {{manifests: {{path: {tmp_path}}}}}}}",
         head % "PluginPreset" + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
     ):
         installed.admin.apply(read_one(text))
+    config = (installed.folder / "admin").read_text(encoding="utf-8")
+    metadata = {"name": "web", "namespace": "acme"}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"kubeconfig": config}}
+    installed.admin.create(secret)
     log = tmp_path / "log"
     command = [FLEETFORM, "operator", "--kubeconfig", str(installed.kubeconfig), "--state-dir", str(tmp_path / "state")]
     with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:

@@ -35,10 +35,11 @@ def _objects(organization: str, version: str, folder: Path) -> list[str]:
     manifests.mkdir(exist_ok=True)
     (manifests / "web.yaml").write_text(MANIFEST % version, encoding="utf-8")
     head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: " + organization + "}\nspec: "
+    plugin = f"{{pluginDefinition: {{name: web}}, releaseNamespace: {organization}-web}}"
     return [
         head % ("PluginDefinition", "web") + f"{{version: {version}, source: {{manifests: {{path: {manifests}}}}}}}",
-        head % ("Cluster", "eu-1") + "{health: {assume: {after: 0s}}}",
-        head % ("PluginPreset", "web") + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
+        head % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}",
+        head % ("PluginPreset", "web") + f"{{clusterSelector: {{}}, plugin: {plugin}}}",
     ]
 
 
@@ -47,6 +48,11 @@ def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -
     with management_cluster(api_servers, "replicas", tmp_path_factory.mktemp("replicas")) as found:
         for name in ORGANIZATIONS:
             found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            # The cluster is a workload cluster of each of them, too.
+            metadata, config = {"name": "eu-1", "namespace": name}, found.kubeconfig.read_text(encoding="utf-8")
+            found.client.create(
+                {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"kubeconfig": config}}
+            )
         yield found
 
 
@@ -72,10 +78,13 @@ def _holders(cluster: Management) -> list[str]:
 
 
 def _version(cluster: Management, organization: str) -> str:
-    """The version that the plugin of an organization runs, as its status tells."""
+    """The version that the plugin of an organization runs: on its cluster, if its status tells the same."""
     plugin = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
     found = cluster.client.get(plugin, organization, "web-eu-1") or {}
-    return str(found.get("status", {}).get("running") or "")
+    there = cluster.client.get(cluster.client.resource("v1", "ConfigMap"), f"{organization}-web", "web") or {}
+    told = (found.get("status", {}).get("running"), found.get("status", {}).get("state"))
+    version = str(there.get("data", {}).get("version"))
+    return version if told == (version, "UpToDate") else f"{version} there, {told} told"
 
 
 def _release(cluster: Management, organization: str, version: str, folder: Path) -> None:

@@ -184,7 +184,8 @@ def _run_with_api(flags: Flags, log: ServeLog, plane: Plane, arguments: Argument
         arguments.webhook_secret,
         log.log,
     )
-    api = Api(listening, served, plane.control.ask, plane.driver.between_passes, plane.look, failed, ended)
+    control, driver = plane.control, plane.driver
+    api = Api(listening, served, control.ask, driver.between_passes, plane.look, control.note_refused, failed, ended)
     try:
         log.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
         plane.driver.run()

@@ -32,11 +32,11 @@ from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginKey
-from fleetform.ports.store import Event, UnavailableError
+from fleetform.ports.store import Deed, Event, UnavailableError
 
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
-_NO_DESTINATION = "its delivery through Flux needs a management cluster; this control plane has none"
+_NO_DESTINATION = "it cannot be delivered so from here: Flux needs a management cluster, a directory needs `serve`"
 
 
 class PassReport(NamedTuple):
@@ -117,6 +117,13 @@ class Control:
         """Carries out a request on what is stored; UnavailableError before anything was accepted."""
         with self._whole_or_forgotten():
             return self._ask(request)
+
+    def note_refused(self, told: str) -> None:
+        """That people were not let in stands in the audit log."""
+        with self._whole_or_forgotten():
+            now = self._around.clock.now()
+            deed = Deed(now, "unknown", "sign-in", "api", "denied", detail=told)
+            self._standing.commit(self.image, Extras(deeds=[deed]), now)
 
     @contextmanager
     def _whole_or_forgotten(self) -> Iterator[None]:

@@ -36,6 +36,7 @@ class LoopParts:
 
     told gets the report of every pass, failed what a pass failed with, cared what was found while nothing was due, said
     what became of notifications; looked is called whenever the loop has looked whether there is work.
+    output_folder None: nothing is delivered into folders.
     private_endpoints: notifications may go to addresses of this network. sends: they are sent at all. kubeconfig and
     accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
     """
@@ -51,7 +52,7 @@ class LoopParts:
     said: Callable[[str], None] = lambda line: None
     looked: Callable[[], None] = lambda: None
     interval: timedelta = timedelta(seconds=30)
-    output_folder: str = "out"
+    output_folder: str | None = "out"
     folder_of: Callable[[str], str] = os.path.dirname
     health_folder: str | None = None
     plugin_folder: str | None = None

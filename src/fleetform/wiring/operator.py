@@ -35,6 +35,7 @@ class OperatorSettings(NamedTuple):
 
     admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
     Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
+    accounts_in is how clusters are reached (loop/reaching).
     """
 
     access: Access
@@ -47,6 +48,7 @@ class OperatorSettings(NamedTuple):
     certificates: str | None = None
     plugin_folder: str | None = None
     private_endpoints: bool = False
+    accounts_in: str | None = None
 
 
 class OperatorLog(NamedTuple):
@@ -210,9 +212,11 @@ class _Organization:
                 log.cared,
                 log.said,
                 interval=settings.interval,
-                output_folder=os.path.join(settings.state_folder, "out"),
+                output_folder=None,
                 plugin_folder=settings.plugin_folder,
                 private_endpoints=settings.private_endpoints,
+                accounts_in=settings.accounts_in,
+                connect=lambda access: Client(access, timeout=10.0, tries=3, may_write=may_write),
             )
         )
         self._status = StatusWriter(

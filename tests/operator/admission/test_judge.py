@@ -346,8 +346,8 @@ def test_an_approval_of_what_is_not_there_warns(waiting: Fleet) -> None:
 @pytest.mark.parametrize(
     ("old", "warning"),
     [
-        (PRESET, "what it installed is removed: 3 plugins on eu-1, eu-2, us-1"),
-        (PRESET + "  deletionPolicy: Retain\n", "what it installed stays there and is nobody's: 3 plugins"),
+        (PRESET, "what PluginPreset web installed is removed with it: 3 plugins on eu-1, eu-2, us-1"),
+        (PRESET + "  deletionPolicy: Retain\n", "PluginPreset web leaves behind what it installed: 3 plugins"),
         (DEFINITION, "3 plugins are of web, on eu-1, eu-2, us-1: what runs there stays as it is"),
         (CLUSTERS.split("---")[0], "1 plugin on eu-1 leaves the fleet with it: web-eu-1"),
         (GENERATED, "the preset web makes it again"),

@@ -113,9 +113,10 @@ class Cache:
         """Whether everything was listed."""
         return all(each.listed.wait(seconds) for each in self._reflectors.values())
 
-    @property
-    def is_whole(self) -> bool:
-        return all(each.listed.is_set() for each in self._reflectors.values())
+    def is_listed(self, kind: str) -> bool:
+        """Whether what is there of a kind is known; a kind that is not followed has nothing to wait for."""
+        reflector = self._reflectors.get(kind)
+        return reflector is None or reflector.listed.is_set()
 
     def get(self, ref: Ref) -> Seen | None:
         reflector = self._reflectors.get(ref.kind)

@@ -11,14 +11,18 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, from_changes, from_store
-from fleetform.operator.status.projection import Pass, Projection
+from fleetform.operator.status.passes import Pass
+from fleetform.operator.status.projection import ADD_ON, ADD_ONS, Projection
 from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.writing import Writing
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 
 # PluginStates are the store's, and Approvals say all that there is to say about them.
-FOLLOWED = tuple((API_VERSION, kind) for kind in KINDS if kind not in ("PluginState", "Approval"))
+FOLLOWED = (
+    *((API_VERSION, kind) for kind in KINDS if kind not in ("PluginState", "Approval")),
+    (ADD_ONS, ADD_ON),
+)
 
 
 class StatusWriter:

@@ -26,7 +26,7 @@ from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import ConflictError, InvalidError, MissingError, NotLeaderError
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _LOOK = 1.0, 60.0, 0.1
 _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
@@ -124,16 +124,17 @@ class Writing:
                 self._dirty |= self._again
                 self._again = set()
             while not self._may_go_on():
-                # Nobody is told when the cache is whole, so that has to be looked at.
-                self._state.wait(0.1 if self._begun and not self._cache.is_whole else None)
+                # Nobody is told when a kind is listed that has no object, so that has to be looked at.
+                self._state.wait(_LOOK if self._begun and self._dirty else None)
             if self._stopped:
                 return None
-            refs = sorted(self._dirty)
-            self._dirty, self._busy = set(), True
+            refs = sorted(each for each in self._dirty if self._cache.is_listed(each.kind))
+            self._dirty -= set(refs)
+            self._busy = True
             return refs
 
     def _may_go_on(self) -> bool:
-        return self._stopped or (self._begun and self._cache.is_whole and bool(self._dirty))
+        return self._stopped or (self._begun and any(map(self._cache.is_listed, {each.kind for each in self._dirty})))
 
     def _write_all(self, refs: list[Ref], pool: ThreadPoolExecutor) -> bool:
         """Whether nothing has to be tried again."""
