@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import structs
@@ -22,8 +22,6 @@ from fleetform.ports.store import Event
 
 _LONGEST_MESSAGE = 500
 _NUMBERS = re.compile(r"[0-9]+")
-# When a cluster that does not answer is asked again, if whoever asks it does not say.
-_ASK_AGAIN = timedelta(minutes=1)
 
 
 class Seen(NamedTuple):
@@ -46,14 +44,9 @@ def observe(
     now: datetime,
     extras: Extras,
 ) -> Seen:
-    """Judges plugins that are in flight, and that are done in rollouts that are not: a failure during a soak counts.
-
-    Clusters that did not answer last time are asked whatever is on them: nothing starts there before they are heard.
-    """
+    """Judges plugins that are in flight, and that are done in rollouts that are not: a failure during a soak counts."""
     delivered = _to_be_judged(image, keys, clusters, base_of)
-    judged = {each.key for each in delivered}
-    silent = [each for each in _on_silent_clusters(image, clusters, base_of) if each.key not in judged]
-    verdicts = observer.observe([*delivered, *silent], now) if delivered or silent else {}
+    verdicts = observer.observe(delivered, now) if delivered else {}
     changed: dict[PluginKey, PluginState] = {}
     records: dict[PluginKey, DeliveryRecord] = {}
     looks: list[datetime] = []
@@ -72,9 +65,7 @@ def observe(
         under_way = after.in_flight or (after.attempt is not None and after.attempt.phase == "SetAside")
         if verdict.look_at is not None and under_way:
             looks.append(verdict.look_at)
-    image = _with_silence(image.with_plugins(changed), [*delivered, *silent], verdicts, now)
-    unheard = [verdicts[each.key] for each in silent if each.key in verdicts and not verdicts[each.key].reachable]
-    looks += [verdict.look_at or now + _ASK_AGAIN for verdict in unheard]
+    image = _with_silence(image.with_plugins(changed), delivered, verdicts, clusters, now)
     if records:
         image = replace(image, deliveries={**image.deliveries, **records})
     watched = any(each.look_at is not None for each in verdicts.values())
@@ -103,37 +94,15 @@ def _to_be_judged(
 ) -> list[Delivered]:
     found = []
     for key in keys:
-        attempt, delivered = image.plugin(key).attempt, _delivered(image, key, clusters, base_of)
-        if attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside") or delivered is None:
+        cluster = clusters.get(Ref("Cluster", key[0], key[1]))
+        attempt, record = image.plugin(key).attempt, image.deliveries.get(key)
+        if cluster is None or attempt is None or attempt.phase not in ("Applying", "Healthy", "SetAside"):
             continue
-        if delivered.input_hash == attempt.input_hash:
-            found.append(delivered)
+        if record is None or record.since is None or record.input_hash != attempt.input_hash:
+            continue
+        applied = _applied(image, record)
+        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster), applied))
     return found
-
-
-def _on_silent_clusters(
-    image: Image, clusters: Mapping[Ref, Object[ClusterSpec]], base_of: Callable[[Object[ClusterSpec]], str]
-) -> list[Delivered]:
-    every = [
-        _delivered(image, (ref.organization, ref.name, name), clusters, base_of)
-        for ref in image.known.rollouts.silent_since
-        for name in image.known.plugins.get(ref, ())
-    ]
-    return [each for each in every if each is not None]
-
-
-def _delivered(
-    image: Image,
-    key: PluginKey,
-    clusters: Mapping[Ref, Object[ClusterSpec]],
-    base_of: Callable[[Object[ClusterSpec]], str],
-) -> Delivered | None:
-    """What a cluster of the fleet has got of a plugin."""
-    cluster, record = clusters.get(Ref("Cluster", key[0], key[1])), image.deliveries.get(key)
-    if cluster is None or record is None or record.since is None:
-        return None
-    base, applied = base_of(cluster), _applied(image, record)
-    return Delivered(key, record.input_hash, record.since, cluster.spec.health, base, applied)
 
 
 def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
@@ -143,13 +112,22 @@ def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
     return Applied(record.destination.namespace, state.health if state is not None else ())
 
 
-def _with_silence(image: Image, asked: list[Delivered], verdicts: Mapping[PluginKey, Verdict], now: datetime) -> Image:
-    """Which clusters did not answer, since when. Who answers again, left, or has nothing to be asked about is not."""
+def _with_silence(
+    image: Image,
+    delivered: list[Delivered],
+    verdicts: Mapping[PluginKey, Verdict],
+    clusters: Mapping[Ref, Object[ClusterSpec]],
+    now: datetime,
+) -> Image:
+    """Which clusters did not answer, since when; those that answer again, or left the fleet, are forgotten."""
     known = image.known.rollouts
-    answers = {each.key: verdicts[each.key].reachable for each in asked if each.key in verdicts}
-    heard = {key[:2] for key, reachable in answers.items() if reachable}
-    clusters = {Ref("Cluster", *key[:2]) for key in answers if key[:2] not in heard}
-    silent = {each: known.silent_since.get(each, now) for each in clusters}
+    silent = {ref: since for ref, since in known.silent_since.items() if ref in clusters}
+    for each in delivered:
+        cluster, verdict = Ref("Cluster", *each.key[:2]), verdicts.get(each.key)
+        if verdict is not None and not verdict.reachable:
+            silent.setdefault(cluster, now)
+        elif verdict is not None:
+            silent.pop(cluster, None)
     if silent == known.silent_since:
         return image
     return replace(image, known=replace(image.known, rollouts=structs.replace(known, silent_since=silent)))
