@@ -101,7 +101,7 @@ class Rollouts:
             raise DeniedError(f"{rollout.name} is not the last rollout of {rollout.owner.name}", f"{last.name} is")
         started = [each for each in self._members(rollout) if each.enrolment is not None and each.enrolment.before]
         if rollout.started is None or not started:
-            raise NoAnswerError(f"{rollout.name} has nothing to go back from: no cluster was changed by it")
+            raise NoAnswerError(f"{rollout.name} has nothing to roll back: it changed no cluster")
         if any(each.enrolment is not None and each.enrolment.irreversible for each in started):
             hint = "publish a higher version that fixes it"
             raise DeniedError(f"{rollout.name} leads over a version that is irreversible", hint)
@@ -109,8 +109,8 @@ class Rollouts:
         if to is not None and before != {to}:
             runs = ", ".join(sorted(str(each) for each in before))
             hint = f"pin {to} in {rollout.owner.name} to go there by a new change"
-            raise DeniedError(f"{rollout.name} goes back to {runs}, not to {to}", hint)
-        message = f"{rollout.name} goes back on {len(started):,} cluster{'' if len(started) == 1 else 's'}"
+            raise DeniedError(f"{rollout.name} rolls back to {runs}, not to {to}", hint)
+        message = f"{rollout.name} rolls back on {len(started):,} cluster{'' if len(started) == 1 else 's'}"
         return self._stored(owner, roll_back(rollout), message)
 
     def retry(self, name: str) -> Asked:
@@ -221,7 +221,7 @@ class Rollouts:
         if asked is not None and asked.expires > self._now:
             return structs.replace(asked, approved_by=asked.approved_by | {agreeing})
         if not self._person.reason:
-            raise NoAnswerError("an emergency has a reason", "give --reason")
+            raise NoAnswerError("an emergency needs a reason", "give --reason")
         return Emergency(self._person.reason, self._now + lasts, frozenset({agreeing}))
 
     # ---- What they have in common

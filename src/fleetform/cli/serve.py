@@ -43,10 +43,12 @@ Examples:
 """
 )
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
-@click.option("--fast-forward", metavar="TIME", help="A trial: jump from due time to due time for so long, then exit.")
-@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look at the source so often.")
 @click.option(
-    "--output-dir", default="out", show_default=True, metavar="DIR", help="Where what names no delivery goes."
+    "--fast-forward", metavar="TIME", help="A trial run: jump from one due time to the next for this long, then exit."
+)
+@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="How often to look at the source.")
+@click.option(
+    "--output-dir", default="out", show_default=True, metavar="DIR", help="Where to deliver what names no delivery."
 )
 @click.option(
     "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
@@ -151,7 +153,7 @@ def _run(
     signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
     of = f" of {shown(given['repository'])}" if given["repository"] is not None else ""
     state = f"state in {arguments.database} (SQLite {sqlite_version()})"
-    log.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C ends it")
+    log.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C stops it")
     ends.callback(plane.attend())
     if arguments.listening is not None:
         return _run_with_api(flags, log, plane, arguments, arguments.listening)

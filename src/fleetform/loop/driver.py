@@ -86,7 +86,7 @@ class Driver:
                 self._carry_out_requests()
             else:
                 return report if last is None else last._replace(next_look=report.next_look, wrote=True)
-        raise RuntimeError("it does not come to rest")
+        raise RuntimeError("it does not settle")
 
     def run_ahead(self, until: datetime, turn_clock: Callable[[datetime], None]) -> PassReport:
         """Jumps from one time at which something is due to the next, instead of waiting; for trials."""

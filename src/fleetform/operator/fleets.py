@@ -11,6 +11,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
 from fleetform.model.authors import ADMITTED
 from fleetform.operator.objects import ApiObjects
+from fleetform.operator.revisions import EarlierVersions
 from fleetform.ports.inputs import Input
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
@@ -22,8 +23,10 @@ _PAUSE = 0.02
 class CurrentFleet:
     """Any thread may get it; one thread runs it."""
 
-    def __init__(self, objects: ApiObjects, open_fleet: OpenFleet, now: Callable[[], datetime]) -> None:
-        self._objects, self._open, self._now = objects, open_fleet, now
+    def __init__(
+        self, objects: ApiObjects, earlier: EarlierVersions, open_fleet: OpenFleet, now: Callable[[], datetime]
+    ) -> None:
+        self._objects, self._earlier, self._open, self._now = objects, earlier, open_fleet, now
         self._fleet: Fleet | None = None
         self._read: SourceFiles | None = None
         self._wake = Event()
@@ -45,7 +48,10 @@ class CurrentFleet:
     def look(self) -> None:
         """Takes what is there now. While something cannot be read, what was known stays."""
         found = self._objects.files()
-        if found.problems or found == self._read:
+        if found.problems or not self._earlier.are_known:
+            return
+        found = found._replace(files={**found.files, **self._earlier.beside(found.files)})
+        if found == self._read:
             return
         before = self._fleet
         fleet = self._open(found.files, self._now(), KnownState())

@@ -103,6 +103,12 @@ class Metrics(Collector):
         yield _gauge(
             "fleetform_deliveries_failing", "Plugins that could not be delivered.", _OWNER[:1], failing_by.items()
         )
+        labels = ("organization", "definition", "version")
+        times = [(each[:3], each.at.timestamp()) for each in report.endings]
+        running = [(each[:3], len(each.clusters)) for each in report.endings]
+        ending = "When the support of a version ends that runs somewhere."
+        yield _gauge("fleetform_support_ends_timestamp_seconds", ending, labels, times)
+        yield _gauge("fleetform_support_ending_clusters", "Clusters that run it until then.", labels, running)
         if found is None:
             return
         yield _gauge("fleetform_plugins", "Plugins that are wanted.", _OWNER, found.plugins.items())
@@ -110,7 +116,7 @@ class Metrics(Collector):
         yield _gauge("fleetform_plugins_pending", pending, (*_OWNER, "reason"), found.pending.items())
         waiting = "Plugins that a gate holds; one that several hold counts for each."
         yield _gauge("fleetform_plugins_waiting", waiting, ("organization", "gate"), found.waiting.items())
-        yield _gauge("fleetform_plugins_blocked", "Plugins that somebody must mend.", _OWNER, found.blocked.items())
+        yield _gauge("fleetform_plugins_blocked", "Plugins that somebody must fix.", _OWNER, found.blocked.items())
         yield _gauge("fleetform_plugins_failed", "Plugins that failed.", _OWNER, found.failed.items())
         yield _gauge("fleetform_versions_running", "Distinct versions that run.", _OWNER, found.versions.items())
         now = self._now()

@@ -34,7 +34,7 @@ def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
         return Problem(ref, error.message, hint, refused=True)
     if isinstance(error, InvalidError):
         immutable = "immutable" in error.message
-        hint = "a field of it cannot be changed: delete the object, and it is made anew" if immutable else ""
+        hint = "a field of it cannot be changed: delete the object, and it is created again" if immutable else ""
         return Problem(ref, error.message, hint or "the cluster refuses it as it is rendered", refused=True)
     return Problem(ref, error.message, error.hint, refused=not isinstance(error, ApiError))
 
