@@ -134,7 +134,7 @@ def _served(folder: Path) -> Iterator[tuple[str, _Loop, int]]:
         return Reply()
 
     between: Callable[[Callable[[], None]], None] = lambda work: work()  # noqa: E731
-    api = Api(listening, served, nothing, between, lambda: None, lambda error: None, lambda: None)
+    api = Api(listening, served, nothing, between, lambda: None, print, lambda error: None, lambda: None)
     try:
         process = api.pid
         _wait_until_ready(listening.address)

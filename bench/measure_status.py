@@ -23,7 +23,9 @@ from bench.fresh import resident_mb, run_fresh
 from bench.table import Row, at_least, at_most, plainly
 from fleetform.model.kinds import API_VERSION
 from fleetform.operator.status.comparing import requests
-from fleetform.operator.status.projection import Pass, Projection
+from fleetform.operator.status.passes import Pass
+from fleetform.operator.status.projection import Projection
+from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.connections import tls_of
@@ -78,7 +80,8 @@ def _measure(client: Client, plane: Plane, clusters: int) -> dict[str, float]:
     found: dict[str, float] = {"loop": calibrate()}
     report = plane.settle()
 
-    writer = _writer(client, plane)
+    cache = _cache(client)
+    writer = _writer(client, cache, plane)
     begun = time.perf_counter()
     _show(writer, plane, report)
     found["made"] = plugins / (time.perf_counter() - begun)
@@ -89,14 +92,15 @@ def _measure(client: Client, plane: Plane, clusters: int) -> dict[str, float]:
     assert writer.wait(_PATIENCE)
     found["again"] = writer.writes - before
     writer.stop()
+    cache.stop()
 
     plane.files.files = _files(clusters, 2)
     report = plane.settle()
     bodies = _bodies(client, plane, report)
     # Before and after: a machine that slows down in between slows both.
     raw_took, raw_cpu = _raw(client, bodies)
-    writer = _writer(client, plane)
-    assert writer.listed(_PATIENCE)
+    cache = _cache(client)
+    writer = _writer(client, cache, plane)
     begun, spent = time.perf_counter(), time.process_time()
     writer.show(report, plane.control.fleet, plane.control.image)
     computed, found["all"] = time.perf_counter() - begun, time.process_time() - spent
@@ -104,6 +108,7 @@ def _measure(client: Client, plane: Plane, clusters: int) -> dict[str, float]:
     took, cpu = time.perf_counter() - begun - computed, time.process_time() - spent - found["all"]
     written = writer.writes
     writer.stop()
+    cache.stop()
     more_took, more_cpu = _raw(client, bodies)
     found["rate"] = written / took
     found["ratio"] = found["rate"] / (2 * len(bodies) / (raw_took + more_took))
@@ -112,19 +117,24 @@ def _measure(client: Client, plane: Plane, clusters: int) -> dict[str, float]:
 
     gc.collect()
     base = resident_mb()
-    writer = _writer(client, plane)
-    assert writer.listed(_PATIENCE)
+    cache = _cache(client)
     gc.collect()
     found["memory"] = (resident_mb() - base) / (plugins + len(bodies) + clusters) * 12_000
-    writer.stop()
+    cache.stop()
     return found
 
 
-def _writer(client: Client, plane: Plane) -> StatusWriter:
+def _writer(client: Client, cache: Cache, plane: Plane) -> StatusWriter:
     sending = Client(client.access, connections=THREADS)
-    following = Client(client.access, connections=len(FOLLOWED) + 2)
-    made = StatusWriter(sending, following, plane.clock.now, threads=THREADS)
+    made = StatusWriter(sending, cache, plane.clock.now, threads=THREADS)
     made.start()
+    return made
+
+
+def _cache(client: Client) -> Cache:
+    made = Cache(Client(client.access, connections=len(FOLLOWED) + 2), FOLLOWED)
+    made.start()
+    assert made.wait(_PATIENCE)
     return made
 
 

@@ -39,6 +39,12 @@ def hub(api_servers: ApiServers) -> ApiServer:
 
 
 @pytest.fixture(scope="session")
+def workload_servers(api_servers: ApiServers) -> list[ApiServer]:
+    """The API servers of three workload clusters; tests that share them use namespaces of their own."""
+    return api_servers.start("one", "two", "three")
+
+
+@pytest.fixture(scope="session")
 def management(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
     """A management cluster with our kinds; tests that share it use namespaces of their own."""
     with management_cluster(api_servers, "management", tmp_path_factory.mktemp("management")) as found:

@@ -34,9 +34,17 @@ def files() -> dict[Path, str]:
     admission = ROOT / "deploy" / "admission"
     made[admission / "webhook.yaml"] = write_yaml(webhook_configuration(Installed()))
     made[admission / "policies.yaml"] = "---\n".join(write_yaml(each) for each in policies(Installed()))
+    # A chart has everything that it needs in itself.
+    chart = ROOT / "deploy" / "chart" / "files"
+    made |= {chart / path.relative_to(ROOT / "deploy"): text for path, text in made.items() if _is_deployed(path)}
+    made[chart / "alerts.yaml"] = (ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8")
     made[ROOT / "docs" / "reference" / "kinds.md"] = "".join(_kinds_page())
     made[ROOT / "docs" / "reference" / "codes.md"] = "".join(_codes_page())
     return made
+
+
+def _is_deployed(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "deploy")
 
 
 def _json(tree: dict[str, Any]) -> str:

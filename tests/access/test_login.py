@@ -81,8 +81,8 @@ def test_an_issuer_that_asks_to_slow_down_is_asked_less_often(provider: Provider
     ("polls", "part"),
     [
         ([(400, {"error": "access_denied"})], "denied there"),
-        ([(400, {"error": "expired_token"})], "nobody agreed in time"),
-        ([(400, {"error": "authorization_pending"})] * 200, "nobody agreed in time"),
+        ([(400, {"error": "expired_token"})], "nobody confirmed the sign-in in time"),
+        ([(400, {"error": "authorization_pending"})] * 200, "nobody confirmed the sign-in in time"),
     ],
 )
 def test_who_does_not_agree_is_not_signed_in(

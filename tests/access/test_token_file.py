@@ -54,7 +54,7 @@ def test_the_file_is_read_again_when_it_is_another_and_kept_if_it_is_broken(file
     file.write_text("tokens: [")
     assert tokens.identify("three") is not None
     assert tokens.identify("three") is not None
-    assert [each.endswith("the tokens of before stay") for each in told] == [True]
+    assert [each.endswith("the tokens from before stay valid") for each in told] == [True]
     file.unlink()
     assert tokens.identify("three") is not None
 

@@ -157,7 +157,7 @@ def test_a_rollback_returns_what_was_started_until_a_newer_change(desk: Callable
     at.folder.finish()
     at.save()
     wrong = at.ask("rollout", "rollback", "certs", "--to", "0.9.0")
-    assert (wrong.code, "goes back to 1.0.0" in wrong.err) == (3, True)
+    assert (wrong.code, "rolls back to 1.0.0" in wrong.err) == (3, True)
     assert at.ask("rollout", "rollback", "certs", "--yes", "--to", "1.0.0").code == 0
     at.folder.finish()
     versions = [at.folder.state(each).admitted.version for each in ("qa-1", "eu-1", "eu-2")]  # type: ignore[union-attr]

@@ -192,7 +192,7 @@ ANSWERS = [
         "Blocked",
         [
             "the failures are dealt with",
-            "too many failures in stage qa: 1 failed, 0 may",
+            "too many failures in stage qa: 1 failed, 0 allowed",
             "fleetform rollout retry certs",
         ],
     ),
@@ -252,7 +252,7 @@ ANSWERS = [
         held,
         3,
         "Blocked",
-        ["the cluster's hold is taken out", "▸ veto  eu-1 holds: database migration", "spec.hold"],
+        ["the cluster's hold is removed", "▸ veto  eu-1 holds: database migration", "spec.hold"],
     ),
     (blocked_by_a_value, 3, "Blocked", ["blocked", "required-option", "host"]),
     (

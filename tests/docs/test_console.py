@@ -48,7 +48,7 @@ PAGES = (
 )
 # What cannot run here: it sets up an environment, or needs a network.
 NOT_RUN = ("make", "export", "git clone", "git push", "git fetch", "gh")
-# What may be missing on a machine; commands that use it are passed over there.
+# What may be missing on a machine; commands that use it are skipped there.
 MAYBE_MISSING = ("jq",)
 # What needs helm and kubectl.
 RENDERING = ("fleetform render", "--manifest", "--render")

@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_opened_is_reported_and_hides_no_other(folder: Pat
     (problem,) = problems_of(".")
     gone = folder / "gone.yaml"
     assert problem.message == f"cannot read b.yaml: it is a symbolic link to {gone}, which does not exist"
-    assert problem.hint == "mend the link, or leave it out by .fleetformignore"
+    assert problem.hint == "fix the link, or leave it out by .fleetformignore"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

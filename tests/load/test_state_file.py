@@ -105,7 +105,7 @@ def test_a_damaged_state_is_refused(file: Path, more: dict[str, Any]) -> None:
     file.write_text(json.dumps({"kind": "State", "version": 1, **more}))
     error = refusal(file)
     assert error.message.startswith(f"{file} is damaged: ")
-    assert error.hint == "export it anew"
+    assert error.hint == "export it again"
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe"], ids=["broken", "empty", "not-text"])
@@ -121,10 +121,6 @@ def test_a_missing_state_is_refused(file: Path) -> None:
 
 def test_a_folder_is_no_state(tmp_path: Path) -> None:
     assert refusal(tmp_path).message == f"cannot read {tmp_path}: it is a folder"
-
-
-def test_a_database_is_refused_for_now() -> None:
-    assert "no databases" in refusal("sqlite:state.db").message
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_templates_below_one_folder_are_one_warning_that_names_them_all() -> Non
     charts = {f"charts__{each}__templates__web": TEMPLATE for each in ("a", "b", "c")}
     (found,) = findings(**charts, other__plain=PLAIN)
     assert found.severity == "warning"
-    assert found.message == "3 files below charts look like Helm templates, and are passed over"
+    assert found.message == "3 files below charts look like Helm templates, and are skipped"
     assert found.hint == "render them first, or leave them out: write charts/ into .fleetformignore"
     assert files_of(found) == [f"charts/{each}/templates/web.yaml" for each in ("a", "b", "c")]
 
@@ -35,7 +35,7 @@ def test_templates_below_one_folder_are_one_warning_that_names_them_all() -> Non
 def test_each_folder_at_the_top_has_a_warning_of_its_own_wherever_the_input_lies() -> None:
     parts = {f"home__me__fleet__{part}__templates__{each}": TEMPLATE for part in ("one", "two") for each in "ab"}
     assert [each.message for each in findings(**parts)] == [
-        f"2 files below home/me/fleet/{part}/templates look like Helm templates, and are passed over"
+        f"2 files below home/me/fleet/{part}/templates look like Helm templates, and are skipped"
         for part in ("one", "two")
     ]
     assert [each.hint.split(": write ")[1] for each in findings(**parts)] == [
@@ -52,7 +52,7 @@ def test_a_folder_that_holds_manifests_too_is_not_to_be_left_out() -> None:
 
 def test_several_templates_in_one_file_are_one_warning() -> None:
     (found,) = findings(a=f"{TEMPLATE}---\n{TEMPLATE}", b=PLAIN)
-    assert found.message == "2 documents look like Helm templates, and are passed over"
+    assert found.message == "2 documents look like Helm templates, and are skipped"
 
 
 def test_one_template_alone_and_those_of_our_own_kinds_are_told_with_what_cannot_be_read() -> None:

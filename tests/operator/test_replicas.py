@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fleetform.operator.workers import shard_of
 from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServers
 from support.management import Management, management_cluster
+from support.waiting import until
 
 # An organization for each of three shards.
 ORGANIZATIONS = [
@@ -35,10 +35,11 @@ def _objects(organization: str, version: str, folder: Path) -> list[str]:
     manifests.mkdir(exist_ok=True)
     (manifests / "web.yaml").write_text(MANIFEST % version, encoding="utf-8")
     head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: " + organization + "}\nspec: "
+    plugin = f"{{pluginDefinition: {{name: web}}, releaseNamespace: {organization}-web}}"
     return [
         head % ("PluginDefinition", "web") + f"{{version: {version}, source: {{manifests: {{path: {manifests}}}}}}}",
-        head % ("Cluster", "eu-1") + "{health: {assume: {after: 0s}}}",
-        head % ("PluginPreset", "web") + "{clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}",
+        head % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}",
+        head % ("PluginPreset", "web") + f"{{clusterSelector: {{}}, plugin: {plugin}}}",
     ]
 
 
@@ -47,6 +48,11 @@ def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -
     with management_cluster(api_servers, "replicas", tmp_path_factory.mktemp("replicas")) as found:
         for name in ORGANIZATIONS:
             found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            # The cluster is a workload cluster of each of them, too.
+            metadata, config = {"name": "eu-1", "namespace": name}, found.kubeconfig.read_text(encoding="utf-8")
+            found.client.create(
+                {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"kubeconfig": config}}
+            )
         yield found
 
 
@@ -58,18 +64,11 @@ class _Replica:
         command += ["--state-dir", str(folder / "state"), "--shards", "3", "--interval", "1s"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
-        _until(lambda: "operator " in self.said() or self.process.poll() is not None)
+        until(lambda: "operator " in self.said() or self.process.poll() is not None)
         self.identity = self.said().split("operator ", 1)[1].split()[0]
 
     def said(self) -> str:
         return self._log.read_text(encoding="utf-8")
-
-
-def _until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.1)
 
 
 def _holders(cluster: Management) -> list[str]:
@@ -79,10 +78,13 @@ def _holders(cluster: Management) -> list[str]:
 
 
 def _version(cluster: Management, organization: str) -> str:
-    """The version that the plugin of an organization runs, as its status tells."""
+    """The version that the plugin of an organization runs: on its cluster, if its status tells the same."""
     plugin = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
     found = cluster.client.get(plugin, organization, "web-eu-1") or {}
-    return str(found.get("status", {}).get("running") or "")
+    there = cluster.client.get(cluster.client.resource("v1", "ConfigMap"), f"{organization}-web", "web") or {}
+    told = (found.get("status", {}).get("running"), found.get("status", {}).get("state"))
+    version = str(there.get("data", {}).get("version"))
+    return version if told == (version, "UpToDate") else f"{version} there, {told} told"
 
 
 def _release(cluster: Management, organization: str, version: str, folder: Path) -> None:
@@ -102,32 +104,32 @@ def test_replicas_share_organizations_and_what_one_leaves_another_goes_on_with(
             ends.callback(made.process.wait)
             ends.callback(made.process.kill)
             replicas[made.identity] = made
-        _until(lambda: sorted(_holders(cluster)) == sorted(replicas))
-        _until(lambda: all(_version(cluster, name) == "1.0.0" for name in ORGANIZATIONS))
+        until(lambda: sorted(_holders(cluster)) == sorted(replicas))
+        until(lambda: all(_version(cluster, name) == "1.0.0" for name in ORGANIZATIONS))
 
         # Killed: its organization goes on under another replica, from what was stored.
         killed, frozen, ending = (replicas[holder] for holder in _holders(cluster))
         killed.process.send_signal(signal.SIGKILL)
         _release(cluster, ORGANIZATIONS[0], "1.1.0", tmp_path)
-        _until(lambda: _version(cluster, ORGANIZATIONS[0]) == "1.1.0")
+        until(lambda: _version(cluster, ORGANIZATIONS[0]) == "1.1.0")
 
         # Frozen: the same; woken, it changes nothing any more.
         frozen.process.send_signal(signal.SIGSTOP)
         _release(cluster, ORGANIZATIONS[1], "1.1.0", tmp_path)
-        _until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.1.0")
+        until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.1.0")
         assert frozen.identity not in _holders(cluster)
         frozen.process.send_signal(signal.SIGCONT)
         _release(cluster, ORGANIZATIONS[1], "1.2.0", tmp_path)
-        _until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.2.0")
+        until(lambda: _version(cluster, ORGANIZATIONS[1]) == "1.2.0")
 
         # Told to end: it hands over at once, and says nothing of a failure.
         ending.process.send_signal(signal.SIGTERM)
         assert ending.process.wait(60) == 0
         assert ending.identity not in _holders(cluster)
-        _until(lambda: set(_holders(cluster)) == {frozen.identity})
+        until(lambda: set(_holders(cluster)) == {frozen.identity})
         for name in ORGANIZATIONS:
             _release(cluster, name, "1.3.0", tmp_path)
-        _until(lambda: all(_version(cluster, name) == "1.3.0" for name in ORGANIZATIONS))
+        until(lambda: all(_version(cluster, name) == "1.3.0" for name in ORGANIZATIONS))
         for each in (frozen, ending):
             assert "Traceback" not in each.said()
             assert "it is a bug" not in each.said()

@@ -66,7 +66,7 @@ def test_a_mention_within_text_becomes_text(value: str, expected: str) -> None:
 @pytest.mark.parametrize("value", ["[1]", "{a: 1}"])
 def test_an_aggregate_within_text_is_an_error_that_names_it(value: str) -> None:
     fleet = bound_fleet("[{name: host, value: a-$(X)}]", f"[{{name: X, value: {value}}}]")
-    assert told(fleet, "bad-value") == ["$(X) stands within text, but is a map or a list"]
+    assert told(fleet, "bad-value") == ["$(X) is used inside text, but is a map or a list"]
     assert told(fleet, "unbound") == []
     assert gates_on(fleet) == ["value-type"]
 

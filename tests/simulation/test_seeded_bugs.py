@@ -113,9 +113,9 @@ def _never_at_rest(patch: Patch) -> None:
     """Every pass has something to tell."""
     found = delivering.let_go
 
-    def let_go(image: Any, removals: Any, now: Any, extras: Any) -> Any:
+    def let_go(image: Any, removals: Any, clusters: Any, now: Any, extras: Any) -> Any:
         extras.events.append(Event(now, "acme", "eu-1", "web-eu-1", "Looked"))
-        return found(image, removals, now, extras)
+        return found(image, removals, clusters, now, extras)
 
     patch.setattr(control, "let_go", let_go)
 

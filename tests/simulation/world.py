@@ -10,7 +10,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
@@ -23,7 +23,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.delivery import Parcel
 from fleetform.ports.inputs import Document
-from fleetform.ports.store import StoreError
+from fleetform.ports.store import Store, StoreError
 from fleetform.store.memory import MemoryStore
 from simulation import situations
 from simulation.faults import CrashError, Fault, FaultyHealth, FaultySource, FaultyStore, FaultyTargets, Moments
@@ -51,11 +51,14 @@ class World:
         self.situations: set[str] = set()
         self.fleet = fleet
         self.clock = TurnedClock(NOW)
-        self.store = MemoryStore()
+        self.store: Any = self.new_store()
         self.witness = Witness(fleet.guarded)
         self.source = FaultySource(self.fleet.files)
         self.health_says: dict[tuple[str, str | None] | str, str] = {}
         self._assemble(Moments({(each.where, each.number): each.kind for each in faults}), {}, {})
+
+    def new_store(self) -> Store:
+        return MemoryStore()
 
     def _assemble(self, moments: Moments, there: dict[PluginKey, Parcel], before: dict[PluginKey, Parcel]) -> None:
         self.moments = moments

@@ -10,6 +10,7 @@ import pytest
 from fleetform.model.objects import Ref
 from fleetform.ports.store import (
     ABSENT,
+    KEPT_IN_FEED,
     Commit,
     ConflictError,
     Deed,
@@ -185,6 +186,23 @@ class StoreContract:
         store.commit(Commit(sent=[Sent(waiting.number)]), later)
         store.commit(Commit(messages=[message]), later)
         assert store.outbox(later + timedelta(days=1)) == []
+
+    def test_the_feed_is_bounded_and_what_left_it_is_still_known_to_be_told(self, store: Store) -> None:
+        def messages(organization: str, number: int, start: int = 0) -> list[Message]:
+            keys = [f"{organization}/{each}" for each in range(start, start + number)]
+            return [Message(key, NOW, organization, "Started", b"{}") for key in keys]
+
+        store.commit(Commit(messages=messages("globex", 3)), NOW)
+        store.commit(Commit(messages=messages("acme", KEPT_IN_FEED)), NOW)
+        assert len(store.feed("acme")) == KEPT_IN_FEED
+        store.commit(Commit(messages=messages("acme", 2, KEPT_IN_FEED)), NOW)
+        kept = [each.message.key for each in store.feed("acme")]
+        assert (len(kept), kept[0], kept[-1]) == (KEPT_IN_FEED, f"acme/{KEPT_IN_FEED + 1}", "acme/2")
+        assert [each.message.key for each in store.feed("acme", before=store.feed("acme")[-2].number)] == ["acme/2"]
+        assert len(store.feed("globex")) == 3, "each organization has its own"
+        assert store.told(["acme/0", "acme/1", "acme/2", "acme/x"]) == {"acme/0", "acme/1", "acme/2"}
+        store.commit(Commit(messages=messages("acme", 1)), NOW)
+        assert [each.message.key for each in store.feed("acme")] == kept, "it is not told again"
 
     def test_a_message_without_an_endpoint_is_for_the_feed_alone(self, store: Store) -> None:
         messages = [Message(f"Started/c1:{number}", NOW, "acme", "Started", b"{}") for number in range(3)]

@@ -145,7 +145,7 @@ def test_a_database_that_somebody_is_reading_is_not_taken_away(path: str, tmp_pa
     reading.execute("BEGIN").execute("SELECT count(*) FROM sqlite_schema").fetchall()
     store.commit(Commit([Put(B, b"two")]), NOW)
     store.close()
-    with pytest.raises(UnavailableError, match="somebody reads"):
+    with pytest.raises(UnavailableError, match="another process reads"):
         restore(copy, path)
     reading.close()
     restore(copy, path)

@@ -22,6 +22,7 @@ from fleetform.ports.state import KnownState
 from fleetform.store.sqlite import SqliteReader, SqliteStore
 from fleetform.web.application import application
 from fleetform.web.notices import Notices
+from fleetform.web.refusals import Refusals
 from fleetform.web.service import Service
 from fleetform.web.streams import Streams
 from support.plane import Files, Plane
@@ -55,7 +56,8 @@ class ServedPlane:
         door = Door([OwnToken(TOKEN, Identity(owner, owner=True)), *others], self.denials.append, sign_in)
         self.notices = Notices(SqliteReader(database))
         self.streams = Streams(self.service, self.notices, clock, comment_every=0.2)
-        self.app = application(self.service, door, self.streams)
+        refusals = Refusals(lambda told: self.plane.control.note_refused(told))
+        self.app = application(self.service, door, self.streams, refusals.add)
 
     def send(self, method: str, path: str, token: str | None = TOKEN, **more: Any) -> httpx2.Response:
         headers = {**more.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}

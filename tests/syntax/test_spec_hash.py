@@ -30,7 +30,7 @@ ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").strip().s
 def read(text: str | None) -> Any:
     found = list(read_file(InputFile("config.json", (text or "").encode()), FileLocator()))
     tree = found[0].tree if found and isinstance(found[0], Document) else None
-    # What is no map is no object, and is passed over.
+    # What is no map is no object, and is skipped.
     return tree if isinstance(tree, dict) else None
 
 

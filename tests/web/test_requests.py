@@ -135,8 +135,10 @@ class Loop:
         ours, theirs = Pipe()
         self.gone, self.lost, self.looks = threading.Event(), threading.Event(), threading.Event()
         self.errors: list[Exception] = []
+        self.refused: list[str] = []
         between = (lambda work: work()) if at_once else (lambda work: None)
-        self.relay = FromApi(ours, answer, between, self.looks.set, self.errors.append, self.lost.set)
+        told = (self.looks.set, self.refused.append, self.errors.append, self.lost.set)
+        self.relay = FromApi(ours, answer, between, *told)
         self.api_pipe = theirs
         self.to_loop = ToLoop(theirs, self.gone.set, patience=10.0 if at_once else 0.05)
 
@@ -193,6 +195,6 @@ def test_an_api_that_is_told_to_end_does_and_one_that_is_lost_is_noticed() -> No
         told.to_loop.ask(REQUEST)
     lost = threading.Event()
     ours, theirs = Pipe()
-    FromApi(ours, lambda request: Reply(), lambda work: work(), lambda: None, lambda error: None, lost.set)
+    FromApi(ours, lambda request: Reply(), lambda work: work(), lambda: None, print, lambda error: None, lost.set)
     theirs.close()
     assert lost.wait(10)

@@ -24,6 +24,7 @@ class Told(NamedTuple):
     event: str
     id: int
     data: dict[str, Any]
+    place: str = ""
 
 
 class Client:
@@ -77,7 +78,8 @@ class Client:
         while (part := await self.part()) is not None:
             if not part.startswith(b":"):
                 fields = dict(line.split(": ", 1) for line in part.decode().strip().splitlines())
-                return Told(fields["event"], int(fields["id"]), json.loads(fields["data"]))
+                place, data = fields["id"], json.loads(fields["data"])
+                return Told(fields["event"], int(place.partition(".")[0]), data, place)
         return None
 
     async def leave(self) -> None:
@@ -137,6 +139,46 @@ def test_who_comes_back_gets_what_was_missed(served: ServedPlane) -> None:
         assert (missed.event, missed.id) == ("change", served.plane.store.version())
         assert {kind for kind, _ in names(missed)} == {"Rollout"}
         await again.leave()
+
+    run(story)
+
+
+async def next_told(client: Client) -> Told:
+    """The next thing that people are told, past changes."""
+    while (told := await client.next()) is not None:
+        if told.event == "notification":
+            return told
+    raise AssertionError("the stream has ended")
+
+
+@pytest.mark.rule("R2-25")
+def test_what_people_are_told_is_told_in_the_stream_and_again_to_who_missed_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        served = served_to_all(tmp_path, {**ACME, **UMBRA})
+        vera, uma = Client(served, token_of("vera")), Client(served, token_of("uma"))
+        await vera.next()
+        ready = await uma.next()
+        assert ready is not None
+        await asyncio.to_thread(served.ask, "shadow", "abort")
+        first = await next_told(uma)
+        assert (first.data["organization"], first.data["event"]) == ("umbra", "Halted")
+        listed = await asyncio.to_thread(served.get, "notifications", organization="umbra")
+        assert first.data == listed["items"][0]
+        await uma.leave()
+        await asyncio.to_thread(served.ask, "web", "abort")
+        heard = await next_told(vera)
+        assert heard.data["organization"] == "acme", "what others are told is none of theirs"
+        again = Client(served, token_of("uma"), last=ready.place)
+        missed = await next_told(again)
+        assert missed.data == first.data
+        await again.leave()
+        # Whose last event was this one is not told of it again.
+        quiet = Client(served, token_of("uma"), last=first.place)
+        while (part := await quiet.part()) is not None and not part.startswith(b":"):
+            assert b"event: notification" not in part
+        unknown = Client(served, token_of("uma"), last=f"{first.id}.nobody-knows")
+        assert (await unknown.next() or first).event == "reset"
+        await asyncio.gather(vera.leave(), quiet.leave(), unknown.leave())
 
     run(story)
 

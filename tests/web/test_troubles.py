@@ -137,7 +137,7 @@ def test_a_way_back_that_waits_for_a_newer_health_file_says_so(run: Runner) -> N
     at = passed(12)
     said = run("why", "eu-1", *STATE, "--at", at)
     told = "the health file of eu-1 was written before this delivery (2026-11-01 12:11:00 UTC, delivered"
-    assert "goes back to what was healthy before" in said.out
+    assert "rolls back to what was healthy before" in said.out
     assert f"▸ health  {told} 2026-11-01 12:12:00 UTC): waiting for a newer one" in said.out
     assert "write ./health.txt again" in said.out
     status = run("rollout", "status", "web", *STATE, "--at", at, "-o", "json").json

@@ -137,7 +137,7 @@ class Issuer:
                 raise SignInError("the sign-in was denied there", "run `fleetform login` again")
             elif found.error != "authorization_pending":
                 break
-        raise SignInError("nobody agreed in time", "run `fleetform login` again")
+        raise SignInError("nobody confirmed the sign-in in time", "run `fleetform login` again")
 
     def _post(self, address: str, form: Mapping[str, str]) -> tuple[int, bytes]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fleetform.ports.access import NotKnownError, SignedIn, SignInSettings, Tokens
+from fleetform.ports.access import NotKnownError, Refused, SignedIn, SignInSettings, Tokens
 
 
 class Door:
@@ -18,13 +18,13 @@ class Door:
     ) -> None:
         self._kinds, self._told, self.sign_in = kinds, told, sign_in
 
-    def identify(self, token: str) -> SignedIn | None:
+    def identify(self, token: str) -> SignedIn | Refused:
         for kind in self._kinds:
             try:
                 found = kind.identify(token)
             except NotKnownError as error:
                 self._told(str(error))
-                return None
+                return Refused(str(error))
             if found is not None:
                 return found
-        return None
+        return Refused("nobody knows the token")

@@ -84,7 +84,7 @@ class TokenFile:
         except TokenFileError as error:
             if str(error) != self._said:
                 self._said = str(error)
-                self._failed(f"{error}; the tokens of before stay")
+                self._failed(f"{error}; the tokens from before stay valid")
 
 
 def _mark(path: str) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ def _read(path: str) -> tuple[_Known, ...]:
         raise TokenFileError(f"{path}: {error}") from error
     digests = [each.digest for each in known]
     if len(set(digests)) < len(digests):
-        raise TokenFileError(f"{path}: one token stands there twice")
+        raise TokenFileError(f"{path}: a token is listed twice")
     return known
 
 

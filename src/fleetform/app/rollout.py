@@ -101,7 +101,7 @@ class Rollouts:
             raise DeniedError(f"{rollout.name} is not the last rollout of {rollout.owner.name}", f"{last.name} is")
         started = [each for each in self._members(rollout) if each.enrolment is not None and each.enrolment.before]
         if rollout.started is None or not started:
-            raise NoAnswerError(f"{rollout.name} has nothing to go back from: no cluster was changed by it")
+            raise NoAnswerError(f"{rollout.name} has nothing to roll back: it changed no cluster")
         if any(each.enrolment is not None and each.enrolment.irreversible for each in started):
             hint = "publish a higher version that fixes it"
             raise DeniedError(f"{rollout.name} leads over a version that is irreversible", hint)
@@ -109,8 +109,8 @@ class Rollouts:
         if to is not None and before != {to}:
             runs = ", ".join(sorted(str(each) for each in before))
             hint = f"pin {to} in {rollout.owner.name} to go there by a new change"
-            raise DeniedError(f"{rollout.name} goes back to {runs}, not to {to}", hint)
-        message = f"{rollout.name} goes back on {len(started):,} cluster{'' if len(started) == 1 else 's'}"
+            raise DeniedError(f"{rollout.name} rolls back to {runs}, not to {to}", hint)
+        message = f"{rollout.name} rolls back on {len(started):,} cluster{'' if len(started) == 1 else 's'}"
         return self._stored(owner, roll_back(rollout), message)
 
     def retry(self, name: str) -> Asked:
@@ -136,12 +136,6 @@ class Rollouts:
 
     def approve(self, name: str, stage: str, change: str | None = None) -> Asked:
         """A person agrees to a stage of a change, as it is now and by the policy that is in force (B26)."""
-        asked = self.agree(name, stage, change)
-        after = self._after(asked.known, self._running(name)[1].name) if stage != DELETES else None
-        return replace(asked, rollout=after)
-
-    def agree(self, name: str, stage: str, change: str | None = None) -> Asked:
-        """The same, without a look at what follows from it."""
         if stage == DELETES:
             return self._approve_deletes(name, change)
         owner, rollout = self._running(name)
@@ -164,7 +158,7 @@ class Rollouts:
         approvals = (*known.rollouts.approvals, consent)
         known = replace(known, rollouts=structs.replace(known.rollouts, approvals=approvals))
         message = f"{self._person.shown} approved stage {stage} of {rollout.name}: {have} of {rule.required}"
-        return Asked(known, message, None)
+        return Asked(known, message, self._after(known, rollout.name))
 
     def _approve_deletes(self, name: str, change: str | None) -> Asked:
         """A person agrees that plugins are deleted: those that somebody else removed."""
@@ -227,7 +221,7 @@ class Rollouts:
         if asked is not None and asked.expires > self._now:
             return structs.replace(asked, approved_by=asked.approved_by | {agreeing})
         if not self._person.reason:
-            raise NoAnswerError("an emergency has a reason", "give --reason")
+            raise NoAnswerError("an emergency needs a reason", "give --reason")
         return Emergency(self._person.reason, self._now + lasts, frozenset({agreeing}))
 
     # ---- What they have in common

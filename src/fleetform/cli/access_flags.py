@@ -19,12 +19,12 @@ _OPTIONS = (
         "--tls-cert", metavar="FILE", help="Answer over TLS with this certificate; a renewed one is taken at once."
     ),
     click.option("--tls-key", metavar="FILE", help="The key of the certificate."),
-    click.option("--behind-proxy", is_flag=True, help="Let other machines reach it without TLS: a proxy has that."),
+    click.option("--behind-proxy", is_flag=True, help="Accept other machines without TLS: a proxy terminates it."),
     click.option("--token-file", metavar="FILE", help="Tokens by their hashes, each with its user and groups."),
-    click.option("--oidc-issuer", metavar="URL", help="Let in people whom this OpenID Connect issuer knows."),
-    click.option("--oidc-client-id", metavar="ID", help="What this server is called there; tokens are made for it."),
+    click.option("--oidc-issuer", metavar="URL", help="Accept people who sign in at this OpenID Connect issuer."),
+    click.option("--oidc-client-id", metavar="ID", help="This server's client ID there; tokens must be issued for it."),
     click.option(
-        "--oidc-audience", "oidc_audiences", multiple=True, metavar="ID", help="Also take tokens made for this."
+        "--oidc-audience", "oidc_audiences", multiple=True, metavar="ID", help="Also accept tokens issued for this."
     ),
     click.option(
         "--oidc-groups-claim", default="groups", show_default=True, metavar="NAME", help="Where a token names groups."

@@ -25,10 +25,10 @@ Examples:
   fleetform audit --verify --head sha256:4f1…            and does it still hold what it held then?
 """
 )
-@click.option("--verify", is_flag=True, help="Check that no entry was changed, added between or taken out.")
+@click.option("--verify", is_flag=True, help="Check that no entry was changed, inserted or removed.")
 @click.option("--head", metavar="HASH", help="With --verify: an entry's hash from earlier, which must still be in it.")
 @click.option("--from", "export", metavar="FILE", help="Read an export instead of a database.")
-@click.option("--after", metavar="NUMBER", default=0, help="Only entries behind this one.")
+@click.option("--after", metavar="NUMBER", default=0, help="Only entries after this one.")
 @shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, verify: bool, head: str | None, export: str | None, after: int) -> int:
     """Who did what to rollouts, and who was refused, oldest first.
@@ -51,7 +51,7 @@ def command(flags: Flags, verify: bool, head: str | None, export: str | None, af
     if rows:
         click.echo("\n".join(table(("AT", "WHO", "WHAT", "OF", "OUTCOME", "DETAIL"), rows)))
     else:
-        flags.say("nobody has asked for anything yet")
+        flags.say("the audit log is empty")
     return 0
 
 

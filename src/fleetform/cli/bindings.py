@@ -66,7 +66,7 @@ def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: 
         rest = " among those that could be tried" if found.untold else ""
         click.echo(f"  no option changes it{rest}: it is written in what is rendered")
     if found.unsteady:
-        click.echo("  the chart renders differently every time, so it cannot be told what changes this")
+        click.echo("  the chart renders differently every time, so what changes this cannot be found out")
     elif found.untold:
         names = ", ".join(found.untold[:8]) + (", …" if len(found.untold) > 8 else "")
         click.echo(f"  unknown for {names}: with another value nothing is rendered")

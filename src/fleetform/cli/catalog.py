@@ -82,8 +82,8 @@ Example:
 )
 @click.option("--output-dir", metavar="DIR", required=True, help="Where the files go: one <definition>.json each.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
-@click.option("--yes", is_flag=True, hidden=True, help="No question is ever asked; here for scripts.")
-@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
+@click.option("--yes", is_flag=True, hidden=True, help="For scripts; nothing is asked.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="The reason; kept where writes are recorded.")
 @shared_flags("table")
 def write_feed(flags: Flags, output_dir: str, dry_run: bool, yes: bool, reason: str | None) -> int:
     """Write the versions of every definition as files that Renovate reads.

@@ -198,7 +198,7 @@ def manifest_lines(manifests: list[ChangedManifest], wide: bool) -> Iterator[str
 def config_text(config: ChangedConfig) -> str:
     """A config and what became of it."""
     where = f"{config.namespace}/{config.name}" if config.namespace else config.name
-    change = {"changed": "has other content", "moved": "stands elsewhere in the order"}
+    change = {"changed": "has other content", "moved": "has another place in the order"}
     return f"{config.resource} {where} {change.get(config.change, 'is ' + config.change)}"
 
 

@@ -33,11 +33,11 @@ Examples:
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--output-dir", metavar="DIR", help="Write files below this folder instead of printing.")
-@click.option("--migrate", "migrating", is_flag=True, help="Write into the files themselves what migrations do.")
+@click.option("--migrate", "migrating", is_flag=True, help="Apply migrations to the files themselves.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Replace files that exist.")
-@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="The reason; kept where writes are recorded.")
 @shared_flags("table", "json", "yaml")
 def command(
     flags: Flags,

@@ -19,7 +19,7 @@ Example:
 @click.argument("folder", metavar="DIR", default=".")
 @click.option("--dry-run", is_flag=True, help="Say which files would be written.")
 @click.option("--yes", is_flag=True, help="Write into a folder that is not empty; files that exist are kept.")
-@click.option("--reason", metavar="TEXT", hidden=True, help="Why; kept where writes are recorded.")
+@click.option("--reason", metavar="TEXT", hidden=True, help="The reason; kept where writes are recorded.")
 @click.option("-q", "--quiet", is_flag=True, help="No prose on stderr.")
 def command(folder: str, dry_run: bool, yes: bool, reason: str | None, quiet: bool) -> int:
     """Start a small fleet in an empty folder: two clusters, a definition, a preset, an override."""

@@ -28,7 +28,7 @@ Examples:
 """
 )
 @click.option("--event", "events", multiple=True, type=click.Choice(EVENTS), help="Only this; may be repeated.")
-@click.option("--limit", default=20, show_default=True, metavar="NUMBER", help="So many at most; 0 shows all.")
+@click.option("--limit", default=20, show_default=True, metavar="NUMBER", help="At most this many; 0 shows all.")
 @shared_flags("table", "wide", "json", "yaml")
 def command(flags: Flags, events: tuple[str, ...], limit: int) -> int:
     """What people were told: what waits, is blocked, needs an approval, started, failed, went back or is done.
@@ -45,7 +45,7 @@ def command(flags: Flags, events: tuple[str, ...], limit: int) -> int:
         return 0
     told = answer.items
     if not told:
-        flags.say("nothing was told yet")
+        flags.say("no notifications yet")
         return 0
     paint = Painter(flags.color)
     rows = [(each.at, each.organization, each.event, str(each.clusters or ""), each.title) for each in told]

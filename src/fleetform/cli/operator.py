@@ -46,6 +46,11 @@ Examples:
 @click.option("--admission", metavar="ADDR", help="Answer an API server's reviews at HOST:PORT, or a PORT.")
 @click.option("--admission-url", metavar="URL", help="How API servers reach it, if not by its Service.")
 @click.option("--certificates", metavar="DIR", help="With tls.crt and tls.key for it; without, it makes its own.")
+@click.option(
+    "--service-accounts-in",
+    metavar="NAMESPACE",
+    help="Act on clusters as the ServiceAccount there that bears the organization's name.",
+)
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option(
     "--log-format",
@@ -85,6 +90,7 @@ def command(flags: Flags, **given: Any) -> int:
                 given["certificates"],
                 flags.plugin_dir,
                 given["allow_private_endpoints"],
+                given["service_accounts_in"],
             )
             told = OperatorLog(
                 lambda organization: ServeLog(flags, log.log).told,

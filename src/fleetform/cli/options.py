@@ -391,7 +391,7 @@ _HOW = (
     click.option(
         "--confined",
         is_flag=True,
-        help="Read nothing outside of the repository, and fetch nothing: for strangers' work.",
+        help="Read nothing outside of the repository, and fetch nothing: for untrusted pull requests.",
     ),
     click.option("--server", metavar="URL", help="Ask a control plane that runs, instead of reading files."),
     click.option("--as", "as_user", metavar="USER", hidden=True, help="Act as this user."),

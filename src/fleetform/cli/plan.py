@@ -113,7 +113,7 @@ def _print_rollout(rollout: PlannedRollout, now: datetime, paint: Painter, wide:
         if text := due_text(consent, now, "UTC"):
             click.echo(f"  approval of {consent.stage}: {text}")
     if rollout.unknown:
-        click.echo(f"  of {count(rollout.unknown, 'plugin')} nobody can tell here whether anything changes")
+        click.echo(f"  for {count(rollout.unknown, 'plugin')} it cannot be known here whether anything changes")
 
 
 def _row(stage: PlannedStage) -> list[str]:

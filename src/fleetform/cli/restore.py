@@ -30,5 +30,5 @@ def command(flags: Flags, file: str, yes: bool, dry_run: bool) -> int:
     if os.path.exists(path) and not yes and not dry_run:
         raise click.UsageError(f"{path} exists. Give --yes to replace it; it is kept as {path}.before-restore.")
     restore_database(file, flags.state, dry_run)
-    flags.say(f"{file} is whole; {path} would be replaced" if dry_run else f"{path} is what {file} was")
+    flags.say(f"{file} is intact; {path} would be replaced" if dry_run else f"{path} restored from {file}")
     return 0

@@ -58,7 +58,7 @@ def _verb(function: Callable[..., Any]) -> Any:
 def _writes(function: Callable[..., Any]) -> Any:
     """The flags of a verb that writes."""
     for option in (
-        click.option("--reason", default="", help="Why; it is kept."),
+        click.option("--reason", default="", help="The reason; it is recorded."),
         click.option("--yes", is_flag=True, help="Do not ask."),
         click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing."),
     ):
@@ -74,7 +74,7 @@ def _duration(_: click.Context, __: click.Parameter, text: str | None) -> timede
 
 
 def _timeout(function: Callable[..., Any]) -> Any:
-    option = click.option("--timeout", metavar="TIME", callback=_duration, help="Give up after so long: exit 5.")
+    option = click.option("--timeout", metavar="TIME", callback=_duration, help="Give up after this long: exit 5.")
     return option(function)
 
 
@@ -285,7 +285,7 @@ def approve(
     yes: bool,
     reason: str,
 ) -> int:
-    """Agree to a stage of a change.
+    """Approve a stage of a change.
 
     An approval is bound to the change and to the policy: it is void when either is another.
     """
@@ -317,7 +317,7 @@ def pause(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int
 @_writes
 @_verb
 def resume(flags: Flags, name: str, dry_run: bool, yes: bool, reason: str) -> int:
-    """Go on with a rollout that was paused."""
+    """Resume a rollout that was paused."""
     return _do(flags, name, lambda all_: all_.resume(name), "", dry_run, yes, reason)
 
 
@@ -370,7 +370,7 @@ def start(
     yes: bool,
     reason: str,
 ) -> int:
-    """Hurry a change: as an emergency, or in place of the one that runs.
+    """Speed up a change: as an emergency, or in place of the one that runs.
 
     An emergency has a reason and an end, and counts once enough people agreed who did not make the change: each of them
     runs this command. Ordinary changes start by themselves.

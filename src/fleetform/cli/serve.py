@@ -43,10 +43,12 @@ Examples:
 """
 )
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
-@click.option("--fast-forward", metavar="TIME", help="A trial: jump from due time to due time for so long, then exit.")
-@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="Look at the source so often.")
 @click.option(
-    "--output-dir", default="out", show_default=True, metavar="DIR", help="Where what names no delivery goes."
+    "--fast-forward", metavar="TIME", help="A trial run: jump from one due time to the next for this long, then exit."
+)
+@click.option("--interval", default="30s", show_default=True, metavar="TIME", help="How often to look at the source.")
+@click.option(
+    "--output-dir", default="out", show_default=True, metavar="DIR", help="Where to deliver what names no delivery."
 )
 @click.option(
     "--listen", metavar="ADDR", help="Answer questions and take requests at HOST:PORT, or a PORT of this machine."
@@ -67,6 +69,12 @@ Examples:
     help="How lines are written.",
 )
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
+@click.option("--kubeconfig", metavar="FILE", help="The file whose contexts clusters may name (access.context).")
+@click.option(
+    "--service-accounts-in",
+    metavar="NAMESPACE",
+    help="Act on clusters as the ServiceAccount there that bears the organization's name.",
+)
 @click.option("--health-dir", metavar="DIR", help="The folder of health commands that clusters may name.")
 @shared_flags("table")
 def command(flags: Flags, **given: Any) -> int:
@@ -123,6 +131,8 @@ def _plane(
         measured.metrics.looked if measured is not None else _nothing,
         given["allow_private_endpoints"],
         trial=arguments.ahead is not None,
+        kubeconfig=given["kubeconfig"],
+        accounts_in=given["service_accounts_in"],
     )
 
 
@@ -143,7 +153,7 @@ def _run(
     signal.signal(signal.SIGTERM, lambda *_: plane.driver.stop())
     of = f" of {shown(given['repository'])}" if given["repository"] is not None else ""
     state = f"state in {arguments.database} (SQLite {sqlite_version()})"
-    log.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C ends it")
+    log.say(f"serving {' '.join(flags.filename) or '.'}{of}, {state}; Ctrl-C stops it")
     ends.callback(plane.attend())
     if arguments.listening is not None:
         return _run_with_api(flags, log, plane, arguments, arguments.listening)
@@ -176,7 +186,8 @@ def _run_with_api(flags: Flags, log: ServeLog, plane: Plane, arguments: Argument
         arguments.webhook_secret,
         log.log,
     )
-    api = Api(listening, served, plane.control.ask, plane.driver.between_passes, plane.look, failed, ended)
+    control, driver = plane.control, plane.driver
+    api = Api(listening, served, control.ask, driver.between_passes, plane.look, control.note_refused, failed, ended)
     try:
         log.say(f"answering at {listening.url}: fleetform rollout list --server {listening.url}")
         plane.driver.run()

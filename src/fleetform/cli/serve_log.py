@@ -112,13 +112,13 @@ class ServeLog:
     def cared(self, care: Care) -> None:
         if care.differing:
             named = ", ".join("/".join(each) for each in care.differing[:_MOST_NAMED])
-            text = f"{count(len(care.differing), 'plugin')} decided anew come out otherwise: {named}"
+            text = f"{count(len(care.differing), 'plugin')} decided again come out differently: {named}"
             self._line(care.at, "error", text, "red", event="DecidedOtherwise")
-            self._line(care.at, "error", "this is a bug; it goes on with what was decided anew", "red")
+            self._line(care.at, "error", "this is a bug; it goes on with what was decided again", "red")
         if care.render_changed:
             clusters = ", ".join(each[1] for each in care.render_changed[:_MOST_NAMED])
             number = count(len(care.render_changed), "plugin")
-            text = f"{number} would be rendered otherwise now ({clusters}); nothing is changed"
+            text = f"{number} would be rendered differently now ({clusters}); nothing is changed"
             self._line(care.at, "warning", text, "yellow", event="RenderChanged")
 
     def outcome(self, report: PassReport) -> int:

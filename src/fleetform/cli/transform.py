@@ -89,7 +89,7 @@ Exit codes: 0 done; 1 a plugin failed or could not be loaded, the rest is writte
 @click.option("--plugin-priorities", default="", metavar="a,b", help="The earlier wins; listed ones win over the rest.")
 @click.option("--plugin-priorities-file", metavar="FILE", help="A YAML map of names to numbers; the lower wins.")
 @click.option("--ignored-patches-dir", metavar="DIR", help="Write there which operations lost.")
-@click.option("--optional-flags", default="", metavar="JSON", help="Options of plugins: a JSON map of texts.")
+@click.option("--optional-flags", default="", metavar="JSON", help="Options of plugins: a JSON map of strings.")
 @click.option("--flags-file", metavar="FILE", help="The same as a YAML map; --optional-flags goes over it.")
 @click.option("--plugin-timeout", default="10s", show_default=True, metavar="TIME", help="For one plugin and resource.")
 @_options(_OUTPUT, _QUIET)

@@ -31,7 +31,7 @@ Examples:
 """
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--against", "base", metavar="REF|DIR", help="Hold changed definitions to those of a commit or folder.")
+@click.option("--against", "base", metavar="REF|DIR", help="Check changed definitions against a commit or a folder.")
 @click.option("--render", "with_objects", is_flag=True, help="Render every plugin, too, and report those that fail.")
 @shared_flags("table", "wide", "json", "yaml", "markdown")
 def command(flags: Flags, paths: tuple[str, ...], base: str | None, with_objects: bool) -> int:

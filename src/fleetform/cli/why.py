@@ -80,7 +80,7 @@ def _ask(flags: Flags, plugin: str | None, states: tuple[str, ...], wanted: Stat
 def _print(flags: Flags, answer: Why, now: datetime, one_by_one: bool) -> None:
     paint = Painter(flags.color)
     if not answer.items:
-        flags.say("no plugin is in that state" if flags.cluster is None else f"nothing to tell of {flags.cluster}")
+        flags.say("no plugin is in that state" if flags.cluster is None else f"nothing to report for {flags.cluster}")
         return
     if one_by_one:
         for number, item in enumerate(answer.items):

@@ -95,7 +95,7 @@ def edits(parcel: Parcel, inventory: Inventory | None, present: Mapping[str, str
     wanted = {name: file_hash(content) for name, content in parcel.files.items()}
     bad = sorted(name for name in wanted if not is_file_name(name))
     if bad:
-        return Failure(f"{bad[0]} cannot be the name of a file", "this is a fault of Fleetform", refused=True)
+        return Failure(f"{bad[0]} cannot be the name of a file", "this is a bug in Fleetform", refused=True)
     by_case = {name.lower(): name for name in (*present, *owned)}
     for name in sorted(wanted):
         there = by_case.get(name.lower(), name)

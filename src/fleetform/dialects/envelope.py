@@ -18,7 +18,7 @@ class Reading(NamedTuple):
     """The result of reading one document: an object, unless it is too broken, and findings.
 
     also has further objects that the same document makes. What spec an object has is known by its kind only.
-    is_manifest is False for documents of other tools, which are passed over (S10).
+    is_manifest is False for documents of other tools, which are skipped (S10).
     """
 
     object: Object[Any] | None

@@ -184,7 +184,7 @@ def _read_file(path: str, boundary: Boundary, read: Callable[[str], bytes] = rea
         if not os.path.islink(path):
             return _unreadable(path, reason(error), "check the file and its permissions")
         why = f"it is a symbolic link to {os.readlink(path)}, which does not exist"
-        return _unreadable(path, why, f"mend the link, or leave it out by {IGNORE_FILE}")
+        return _unreadable(path, why, f"fix the link, or leave it out by {IGNORE_FILE}")
     except OSError as error:
         return _unreadable(path, reason(error), "check the file and its permissions")
 

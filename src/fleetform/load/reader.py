@@ -185,7 +185,7 @@ def _mistake(name: str, error: YamlError, document: str) -> Diagnostic:
     if passed_over is None:
         return Diagnostic(error.code, message, hint, at=at)
     finding = PassedOverTemplate if is_template(document) else Diagnostic
-    return finding(error.code, f"{message}; {passed_over} is passed over", hint, "warning", at=at)
+    return finding(error.code, f"{message}; {passed_over} is skipped", hint, "warning", at=at)
 
 
 def _read_json(name: str, text: str) -> Iterator[Document | Diagnostic]:

@@ -19,8 +19,6 @@ class StateFile:
     """A state export in a file: read whole, and replaced whole."""
 
     def __init__(self, name: str) -> None:
-        if name.startswith("sqlite:"):
-            raise StateError("this release reads state exports only, no databases", _WANTED)
         self._name = name
         self._read: bytes | None = None
 
@@ -58,4 +56,4 @@ def _document(name: str, content: bytes) -> StateDocument:
     try:
         return msgspec.convert(tree, StateDocument)
     except msgspec.ValidationError as error:
-        raise StateError(f"{name} is damaged: {str(error)[:1].lower()}{str(error)[1:]}", "export it anew") from error
+        raise StateError(f"{name} is damaged: {str(error)[:1].lower()}{str(error)[1:]}", "export it again") from error

@@ -55,7 +55,7 @@ def _as_one(members: Sequence[PassedOverTemplate], root: str, files: Iterable[st
         message = f"{len(members):,} documents look like Helm templates"
     return Diagnostic(
         members[0].code,
-        f"{message}, and are passed over",
+        f"{message}, and are skipped",
         f"render them first, or {leave_out} {ignore_file}",
         "warning",
         at=places[0],

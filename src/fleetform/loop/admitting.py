@@ -31,6 +31,7 @@ from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import VersionKey
 from fleetform.model.state import UNKNOWN, Deployed, PluginState
+from fleetform.ports.observing import CheckedObject
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState, KnownVersion, Rejection
 from fleetform.ports.store import Event
@@ -83,11 +84,25 @@ def render_targets(
             definition, revision = plugin.target.definition, image.source.revision
             source, source_files = sources.of(side, plugin)
             found.states[hash_] = AdmittedState(
-                digest, plugin.version, definition, result.key, revision, source, source_files
+                digest,
+                plugin.version,
+                definition,
+                result.key,
+                revision,
+                source,
+                source_files,
+                health=_health_checks(plugin),
             )
             if source and plugin.target.revision is not None:
                 found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
     return found
+
+
+def _health_checks(plugin: PluginDecision) -> tuple[CheckedObject, ...]:
+    """The objects whose health its definition names."""
+    revision = plugin.target.revision
+    checks = (revision.object.spec.health or ()) if revision is not None else ()
+    return tuple(CheckedObject(each.kind, each.name, each.namespace or "", each.api_version or "") for each in checks)
 
 
 class _Sources:

@@ -139,7 +139,7 @@ def _running(fleet: Fleet, image: Image) -> dict[str, list[PluginDecision]]:
 
 
 def _render_changed(key: PluginKey, version: str | None, hash_: str, now: datetime) -> Event:
-    reason = "the same input renders otherwise now; what was admitted stays"
+    reason = "the same input renders differently now; what was admitted stays"
     return Event(now, *key, event="RenderChanged", version=version, input_hash=hash_, reason=reason)
 
 

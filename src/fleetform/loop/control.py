@@ -20,7 +20,7 @@ from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, gone, let_go
+from fleetform.loop.delivering import Deliveries, gone, handed_over, let_go
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
@@ -32,11 +32,11 @@ from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginKey
-from fleetform.ports.store import Event, UnavailableError
+from fleetform.ports.store import Deed, Event, UnavailableError
 
 # Until what could not be rendered for want of a tool or a source is tried again.
 _RENDER_PAUSE = timedelta(seconds=30)
-_NO_DESTINATION = "its delivery needs a management cluster; this control plane delivers into directories and git"
+_NO_DESTINATION = "it cannot be delivered so from here: Flux needs a management cluster, a directory needs `serve`"
 
 
 class PassReport(NamedTuple):
@@ -44,7 +44,8 @@ class PassReport(NamedTuple):
 
     accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
     starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
-    health may change at any time. deliveries are what was brought where; took is how many seconds the pass took.
+    health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
+    passes. took is how many seconds the pass took.
     """
 
     at: datetime
@@ -58,6 +59,7 @@ class PassReport(NamedTuple):
     watched: bool = False
     deliveries: Mapping[PluginKey, DeliveryRecord] = {}
     took: float = 0.0
+    under_way: bool = False
 
 
 class Control:
@@ -69,7 +71,7 @@ class Control:
         self._intake = Intake(self._standing)
         self._drift_search = DriftSearch(self._standing)
         self._caretaker = Caretaker(self._standing)
-        self._deliveries = Deliveries(around.deliverer, around.store.blob)
+        self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside)
         self._almanac = Almanac()
         self._plan: Plan | None = None
         self._destined_by: tuple[object, ...] = ()
@@ -98,7 +100,8 @@ class Control:
         begun = time.perf_counter()
         with self._whole_or_forgotten():
             report = self._run_pass(look_at_source)
-            return report._replace(deliveries=self.image.deliveries, took=time.perf_counter() - begun)
+            took, under_way = time.perf_counter() - begun, self._around.beside.is_busy()
+            return report._replace(deliveries=self.image.deliveries, took=took, under_way=under_way)
 
     def find_drift(self, everything: bool = False) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
@@ -114,6 +117,13 @@ class Control:
         """Carries out a request on what is stored; UnavailableError before anything was accepted."""
         with self._whole_or_forgotten():
             return self._ask(request)
+
+    def note_refused(self, told: str) -> None:
+        """That people were not let in stands in the audit log."""
+        with self._whole_or_forgotten():
+            now = self._around.clock.now()
+            deed = Deed(now, "unknown", "sign-in", "api", "denied", detail=told)
+            self._standing.commit(self.image, Extras(deeds=[deed]), now)
 
     @contextmanager
     def _whole_or_forgotten(self) -> Iterator[None]:
@@ -180,6 +190,9 @@ class Control:
     def _observe(self, fleet: Fleet, now: datetime) -> Seen:
         extras = Extras()
         keys = self._standing.unsettled.judged(self.image.open_rollouts)
+        # Those of clusters that do not answer, too: else nobody would find out that they do again.
+        silent = [(ref, self.image.known.plugins.get(ref, {})) for ref in self.image.known.rollouts.silent_since]
+        keys = sorted({*keys, *((ref.organization, ref.name, name) for ref, here in silent for name in here)})
         seen = observe(self.image, keys, fleet.snapshot.clusters, self._around.observer, self._base_of, now, extras)
         self._standing.commit(seen.image, extras, now)
         return seen
@@ -219,10 +232,12 @@ class Control:
         destinations = Destinations(fleet, self._around.destination_of)
         unwanted = found.world.removals
         removals = gone(self.image, unwanted, found.removals)
-        image = let_go(self.image, unwanted, now, extras)
+        image = let_go(self.image, unwanted, fleet.snapshot.clusters, now, extras)
         before = image.deliveries
         keys = self._misplaced(fleet, image)
-        image = self._deliveries.deliver(image, keys, destinations, removals, Logins(fleet), now, extras)
+        predecessors = handed_over(unwanted)
+        logins = Logins(fleet)
+        image = self._deliveries.deliver(image, keys, destinations, removals, logins, now, extras, predecessors)
         image = corrected(image, before, now, extras)
         self._standing.commit(image, extras, now)
 

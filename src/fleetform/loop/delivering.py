@@ -6,7 +6,7 @@ whatever the files say by now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -14,11 +14,13 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from fleetform.engine.plan.records import Removal, Step
+from fleetform.loop.cluster_answers import ClusterAnswers, is_cleared, is_overwritten, is_refused, with_refusals
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
+from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
-from fleetform.model.state import PluginState, Trouble
-from fleetform.ports.delivery import Deliverer, Failure, Note, Parcel
+from fleetform.model.state import Deployed, PluginState, Trouble
+from fleetform.ports.delivery import UNDER_WAY, Beside, Deliverer, Failure, Note, NothingBeside, Parcel
 from fleetform.ports.store import Event
 
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(seconds=5), timedelta(minutes=15)
@@ -35,10 +37,17 @@ class _Attempt(NamedTuple):
 
 
 class Deliveries:
-    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination."""
+    """Brings parcels to destinations. blob gives the bytes of a digest, deliverer what reaches a destination, beside
+    what is under way."""
 
-    def __init__(self, deliverer: Callable[[Destination], Deliverer], blob: Callable[[str], bytes | None]) -> None:
+    def __init__(
+        self,
+        deliverer: Callable[[Destination], Deliverer],
+        blob: Callable[[str], bytes | None],
+        beside: Beside | None = None,
+    ) -> None:
         self._deliverer, self._blob = deliverer, blob
+        self._beside: Beside = beside or NothingBeside()
         # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
         self._tried: dict[PluginKey, _Attempt] = {}
 
@@ -51,26 +60,30 @@ class Deliveries:
         login: Callable[[Destination], object],
         now: datetime,
         extras: Extras,
+        predecessors: Mapping[PluginKey, PluginKey] | None = None,
     ) -> Image:
         """The image after what is due of some plugins was delivered; what failed is tried again later.
 
         removals are plugins that go, each with the one that has its place now, if there is one. login is what lets in
-        to a destination, only to be compared.
+        to a destination, only to be compared. predecessors are plugins whose releases others have now (B23).
         """
         attempts = _attempts(image, keys, destinations, removals, login)
         due = {key: each for key, each in attempts.items() if not self._rests(key, each, image, now)}
+        due = {key: each for key, each in due.items() if not self._beside.is_under_way(key, each.input_hash)}
         if not due and all(key in image.deliveries for key in removals):
             return image
         self._tried = {key: self._tried[key] for key in attempts.keys() & self._tried.keys()} | due
         records = dict(image.deliveries)
         deleted = [key for key in removals if key not in records]
-        deleted += self._bring(image, due, records, now)
+        answers = ClusterAnswers()
+        deleted += self._bring(image, due, records, now, predecessors or {}, answers)
         self._clear(due, records, now, extras)
         deleted = [key for key in deleted if key not in records or not records[key].leaves]
         for key in deleted:
             extras.events.append(_ended(key, image.plugin(key), now, removals[key]))
             records.pop(key, None)
-        image = image.with_plugins(dict.fromkeys(deleted))
+        image = with_refusals(image, due, records, now, extras)
+        image = answers.told(image.with_plugins(dict.fromkeys(deleted)), now)
         return replace(image, deliveries=records) if records != image.deliveries else image
 
     def _rests(self, key: PluginKey, attempt: _Attempt, image: Image, now: datetime) -> bool:
@@ -83,7 +96,13 @@ class Deliveries:
         return timedelta(0) < failing.retry_at - now <= _LONGEST_RETRY
 
     def _bring(
-        self, image: Image, due: Mapping[PluginKey, _Attempt], records: dict[PluginKey, DeliveryRecord], now: datetime
+        self,
+        image: Image,
+        due: Mapping[PluginKey, _Attempt],
+        records: dict[PluginKey, DeliveryRecord],
+        now: datetime,
+        predecessors: Mapping[PluginKey, PluginKey],
+        answers: ClusterAnswers,
     ) -> list[PluginKey]:
         """Delivers what is to be at a destination, and removes there what is not; which plugins were removed."""
         parcels: dict[Destination, list[Parcel]] = {}
@@ -92,28 +111,28 @@ class Deliveries:
             record = records.get(key)
             if not input_hash:
                 leaving.setdefault(destination, []).append(key)
+            elif record is not None and is_overwritten(record, input_hash):
+                # Before the first object of another state is written: from then on nobody knows what is there.
+                records[key] = structs.replace(record, input_hash="")
             elif record is None or record.input_hash != input_hash or record.destination != destination:
                 parcel = self._parcel(image, key)
                 if isinstance(parcel, Failure):
                     records[key] = _failed(record, "delivery", destination, parcel, now)
                 else:
+                    parcel = structs.replace(parcel, predecessor=predecessors.get(key))
                     parcels.setdefault(destination, []).append(parcel)
         removed = []
         for destination in sorted({*parcels, *leaving}, key=str):
             sent, gone = parcels.get(destination, []), leaving.get(destination, [])
             failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
-            for parcel in sent:
-                failure, before = failures.get(parcel.key), records.get(parcel.key)
-                if failure is not None:
-                    records[parcel.key] = _failed(before, "delivery", destination, failure, now)
-                else:
-                    records[parcel.key] = _arrived(before, destination, parcel, now)
+            answers.note(destination, sent, gone, failures)
+            records.update(_after(records, destination, sent, failures, now))
             for key in gone:
                 failure = failures.get(key)
-                if failure is not None:
-                    records[key] = _failed(records[key], "removal", destination, failure, now)
-                else:
+                if failure is None:
                     removed.append(key)
+                elif failure is not UNDER_WAY:
+                    records[key] = _failed(records[key], "removal", destination, failure, now)
         return removed
 
     def _clear(
@@ -158,13 +177,13 @@ class Deliveries:
 def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:
     """What goes now: plugins that are deleted, and files of those whose successors have arrived (B23).
 
-    In a folder or a branch two plugins with the same objects would stand side by side; on a cluster the successor has
-    them already.
+    Two plugins with the same objects would stand side by side else; on a cluster the successor has taken them over, and
+    only what it does not have goes.
     """
     found = {step.key: "" for step in steps if step.action == "delete"}
     for removal in removals:
         record = image.deliveries.get(removal.key)
-        if not removal.handed_to or record is None or record.destination.kind not in ("directory", "git"):
+        if not removal.handed_to or record is None:
             continue
         successor = (*removal.key[:2], removal.handed_to)
         arrived, admitted = image.deliveries.get(successor), image.plugin(successor).admitted
@@ -173,11 +192,22 @@ def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> di
     return found
 
 
-def let_go(image: Image, removals: Iterable[Removal], now: datetime, extras: Extras) -> Image:
-    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone."""
+def handed_over(removals: Iterable[Removal]) -> dict[PluginKey, PluginKey]:
+    """Plugins that have the release of another now, and which that was."""
+    return {(*each.key[:2], each.handed_to): each.key for each in removals if each.handed_to}
+
+
+def let_go(image: Image, removals: Iterable[Removal], clusters: Container[Ref], now: datetime, extras: Extras) -> Image:
+    """Plugins that nobody wants and that stay where they are (B22): from now on their files are their owner's alone.
+
+    So do those on clusters that left the fleet, if they were reached themselves: how to reach them left with them.
+    """
     records = dict(image.deliveries)
     for removal in removals:
-        if removal.retain and not removal.handed_to and records.pop(removal.key, None) is not None:
+        record = records.get(removal.key)
+        left = record is not None and record.destination.kind == "kubernetes"
+        left = left and Ref("Cluster", *removal.key[:2]) not in clusters
+        if (removal.retain or left) and not removal.handed_to and records.pop(removal.key, None) is not None:
             event = _ended(removal.key, image.plugin(removal.key), now)
             extras.events.append(structs.replace(event, event="Retained"))
     return replace(image, deliveries=records) if len(records) != len(image.deliveries) else image
@@ -197,8 +227,8 @@ def _attempts(
         admitted = state.admitted
         if key in removals or admitted is None or admitted.input_hash is None or state.attempt is None:
             continue
-        destination = destinations.get(key) or (record.destination if record is not None else None)
-        if destination is None:
+        destination = _destination(destinations.get(key), record, admitted)
+        if destination is None or is_refused(record, state):
             continue
         arrived = record is not None and record.input_hash == admitted.input_hash and record.destination == destination
         if not arrived or (record is not None and record.leaves):
@@ -210,9 +240,43 @@ def _attempts(
     return found
 
 
+def _destination(wanted: Destination | None, record: DeliveryRecord | None, admitted: Deployed) -> Destination | None:
+    """Where an admitted state belongs: where files say now, or where it is if they no longer say.
+
+    To or from a cluster it goes with the next state that is admitted: what runs there is not moved by an edit alone.
+    """
+    there = record.destination if record is not None else None
+    if wanted is None or there is None or "kubernetes" not in (wanted.kind, there.kind):
+        found = wanted or there
+    else:
+        arrived = record is not None and record.input_hash == admitted.input_hash
+        found = there if arrived and wanted.kind != there.kind else wanted
+    if found is None or found.kind != "kubernetes" or admitted.installer is None:
+        return found
+    return structs.replace(found, namespace=admitted.installer.release_namespace)
+
+
+def _after(
+    records: Mapping[PluginKey, DeliveryRecord],
+    destination: Destination,
+    sent: Iterable[Parcel],
+    failures: Mapping[PluginKey, Failure],
+    now: datetime,
+) -> Iterator[tuple[PluginKey, DeliveryRecord]]:
+    """The records of parcels that arrived, or could not."""
+    for parcel in sent:
+        failure, before = failures.get(parcel.key), records.get(parcel.key)
+        if failure is None:
+            yield parcel.key, _arrived(before, destination, parcel, now)
+        elif failure is not UNDER_WAY:
+            record = _failed(before, "delivery", destination, failure, now)
+            refused = failure.refused and destination.kind == "kubernetes"
+            yield parcel.key, structs.replace(record, refused=parcel.input_hash if refused else "")
+
+
 def _arrived(before: DeliveryRecord | None, destination: Destination, parcel: Parcel, now: datetime) -> DeliveryRecord:
     leaves = before.leaves if before is not None else ()
-    if before is not None and before.since is not None:
+    if before is not None and before.since is not None and is_cleared(before.destination):
         leaves = (*leaves, before.destination)
     # Back where it was before: its files are no leftovers there.
     leaves = tuple(dict.fromkeys(each for each in leaves if not each.is_at(destination)))

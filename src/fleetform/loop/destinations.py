@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secrets import secret_named
 from fleetform.loop.records import Destination
-from fleetform.model.kinds.base import Delivery, Drift, SecretRef
+from fleetform.model.kinds.base import Delivery, Drift, GitDelivery, KubernetesDelivery, SecretRef
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.outside.credentials import Credentials, credentials_in
@@ -16,25 +16,65 @@ from fleetform.outside.mirrors import is_path
 
 
 def destination_of(
-    fleet: Fleet, plugin: PluginDecision, otherwise: str, folder_of: Callable[[str], str] = os.path.dirname
+    fleet: Fleet,
+    plugin: PluginDecision,
+    otherwise: str | None,
+    folder_of: Callable[[str], str] = os.path.dirname,
+    trial: bool = False,
 ) -> Destination | None:
-    """None if it is delivered in a way that needs a management cluster. Paths are relative to the file that names them.
+    """None if it cannot be delivered so from here. Paths are relative to the file that names them.
 
-    otherwise is the folder for those of which nobody says where: one below it for each organization. folder_of gives
-    the folder of a file.
+    otherwise is the folder for those of which nobody says where: one below it for each organization. Without one there
+    are no folders here, and they go straight to their clusters. folder_of gives the folder of a file. In a trial
+    nothing is brought to clusters.
     """
     owner, written = _written(fleet, plugin)
-    if written is None:
+    straight = written.kubernetes if written is not None else None
+    if otherwise is None:
+        return _from_anywhere(plugin, written)
+    if written is None or (straight is not None and trial):
         return Destination("directory", os.path.join(otherwise, plugin.organization))
+    if straight is not None:
+        return _cluster(plugin, straight, folder_of)
     base = folder_of(owner.origin.file)
     if written.directory is not None:
         return Destination("directory", os.path.normpath(os.path.join(base, written.directory.path)))
     if written.git is not None:
-        git, ref = written.git, written.git.secret_ref
-        url = os.path.normpath(os.path.join(base, git.url)) if is_path(git.url) else git.url
-        secret, key = (f"{plugin.organization}/{ref.name}", ref.key or "") if ref is not None else ("", "")
-        return Destination("git", url, git.branch or "main", git.path or "", git.sign, secret, key)
+        git = written.git
+        return _branch(plugin, git, os.path.normpath(os.path.join(base, git.url)) if is_path(git.url) else git.url)
     return None
+
+
+def _from_anywhere(plugin: PluginDecision, written: Delivery | None) -> Destination | None:
+    """Where it goes from a process whose folders are nobody's: to its cluster or to a repository elsewhere."""
+    access = plugin.cluster.spec.access
+    if written is not None and written.git is not None and not is_path(written.git.url):
+        return _branch(plugin, written.git, written.git.url)
+    if (written is not None and written.kubernetes is None) or (access is not None and access.directory is not None):
+        return None
+    return _straight(plugin, (written.kubernetes if written is not None else None) or KubernetesDelivery())
+
+
+def _branch(plugin: PluginDecision, git: GitDelivery, url: str) -> Destination:
+    ref = git.secret_ref
+    secret, key = (f"{plugin.organization}/{ref.name}", ref.key or "") if ref is not None else ("", "")
+    return Destination("git", url, git.branch or "main", git.path or "", git.sign, secret, key)
+
+
+def _cluster(plugin: PluginDecision, delivery: KubernetesDelivery, folder_of: Callable[[str], str]) -> Destination:
+    """A cluster itself, or the folder that stands for it."""
+    cluster = plugin.cluster
+    access = cluster.spec.access
+    if access is not None and access.directory is not None:
+        return Destination(
+            "directory", os.path.normpath(os.path.join(folder_of(cluster.origin.file), access.directory))
+        )
+    return _straight(plugin, delivery)
+
+
+def _straight(plugin: PluginDecision, delivery: KubernetesDelivery) -> Destination:
+    path = f"{plugin.organization}/{plugin.cluster.ref.name}"
+    return Destination("kubernetes", path, drift=delivery.drift, adopt=delivery.adopt)
 
 
 def login_of(fleet: Fleet | None, destination: Destination) -> Credentials | None:
@@ -70,7 +110,7 @@ def drift_of(fleet: Fleet, key: PluginKey) -> Drift:
     if plugin is None:
         return "Report"
     _, written = _written(fleet, plugin)
-    found = (written.directory or written.git) if written is not None else None
+    found = (written.directory or written.git or written.kubernetes) if written is not None else None
     return found.drift if found is not None else "Correct"
 
 

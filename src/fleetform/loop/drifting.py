@@ -46,17 +46,20 @@ class DriftSearch:
         far = everything or self._fetched_at is None or not timedelta(0) <= now - self._fetched_at < _BETWEEN_FETCHES
         kinds = frozenset({"directory", "git"} if far else {"directory"})
         self._fetched_at = now if far else self._fetched_at
+        # Clusters are looked at beside the loop: all of them can be asked what is known.
+        on_clusters = delivered_keys(standing.image, frozenset({"kubernetes"}), _FIRST_KEY, None)
         while True:
             keys = delivered_keys(standing.image, kinds, self._looked_to)
             extras = Extras()
-            image = find_drift(standing.image, keys, around.deliverer, partial(drift_of, fleet), now, extras)
+            looked_at, on_clusters = [*keys, *on_clusters], []
+            image = find_drift(standing.image, looked_at, around.deliverer, partial(drift_of, fleet), now, extras)
             standing.commit(image, extras, now)
             self._looked_to = keys[-1] if keys else _FIRST_KEY
             if not everything or not keys:
                 return around.store.version() != version
 
 
-def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> list[PluginKey]:
+def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey, most: int | None = _MOST) -> list[PluginKey]:
     """Some of the plugins that are where they should be, by destinations of these kinds, from behind one on."""
     found = []
     for key, record in image.deliveries.items():
@@ -64,7 +67,7 @@ def delivered_keys(image: Image, kinds: frozenset[str], start: PluginKey) -> lis
         arrived = admitted is not None and record.since is not None and record.input_hash == admitted.input_hash
         if arrived and record.destination.kind in kinds and key > start:
             found.append(key)
-    return sorted(found)[:_MOST]
+    return sorted(found)[:most]
 
 
 def find_drift(

@@ -21,6 +21,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _BETWEEN_DRIFTS = timedelta(minutes=1)
 _BETWEEN_CARES = timedelta(hours=1)
 _MOST_PASSES = 10_000
+# So many seconds work on clusters is waited for at a time, if nobody tells that something is done.
+_WORKED_FOR = 1.0
 
 
 class Driver:
@@ -58,21 +60,33 @@ class Driver:
         self._requests.put(request)
         self.wake()
 
+    def worked(self) -> None:
+        """Something was done on a cluster: a pass takes what came of it; any thread may say so."""
+        self.between_passes(_nothing)
+
     def stop(self) -> None:
         """Stop after the pass that runs."""
         self._stop.set()
         self._wake.set()
 
     def run_once(self) -> PassReport:
-        """Passes until nothing more is stored at this time; the report of the last one that did something."""
+        """Passes until nothing more is stored at this time; the report of the last one that did something.
+
+        What is under way on clusters is waited for.
+        """
         last: PassReport | None = None
-        for _ in range(_MOST_PASSES):
-            report = self._control.run_pass(look_at_source=last is None)
+        for number in range(_MOST_PASSES):
+            self._wake.clear()
+            report = self._control.run_pass(look_at_source=number == 0)
             self._told(report)
-            if not report.wrote:
+            if report.wrote:
+                last = report if last is None else report._replace(accepted=last.accepted)
+            elif report.under_way:
+                self._wake.wait(_WORKED_FOR)
+                self._carry_out_requests()
+            else:
                 return report if last is None else last._replace(next_look=report.next_look, wrote=True)
-            last = report if last is None else report._replace(accepted=last.accepted)
-        raise RuntimeError("it does not come to rest")
+        raise RuntimeError("it does not settle")
 
     def run_ahead(self, until: datetime, turn_clock: Callable[[datetime], None]) -> PassReport:
         """Jumps from one time at which something is due to the next, instead of waiting; for trials."""
@@ -145,3 +159,7 @@ class Driver:
 def _is_due(report: PassReport, now: datetime) -> bool:
     """Whether a pass may find something to do, though nothing happened; any may after a clock was turned back."""
     return report.wrote or now < report.at or (report.next_look is not None and report.next_look <= now)
+
+
+def _nothing() -> None:
+    """Only that there is something."""

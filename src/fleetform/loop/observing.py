@@ -17,7 +17,7 @@ from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import PluginState, Trouble
-from fleetform.ports.observing import Delivered, Observer, Verdict
+from fleetform.ports.observing import Applied, Delivered, Observer, Verdict
 from fleetform.ports.store import Event
 
 _LONGEST_MESSAGE = 500
@@ -100,8 +100,16 @@ def _to_be_judged(
             continue
         if record is None or record.since is None or record.input_hash != attempt.input_hash:
             continue
-        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster)))
+        applied = _applied(image, record)
+        found.append(Delivered(key, attempt.input_hash, record.since, cluster.spec.health, base_of(cluster), applied))
     return found
+
+
+def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
+    if record.destination.kind != "kubernetes":
+        return None
+    state = image.states.get(record.input_hash)
+    return Applied(record.destination.namespace, state.health if state is not None else ())
 
 
 def _with_silence(

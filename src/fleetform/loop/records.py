@@ -10,8 +10,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from fleetform.model.kinds.base import Drift
 from fleetform.model.objects import Ref
 from fleetform.model.state import Trouble
+from fleetform.ports.observing import CheckedObject
 from fleetform.store.known_state import STATE
 from fleetform.syntax.addresses import shown
 
@@ -30,33 +32,47 @@ NO_SOURCE = SourceRecord()
 
 
 class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Where a plugin is delivered: a folder of this machine, or a branch of a repository.
+    """Where a plugin is delivered: a folder of this machine, a branch of a repository, or a cluster.
 
-    secret is the organization and name of the Secret with its login; secret_key the one key of it that is meant.
+    path is a folder, an address, or the organization and name of a cluster. secret is the organization and name of the
+    Secret with a repository's login; secret_key the one key of it that is meant. namespace is a release's on its
+    cluster, where drift and adopt say what becomes of what others changed or made.
     """
 
-    kind: Literal["directory", "git"]
+    kind: Literal["directory", "git", "kubernetes"]
     path: str
     branch: str = ""
     folder: str = ""
     sign: bool = False
     secret: str = ""
     secret_key: str = ""
+    namespace: str = ""
+    drift: Drift = "Correct"
+    adopt: bool = False
+
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """The organization and the name of the cluster that it is."""
+        organization, _, name = self.path.partition("/")
+        return organization, name
 
     @property
     def text(self) -> str:
+        if self.kind == "kubernetes":
+            return f"cluster {self.cluster[1]}"
         return f"branch {self.branch} of {shown(self.path)}" if self.kind == "git" else self.path
 
     def is_at(self, other: Destination) -> bool:
-        """Whether both are one place: who logs in, and whether commits are signed, is none of that."""
+        """Whether both are one place: who logs in, how commits are signed and objects applied is none of that."""
         return (self.kind, self.path, self.branch, self.folder) == (other.kind, other.path, other.branch, other.folder)
 
 
 class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What was last brought to a destination, and since when it is there. input_hash is "" if nothing has arrived yet.
+    """What was last brought to a destination, and since when it is there. input_hash is "" if nothing has arrived yet,
+    or something else is about to.
 
     leaves are earlier destinations where its files still are. trouble is what keeps it from its destination, its files
-    from going there, or anybody from telling how it is doing.
+    from going there, or anybody from telling how it is doing. refused is the hash that its cluster does not take.
     """
 
     destination: Destination
@@ -65,6 +81,7 @@ class DeliveryRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
     since: datetime | None = None
     leaves: tuple[Destination, ...] = ()
     trouble: Trouble | None = None
+    refused: str = ""
 
     @property
     def failing(self) -> Trouble | None:
@@ -77,7 +94,7 @@ class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     A later render of the same that differs is reported and not applied (R2-38): changed is the digest of its files.
     source is the digest of what was rendered, source_files that of the blob which holds it. revision is the commit
-    whose files it was first rendered from.
+    whose files it was first rendered from. health are the objects whose health counts; none: all of them.
     """
 
     files: str
@@ -88,6 +105,7 @@ class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
     source: str = ""
     source_files: str = ""
     changed: str = ""
+    health: tuple[CheckedObject, ...] = ()
 
 
 def file_ref(name: str) -> Ref:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
 from fleetform.loop.records import Destination
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.clock import Clock
-from fleetform.ports.delivery import Deliverer
+from fleetform.ports.delivery import Beside, Deliverer, NothingBeside
 from fleetform.ports.observing import Observer
 from fleetform.ports.rendering import Renders
 from fleetform.ports.sources import Source
@@ -23,7 +23,8 @@ class Surroundings:
     """What a control plane stands in. destination_of says where a plugin of a fleet is delivered, folder_of which
     folder paths in a file are relative to.
 
-    sends: whether people are told by messages; in a trial, what is told stands in the feed alone.
+    beside is what goes on on clusters beside the passes. sends: whether people are told by messages; in a trial, what
+    is told stands in the feed alone.
     """
 
     store: Store
@@ -37,3 +38,4 @@ class Surroundings:
     name: str = "the store"
     folder_of: Callable[[str], str] = os.path.dirname
     sends: bool = True
+    beside: Beside = field(default_factory=NothingBeside)

@@ -86,7 +86,7 @@ DIAGNOSTICS: dict[str, str] = {
     "undeclared-option": "An option that no revision of the definition declares.",
     "unknown-field": "A field that the kind does not have.",
     "unknown-kind": "A kind that Fleetform's API group does not have.",
-    "unknown-name": "A cluster or definition that is named is not in the input.",
+    "unknown-name": "A cluster, a definition or another object that is named is not in the input.",
     "unmatched-patch": "A patch's target is none of the rendered objects.",
     "unsupported-config": "A config is of a type that the definition does not take.",
     "unsupported-version": "A version that this release cannot read.",

@@ -14,6 +14,24 @@ from fleetform.syntax.times import parse_time
 Manifest = Mapping[str, Any]
 Level = Literal["Healthy", "Progressing", "Failed"]
 
+# Kinds that have nothing to wait for: they are healthy once they are there.
+WITHOUT_STATUS = frozenset(
+    {
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "LimitRange",
+        "MutatingWebhookConfiguration",
+        "PriorityClass",
+        "Role",
+        "RoleBinding",
+        "RuntimeClass",
+        "Secret",
+        "ServiceAccount",
+        "StorageClass",
+        "ValidatingWebhookConfiguration",
+    }
+)
 # A pod may stay unschedulable for a moment while nodes are added.
 _UNSCHEDULABLE = timedelta(seconds=15)
 _CRASHING = ("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from threading import Event
 
 from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
-from fleetform.model.authors import NO_AUTHORS
-from fleetform.model.objects import Ref
+from fleetform.model.authors import ADMITTED
 from fleetform.operator.objects import ApiObjects
+from fleetform.operator.revisions import EarlierVersions
 from fleetform.ports.inputs import Input
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.state import KnownState
-from fleetform.syntax.trees import as_map
 
-_APPROVALS = "/approvals.fleetform.dev/"
 # Fleets are read again at most so often: people apply many objects in a row.
 _PAUSE = 0.02
 
@@ -25,8 +23,10 @@ _PAUSE = 0.02
 class CurrentFleet:
     """Any thread may get it; one thread runs it."""
 
-    def __init__(self, objects: ApiObjects, open_fleet: OpenFleet, now: Callable[[], datetime]) -> None:
-        self._objects, self._open, self._now = objects, open_fleet, now
+    def __init__(
+        self, objects: ApiObjects, earlier: EarlierVersions, open_fleet: OpenFleet, now: Callable[[], datetime]
+    ) -> None:
+        self._objects, self._earlier, self._open, self._now = objects, earlier, open_fleet, now
         self._fleet: Fleet | None = None
         self._read: SourceFiles | None = None
         self._wake = Event()
@@ -48,7 +48,10 @@ class CurrentFleet:
     def look(self) -> None:
         """Takes what is there now. While something cannot be read, what was known stays."""
         found = self._objects.files()
-        if found.problems or found == self._read:
+        if found.problems or not self._earlier.are_known:
+            return
+        found = found._replace(files={**found.files, **self._earlier.beside(found.files)})
+        if found == self._read:
             return
         before = self._fleet
         fleet = self._open(found.files, self._now(), KnownState())
@@ -59,21 +62,6 @@ class CurrentFleet:
         self._fleet, self._read = fleet, found
 
 
-class _Approvers:
-    """Who gave an Approval is who made the object: admission lets nobody name another (S47)."""
-
-    def __init__(self, input_: Input) -> None:
-        self._users: dict[str, str] = {}
-        for document in input_.documents:
-            if _APPROVALS in document.origin.file and isinstance(document.tree, dict):
-                self._users[document.origin.file] = str(as_map(document.tree.get("spec")).get("user") or "")
-
-    def get(self, file: str, /) -> str | None:
-        return self._users.get(file)
-
-    def removers(self, objects: Collection[Ref], /) -> Mapping[Ref, str]:
-        return NO_AUTHORS.removers(objects)
-
-
 def with_approvers(input_: Input) -> Input:
-    return replace(input_, authors=_Approvers(input_))
+    """Who gave an Approval is whom it names: admission lets nobody name another (S47)."""
+    return replace(input_, authors=ADMITTED)

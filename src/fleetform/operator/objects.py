@@ -44,6 +44,16 @@ class Kept(NamedTuple):
     content: bytes | None
 
 
+class Followed(NamedTuple):
+    """A kind, in every namespace or in one."""
+
+    resource: Resource
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.resource.plural} of {self.namespace}" if self.namespace else self.resource.plural
+
+
 class ApiObjects:
     """Follows objects in threads of its own until it is stopped. changed is told whenever something is another.
 
@@ -56,9 +66,10 @@ class ApiObjects:
         self._client, self._changed, self._said = client, changed, said
         self._lock = Lock()
         self._stop, self._look = Event(), Event()
-        self._followed: dict[Resource, Reflector[Kept]] = {}
-        self._failing: dict[Resource, OutsideError] = {}
-        self._denied: set[Resource] = set()
+        self._followed: dict[Followed, Reflector[Kept]] = {}
+        self._failing: dict[Followed, OutsideError] = {}
+        self._denied: set[Followed] = set()
+        self._namespaces: frozenset[str] = frozenset({PLATFORM_NAMESPACE})
         self._referred: frozenset[KindName] = frozenset()
         self._texts: dict[bytes, Collection[str]] = {}
         self._looked = Event()
@@ -85,14 +96,16 @@ class ApiObjects:
     @property
     def is_whole(self) -> bool:
         """Whether everything that can be read was listed."""
-        known = self._reflectors().items()
-        return self._looked.is_set() and all(each.listed.is_set() or kind in self._denied for kind, each in known)
+        known = self._reflectors()
+        by_name = {each.namespace for each in known}
+        listed = all(each.listed.is_set() or what in self._denied for what, each in known.items())
+        return self._looked.is_set() and listed and self._namespaces <= by_name
 
     def organizations(self) -> frozenset[str]:
         """Namespaces that have objects of a fleet; the platform's is one of them if it has."""
         found = {
             key.namespace
-            for resource, reflector in self._reflectors().items()
+            for (resource, _), reflector in self._reflectors().items()
             if resource.kind not in _BY_NAME and is_read_by_dialect(resource.api_version, resource.kind)
             for key, each in reflector.objects().items()
             if each.content is not None and key.namespace
@@ -102,13 +115,16 @@ class ApiObjects:
     def files(self, organization: str | None = None) -> SourceFiles:
         """Everything, or what one organization sees. What is not listed yet, or cannot be, is a problem."""
         problems = [] if self._looked.is_set() else [_problem("the kinds of the API server are not known yet")]
+        if not {each.namespace for each in self._reflectors()} >= self._namespaces:
+            problems.append(_problem("the Secrets of a new organization are not known yet"))
         own: dict[str, bytes] = {}
         by_name: list[tuple[str, ObjectKey, bytes]] = []
-        for resource, reflector in self._reflectors().items():
-            if not reflector.listed.is_set() and resource not in self._denied:
-                failure = self._failing.get(resource)
+        for followed, reflector in self._reflectors().items():
+            resource = followed.resource
+            if not reflector.listed.is_set() and followed not in self._denied:
+                failure = self._failing.get(followed)
                 why = f": {failure.message}" if failure is not None else " yet"
-                problems.append(_problem(f"{resource.plural} of the API server are not known{why}"))
+                problems.append(_problem(f"{followed} are not known{why}"))
             for key, each in reflector.objects().items():
                 if each.content is None or not _is_seen(organization, resource, key):
                     continue
@@ -130,7 +146,7 @@ class ApiObjects:
 
     # ---- Following
 
-    def _reflectors(self) -> Mapping[Resource, Reflector[Kept]]:
+    def _reflectors(self) -> Mapping[Followed, Reflector[Kept]]:
         with self._lock:
             return dict(self._followed)
 
@@ -139,14 +155,14 @@ class ApiObjects:
         while not self._stop.is_set():
             self._look.clear()
             try:
-                for resource in self._wanted():
-                    self._follow(resource)
+                for followed in self._wanted():
+                    self._follow(followed)
                 self._looked.set()
             except OutsideError as error:
                 self._said(f"the kinds of the API server cannot be listed: {error.message}")
             self._look.wait(_BETWEEN_LOOKS if self._looked.is_set() else 1.0)
 
-    def _wanted(self) -> Iterable[Resource]:
+    def _wanted(self) -> Iterable[Followed]:
         served = self._client.served()
         ours = self._client.kinds(API_VERSION)
         for kind in KINDS.values():
@@ -154,16 +170,17 @@ class ApiObjects:
                 continue
             if kind.name not in ours:
                 raise NoKindError(f"the cluster has no kind {kind.name} of {API_VERSION}: apply the CRDs first")
-            yield ours[kind.name]
+            yield Followed(ours[kind.name])
         for group, version in sorted(served.items()):
             if group != _OUR_GROUP and is_read_by_dialect(version, ""):
-                yield from (each for each in self._client.kinds(version).values() if _is_input(each))
+                yield from (Followed(each) for each in self._client.kinds(version).values() if _is_input(each))
         core = self._client.kinds("v1")
-        yield from (core[kind] for kind in _BY_NAME)
+        # In the namespaces of organizations alone: nobody should have to let an operator read all Secrets.
+        yield from (Followed(core[kind], namespace) for kind in _BY_NAME for namespace in sorted(self._namespaces))
         for name in sorted(self._referred):
             found = self._found(name, served)
-            if found is not None:
-                yield found
+            if found is not None and found.kind not in _BY_NAME:
+                yield Followed(found)
 
     def _found(self, name: KindName, served: Mapping[str, str]) -> Resource | None:
         version = served.get(name.group) if name.group else "v1"
@@ -173,29 +190,34 @@ class ApiObjects:
                 return each
         return None
 
-    def _follow(self, resource: Resource) -> None:
+    def _follow(self, followed: Followed) -> None:
         with self._lock:
-            if resource in self._followed:
+            if followed in self._followed:
                 return
             reflector: Reflector[Kept] = Reflector(
                 self._client,
-                resource,
+                followed.resource,
                 lambda each: each.key,
                 lambda each: each.version,
-                kept=lambda each: self._kept(resource, each),
+                kept=lambda each: self._kept(followed.resource, each),
                 content_of=lambda each: each.content,
-                changed=lambda _: self._has_changed(resource),
-                failed=lambda error: self._fails(resource, error),
+                namespace=followed.namespace,
+                changed=lambda _: self._has_changed(followed),
+                failed=lambda error: self._fails(followed, error),
             )
-            self._followed[resource] = reflector
-        Thread(target=reflector.run, args=(self._stop,), name=resource.plural, daemon=True).start()
+            self._followed[followed] = reflector
+        Thread(target=reflector.run, args=(self._stop,), name=str(followed), daemon=True).start()
 
     def _kept(self, resource: Resource, manifest: dict[str, Any]) -> Kept:
         metadata = manifest["metadata"]
         content = _content(resource, manifest)
         if content is not None and resource.group == _OUR_GROUP and any(mark in content for mark in _MARKS):
             self._refer_to(referred_kinds([manifest]))
-        return Kept(ObjectKey(metadata.get("namespace", ""), metadata["name"]), metadata["resourceVersion"], content)
+        namespace = metadata.get("namespace", "")
+        if namespace and namespace not in self._namespaces and _is_input(resource):
+            self._namespaces |= {namespace}
+            self._look.set()
+        return Kept(ObjectKey(namespace, metadata["name"]), metadata["resourceVersion"], content)
 
     def _refer_to(self, kinds: set[KindName]) -> None:
         """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
@@ -203,19 +225,20 @@ class ApiObjects:
             self._referred |= kinds
             self._look.set()
 
-    def _has_changed(self, resource: Resource) -> None:
-        self._failing.pop(resource, None)
-        self._denied.discard(resource)
+    def _has_changed(self, followed: Followed) -> None:
+        self._failing.pop(followed, None)
+        self._denied.discard(followed)
         self._changed()
 
-    def _fails(self, resource: Resource, error: OutsideError) -> None:
-        if isinstance(error, DeniedError) and resource.group != _OUR_GROUP and resource not in self._denied:
-            # Without it what refers to it cannot be resolved, which is said there.
-            self._denied.add(resource)
-            self._said(f"{resource.plural} cannot be read: {error.message}; what refers to them cannot be resolved")
-        elif resource not in self._failing:
-            self._failing[resource] = error
-            self._said(f"{resource.plural} cannot be followed: {error.message}")
+    def _fails(self, followed: Followed, error: OutsideError) -> None:
+        if isinstance(error, DeniedError) and followed.resource.group != _OUR_GROUP:
+            if followed not in self._denied:
+                # Without it what refers to it cannot be resolved, which is said there.
+                self._denied.add(followed)
+                self._said(f"{followed} cannot be read: {error.message}; what refers to them cannot be resolved")
+        elif followed not in self._failing:
+            self._failing[followed] = error
+            self._said(f"{followed} cannot be followed: {error.message}")
 
 
 def _is_input(resource: Resource) -> bool:

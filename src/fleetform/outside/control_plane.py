@@ -159,7 +159,7 @@ class ControlPlane:
         try:
             return msgspec.json.decode(response.content, type=type_)
         except msgspec.DecodeError as error:
-            message = f"{self._url} answers otherwise than this release expects: {error}"
+            message = f"{self._url} answers differently than this release expects: {error}"
             raise ServerError(message, "use the release that the server has", "unavailable", 4) from error
 
 

@@ -246,7 +246,7 @@ def _read_blob(stream: IO[bytes], blob: str) -> bytes:
     """The next answer of `git cat-file --batch`: its size stands before its bytes."""
     head = stream.readline().split()
     if len(head) < 3:
-        raise GitError(f"git cannot read its objects: {blob} is missing", "remove the copy, and fetch anew")
+        raise GitError(f"git cannot read its objects: {blob} is missing", "remove the copy, and fetch again")
     size = int(head[2])
     if size > MAX_FILE:
         raise LargeBlobError(blob)

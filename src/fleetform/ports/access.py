@@ -20,6 +20,12 @@ class NotKnownError(Exception):
     """A token is nobody's, or no longer good. The reason is for who runs the server, and never told to who asks."""
 
 
+class Refused(NamedTuple):
+    """Nobody who is known; why is for those who run the server alone."""
+
+    reason: str
+
+
 class Tokens(Protocol):
     """One kind of token."""
 

@@ -11,13 +11,15 @@ from fleetform.model.results.decisions import PluginKey
 
 
 class Parcel(Struct, frozen=True, gc=False):
-    """One plugin's objects for one cluster, as files of one folder. digest names these very files."""
+    """One plugin's objects for one cluster, as files of one folder. digest names these very files; predecessor is the
+    plugin that had its release before (B23)."""
 
     key: PluginKey
     files: Mapping[str, bytes]
     digest: str
     input_hash: str
     version: str | None = None
+    predecessor: PluginKey | None = None
 
 
 class Note(NamedTuple):
@@ -28,11 +30,17 @@ class Note(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a parcel did not arrive. refused: trying again does not help unless somebody acts."""
+    """Why a parcel did not arrive. refused: trying again does not help unless somebody acts; unreachable: the cluster
+    itself does not answer, or does not know us."""
 
     message: str
     hint: str
     refused: bool = False
+    unreachable: bool = False
+
+
+# No failure: it is on its way, beside the passes, and what comes of it is told when it is asked for again.
+UNDER_WAY = Failure("it is on its way", "")
 
 
 class Drift(NamedTuple):
@@ -50,7 +58,27 @@ class Deliverer(Protocol):
     def deliver(
         self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
     ) -> Mapping[PluginKey, Failure]:
-        """Brings parcels, and removes what was delivered for plugins that are gone; those that did not succeed."""
+        """Brings parcels, and removes what was delivered for plugins that are gone; those that did not succeed yet."""
 
     def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
-        """What differs from what was delivered last."""
+        """What differs from what was delivered last; OutsideError while nobody can tell."""
+
+
+class Beside(Protocol):
+    """What is done on clusters beside the passes."""
+
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
+        """Whether this very state of a plugin is on its way."""
+
+    def is_busy(self) -> bool:
+        """Whether anything is under way."""
+
+
+class NothingBeside:
+    """Every delivery ends before its pass does."""
+
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
+        return False
+
+    def is_busy(self) -> bool:
+        return False

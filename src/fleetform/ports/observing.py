@@ -14,10 +14,27 @@ from fleetform.model.results.decisions import PluginKey
 Health = Literal["Healthy", "Failed", "Unknown"]
 
 
+class CheckedObject(NamedTuple):
+    """An object whose health counts; "" for what does not matter."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    api_version: str = ""
+
+
+class Applied(NamedTuple):
+    """It was applied to the cluster itself, which can be asked: into which namespace, and what of it counts (no object:
+    all of them)."""
+
+    namespace: str
+    checks: tuple[CheckedObject, ...] = ()
+
+
 class Delivered(Struct, frozen=True, gc=False):
     """Something that is on a cluster and is to be judged: which hash, since when it is there, and how to judge it.
 
-    base is the folder that paths of health are relative to.
+    base is the folder that paths of health are relative to; applied says that its cluster can tell.
     """
 
     key: PluginKey
@@ -25,6 +42,7 @@ class Delivered(Struct, frozen=True, gc=False):
     since: datetime
     health: ClusterHealth | None
     base: str = "."
+    applied: Applied | None = None
 
 
 class Verdict(NamedTuple):

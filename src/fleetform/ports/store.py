@@ -142,6 +142,10 @@ class Message(Struct, frozen=True, gc=False):
     endpoint: str = ""
 
 
+# So many messages of the feed are kept for each organization; of older ones only that they were told.
+KEPT_IN_FEED = 2_000
+
+
 class Notified(NamedTuple):
     """A message of the feed, under the number that it was stored with."""
 

@@ -70,7 +70,7 @@ def _take_in_log(path: str) -> None:
         finally:
             connection.close()
     if busy:
-        raise UnavailableError(f"somebody reads {path} just now", "end what reads it, and restore again")
+        raise UnavailableError(f"another process reads {path} just now", "end what reads it, and restore again")
 
 
 def check(path: str) -> None:

@@ -37,7 +37,7 @@ class SupersededError(StoreError):
     """Another process writes this store now: this one must end, or open it anew."""
 
     def __init__(self) -> None:
-        super().__init__("another replica has taken over this store", "this replica starts anew and waits for its turn")
+        super().__init__("another replica has taken over this store", "this replica starts over and waits for its turn")
 
 
 class DoubtError(UnavailableError):
@@ -263,7 +263,7 @@ def _decoded_head(cell: Cell) -> Head:
 
 
 def _damaged(why: str) -> UnusableError:
-    hint = "somebody changed Secrets of the store: restore them, or remove all of them to begin anew"
+    hint = "somebody changed Secrets of the store: restore them, or remove all of them to start over"
     return UnusableError(f"the journal is damaged: {why}", hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from msgspec import structs
 
 from fleetform.model.objects import Ref
 from fleetform.ports.store import (
+    KEPT_IN_FEED,
     AuditEntry,
     Changes,
     Commit,
@@ -118,13 +120,14 @@ class MemoryStore:
         return waiting[: limit or None]
 
     def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
-        found = [
-            Notified(each.number, each.message)
-            for each in reversed(self._messages)
-            if not each.message.endpoint
-            and organization in (None, each.message.organization)
-            and (not before or each.number < before)
-        ]
+        kept: Counter[str] = Counter()
+        found = []
+        for each in reversed(self._messages):
+            if each.message.endpoint or organization not in (None, each.message.organization):
+                continue
+            kept[each.message.organization] += 1
+            if kept[each.message.organization] <= KEPT_IN_FEED and (not before or each.number < before):
+                found.append(Notified(each.number, each.message))
         return found[: limit or None]
 
     def told(self, keys: Collection[str]) -> frozenset[str]:
@@ -142,8 +145,10 @@ class MemoryStore:
         self._events += commit.events
         last = self._audit[-1] if self._audit else None
         self._audit += chained(commit.deeds, last.number if last else 0, last.hash if last else "")
+        told = {each.message.key for each in self._messages} if commit.messages else set()
         for message in commit.messages:
-            if all(each.message.key != message.key for each in self._messages):
+            if message.key not in told:
+                told.add(message.key)
                 number = len(self._messages) + 1
                 self._messages.append(Outgoing(number, message, 0, at))
                 if not message.endpoint:

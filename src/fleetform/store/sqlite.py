@@ -20,6 +20,7 @@ import msgspec
 
 from fleetform.model.objects import Ref
 from fleetform.ports.store import (
+    KEPT_IN_FEED,
     AuditEntry,
     Changes,
     Commit,
@@ -49,6 +50,9 @@ _EVERYTHING = -1
 _encode = msgspec.json.encode
 _deed = msgspec.json.Decoder(Deed)
 _event = msgspec.json.Decoder(Event)
+# What is too old for the feed is taken out of it. Its key stays: it is never told again.
+_FORGET = """UPDATE message SET body = x'', endpoint = '-' WHERE endpoint = '' AND organization = ?1 AND number <= (
+    SELECT number FROM message WHERE endpoint = '' AND organization = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)"""
 _message = msgspec.json.Decoder(Message)
 # A row as the tables are declared; types are SQLite's to keep.
 _Row = tuple[Any, ...]
@@ -288,7 +292,10 @@ class SqliteStore(SqliteReader):
             ],
         )
         self._connection.executemany(
-            "UPDATE message SET tries = tries + 1, due = ? WHERE number = ?",
+            _FORGET, [(each, KEPT_IN_FEED) for each in sorted({each.organization for each in commit.messages})]
+        )
+        self._connection.executemany(
+            "UPDATE message SET tries = tries + 1, due = ?1, body = iif(?1 IS NULL, x'', body) WHERE number = ?2",
             [(_number(each.due) if each.due is not None else None, each.number) for each in commit.sent],
         )
         self._connection.executemany(

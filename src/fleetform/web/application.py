@@ -38,7 +38,9 @@ _HOST = re.compile(r"[A-Za-z0-9.\[\]:-]{1,300}\Z")
 _Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 
 
-def application(service: Service, door: Door, streams: Streams, log: Log | None = None) -> ASGIApp:
+def application(
+    service: Service, door: Door, streams: Streams, refused: Callable[[str, str], None], log: Log | None = None
+) -> ASGIApp:
     """The API. Whoever has no token learns nothing, not even which addresses there are."""
     guarded = partial(_guarded, log or Log())
     document = msgspec.json.encode(openapi_document())
@@ -64,14 +66,14 @@ def application(service: Service, door: Door, streams: Streams, log: Log | None 
         *(Route(path, guarded(found), methods=["GET"]) for path, found in zip(PROBES, (alive, ready), strict=True)),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_address})
-    return _Guard(inner, door)
+    return _Guard(inner, door, refused)
 
 
 class _Guard:
     """Lets in who has a token, and lets no failure out as anything but a problem."""
 
-    def __init__(self, inner: ASGIApp, door: Door) -> None:
-        self._inner, self._door = inner, door
+    def __init__(self, inner: ASGIApp, door: Door, refused: Callable[[str, str], None]) -> None:
+        self._inner, self._door, self._refused = inner, door, refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -86,7 +88,10 @@ class _Guard:
             return
         token = _token(scope)
         asker = await run_in_threadpool(self._door.identify, token) if token else None
-        if asker is None:
+        if not isinstance(asker, SignedIn):
+            if asker is not None:
+                client = scope.get("client")
+                await run_in_threadpool(self._refused, client[0] if client else "unknown", asker.reason)
             refusal = problem(401, "denied", "this needs a token", "send Authorization: Bearer with a token")
             await _response(refusal, {"WWW-Authenticate": self._challenge(scope)})(scope, receive, send)
             return

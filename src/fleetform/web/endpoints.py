@@ -155,12 +155,12 @@ READS = (
 )
 
 _SUMMARIES: dict[Verb, str] = {
-    "approve": "Agree to a stage of a change.",
+    "approve": "Approve a stage of a change.",
     "pause": "Let nothing new start.",
-    "resume": "Go on with a rollout that was paused.",
-    "abort": "End a rollout where it is.",
+    "resume": "Resume a rollout that was paused.",
+    "abort": "Abort a rollout where it is.",
     "retry": "Try again what failed, was aborted or was rolled back.",
     "rollback": "Return every cluster that a rollout changed to what was healthy before.",
-    "start": "Hurry a change: as an emergency, or in place of the one that runs.",
+    "start": "Speed up a change: as an emergency, or in place of the one that runs.",
 }
 REQUESTS = tuple(Request(f"{BASE}/rollouts/{{name}}/{verb}", _SUMMARIES[verb], verb) for verb in get_args(Verb))

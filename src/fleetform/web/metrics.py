@@ -110,7 +110,7 @@ class Metrics(Collector):
         yield _gauge("fleetform_plugins_pending", pending, (*_OWNER, "reason"), found.pending.items())
         waiting = "Plugins that a gate holds; one that several hold counts for each."
         yield _gauge("fleetform_plugins_waiting", waiting, ("organization", "gate"), found.waiting.items())
-        yield _gauge("fleetform_plugins_blocked", "Plugins that somebody must mend.", _OWNER, found.blocked.items())
+        yield _gauge("fleetform_plugins_blocked", "Plugins that somebody must fix.", _OWNER, found.blocked.items())
         yield _gauge("fleetform_plugins_failed", "Plugins that failed.", _OWNER, found.failed.items())
         yield _gauge("fleetform_versions_running", "Distinct versions that run.", _OWNER, found.versions.items())
         now = self._now()

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from fleetform.loop.records import FILE
 from fleetform.model.answers.access import ChangedObject, ChangeNotice
+from fleetform.model.answers.notifications import Notification
 from fleetform.model.objects import Ref
 from fleetform.ports.store import ExpiredError, StoreReader, plugin_key
 from fleetform.store.known_state import DELIVERY, PLUGIN_STATE
@@ -19,6 +20,8 @@ from fleetform.store.known_state import DELIVERY, PLUGIN_STATE
 # So many steps are kept for those who have just missed them; who missed more asks the store.
 _KEPT = 256
 _MOST_NAMED = 500
+_PAGE = 10
+_notification = msgspec.json.Decoder(Notification)
 _ON_CLUSTERS = frozenset({PLUGIN_STATE, DELIVERY})
 
 
@@ -47,29 +50,74 @@ class Step(NamedTuple):
         return ChangeNotice(version=self.version, files=self.files, objects=named, more=more)
 
 
+class Told(NamedTuple):
+    """Something that people were told, under the number that the store has for it; that is nobody else's business."""
+
+    number: int
+    notification: Notification
+
+    def is_for(self, visible: frozenset[str] | None) -> bool:
+        return visible is None or self.notification.organization in visible
+
+
 class Notices:
-    """Follows a store. Each version is read once, however many listen."""
+    """Follows a store: what changed in it, and what people are told. Each version is read once, however many listen."""
 
     def __init__(self, store: StoreReader) -> None:
         self._store, self._lock = store, Lock()
         self.version = store.version()
         self._steps: deque[Step] = deque(maxlen=_KEPT)
+        # What people were told of late, the oldest first.
+        self._told: deque[Told] = deque(maxlen=_KEPT)
+        self._read_feed()
 
     def look(self) -> bool:
         """Whether there is something new since the last look."""
         with self._lock:
-            if self._store.version() == self.version:
-                return False
-            try:
-                step = self._read(self.version)
-            except ExpiredError:
-                # Too much has happened at once: all who listen begin anew.
-                self._steps.clear()
-                self.version = self._store.version()
-                return True
-            self._steps.append(step)
-            self.version = step.version
+            return self._read_feed() | self._read_changes()
+
+    def told_after(self, number: int) -> Sequence[Told]:
+        """What people were told after the one of a number, the oldest first."""
+        with self._lock:
+            return [each for each in self._told if each.number > number]
+
+    def number_of(self, id_: str | None) -> int | None:
+        """The number of what was told under an id, 0 for "", that of the last for None; None if it is not known."""
+        with self._lock:
+            if id_ is None:
+                return self._told[-1].number if self._told else 0
+            return next((each.number for each in self._told if each.notification.id == id_), None) if id_ else 0
+
+    def last_told(self, visible: frozenset[str] | None) -> str:
+        """The id of what was told last to somebody who may know of these organizations; "" if nothing was."""
+        with self._lock:
+            return next((each.notification.id for each in reversed(self._told) if each.is_for(visible)), "")
+
+    def _read_feed(self) -> bool:
+        last = self._told[-1].number if self._told else 0
+        news: list[Told] = []
+        before = 0
+        while len(news) < _KEPT and (page := self._store.feed(before=before, limit=_PAGE)):
+            news += [Told(each.number, _notification.decode(each.message.body)) for each in page if each.number > last]
+            before = page[-1].number
+            if before <= last:
+                break
+        self._told.extend(reversed(news))
+        return bool(news)
+
+    def _read_changes(self) -> bool:
+        if self._store.version() == self.version:
+            return False
+        try:
+            step = self._read(self.version)
+        except ExpiredError:
+            # Too much has happened at once: all who listen begin anew.
+            self._steps.clear()
+            self.version = self._store.version()
             return True
+        self._steps.append(step)
+        self.version = step.version
+        return True
 
     def since(self, version: int) -> Sequence[Step] | None:
         """What changed after a version, oldest first; None: it is no longer known, or never was."""

@@ -49,7 +49,8 @@ class Served:
 
 
 class Api:
-    """The API while it runs. look has the source looked at; ended is called if its process ends by itself."""
+    """The API while it runs. look has the source looked at; refused gets what is said of people who were not let in;
+    ended is called if its process ends by itself."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Api:
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
         look: Callable[[], None],
+        refused: Callable[[str], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
@@ -71,7 +73,7 @@ class Api:
         self._process.start()
         theirs.close()
         listening.socket.close()
-        self._relay = FromApi(self._pipe, ask, between_passes, look, failed, ended)
+        self._relay = FromApi(self._pipe, ask, between_passes, look, refused, failed, ended)
 
     @property
     def pid(self) -> int:
@@ -95,6 +97,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     from fleetform.app.explain import explain_ahead
     from fleetform.web.application import application
     from fleetform.web.notices import Notices
+    from fleetform.web.refusals import Refusals
     from fleetform.web.service import Service
     from fleetform.web.streams import Streams
     from fleetform.web.webhooks import Webhook
@@ -133,7 +136,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     viewing.views.follow(Event(), remarks.say, prepare=explain_ahead)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
-    app = application(service, door, streams, served.log)
+    app = application(service, door, streams, Refusals(loop.refused).add, served.log)
     config = uvicorn.Config(
         Webhook(app, served.webhook_secret, loop.look) if served.webhook_secret is not None else app,
         log_config=None,

@@ -23,8 +23,8 @@ from fleetform.ports.store import StoreError, UnavailableError
 _PATIENCE = 60.0
 # The loop says that it ends. Its pipe cannot just be closed, while a thread of it still reads.
 _END = b""
-# Without a request it says that the source may have something new.
-_request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest | None])
+# Without a request it says that the source may have something new; a text is about people who were refused.
+_request = msgspec.msgpack.Decoder(tuple[int, RolloutRequest | str | None])
 _reply = msgspec.msgpack.Decoder(tuple[int, Reply])
 _encode = msgspec.msgpack.encode
 
@@ -61,6 +61,11 @@ class ToLoop:
         with self._lock, suppress(OSError):
             self._pipe.send_bytes(_encode((0, None)))
 
+    def refused(self, told: str) -> None:
+        """Have it stand in the audit log that people were refused."""
+        with self._lock, suppress(OSError):
+            self._pipe.send_bytes(_encode((0, told)))
+
     def _receive(self) -> None:
         try:
             while (message := self._pipe.recv_bytes()) != _END:
@@ -74,7 +79,8 @@ class ToLoop:
 
 
 class FromApi:
-    """The loop's end. between_passes has something done by the loop, which ask then is; look wakes it.
+    """The loop's end. between_passes has something done by the loop, which ask then is, and
+    refused, too; look wakes it.
 
     ended is called if the API is gone before it was told to end.
     """
@@ -85,11 +91,12 @@ class FromApi:
         ask: Callable[[RolloutRequest], Reply],
         between_passes: Callable[[Callable[[], None]], None],
         look: Callable[[], None],
+        refused: Callable[[str], None],
         failed: Callable[[Exception], None],
         ended: Callable[[], None],
     ) -> None:
         self._pipe, self._ask, self._between_passes, self._look = pipe, ask, between_passes, look
-        self._failed, self._ended = failed, ended
+        self._refused, self._failed, self._ended = refused, failed, ended
         self._ending = False
         Thread(target=self._receive, daemon=True).start()
 
@@ -105,11 +112,20 @@ class FromApi:
                 number, request = _request.decode(self._pipe.recv_bytes())
                 if request is None:
                     self._look()
+                elif isinstance(request, str):
+                    self._between_passes(partial(self._note_refused, request))
                 else:
                     self._between_passes(partial(self._carry_out, number, request))
         except (EOFError, OSError):
             if not self._ending:
                 self._ended()
+
+    def _note_refused(self, told: str) -> None:
+        try:
+            self._refused(told)
+        except StoreError:
+            # The disk is full, or gone: what a pass says of it is enough.
+            return
 
     def _carry_out(self, number: int, request: RolloutRequest) -> None:
         try:

@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.artifacts.store import cache_folder
+from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
+    from fleetform.clusters.work import Connect
     from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
@@ -34,7 +36,9 @@ class LoopParts:
 
     told gets the report of every pass, failed what a pass failed with, cared what was found while nothing was due, said
     what became of notifications; looked is called whenever the loop has looked whether there is work.
-    private_endpoints: notifications may go to addresses of this network. sends: they are sent at all.
+    output_folder None: nothing is delivered into folders.
+    private_endpoints: notifications may go to addresses of this network. sends: they are sent at all. kubeconfig and
+    accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
     """
 
     store: Store
@@ -48,12 +52,16 @@ class LoopParts:
     said: Callable[[str], None] = lambda line: None
     looked: Callable[[], None] = lambda: None
     interval: timedelta = timedelta(seconds=30)
-    output_folder: str = "out"
+    output_folder: str | None = "out"
     folder_of: Callable[[str], str] = os.path.dirname
     health_folder: str | None = None
     plugin_folder: str | None = None
     private_endpoints: bool = False
     sends: bool = True
+    kubeconfig: str | None = None
+    accounts_in: str | None = None
+    connect: Connect | None = None
+    trial: bool = False
 
 
 class Loop(NamedTuple):
@@ -83,12 +91,22 @@ def open_loop(parts: LoopParts) -> Loop:
     def deliverer(destination: Destination) -> Deliverer:
         if destination.kind == "directory":
             return DirectoryDelivery(destination.path)
+        if destination.kind == "kubernetes":
+            return clusters.deliverer(destination)
         address = git_address(destination.path, ".")
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         mirror = Mirror(os.path.join(cache_folder(), "deliveries", name), address)
         branch = Branch(destination.branch, destination.folder, destination.sign)
         return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
 
+    clusters = open_clusters(
+        lambda: control.fleet,
+        lambda: driver.worked(),
+        ClusterObserver(parts.health_folder),
+        parts.kubeconfig,
+        parts.accounts_in,
+        parts.connect,
+    )
     control = Control(
         Surroundings(
             parts.store,
@@ -97,11 +115,12 @@ def open_loop(parts: LoopParts) -> Loop:
             parts.open_fleet,
             open_renderers(plugin_folder=parts.plugin_folder),
             deliverer,
-            ClusterObserver(parts.health_folder),
-            lambda fleet, plugin: destination_of(fleet, plugin, parts.output_folder, parts.folder_of),
+            clusters.observer,
+            lambda fleet, plugin: destination_of(fleet, plugin, parts.output_folder, parts.folder_of, parts.trial),
             parts.name,
             parts.folder_of,
             sends=parts.sends,
+            beside=clusters.deliveries,
         )
     )
 
@@ -116,4 +135,9 @@ def open_loop(parts: LoopParts) -> Loop:
     notifier = HttpNotifier(Posts(parts.private_endpoints))
     sending = Sending(parts.store, notifier, parts.clock, endpoint_of, lambda: driver.wake(), parts.said)
     driver = Driver(control, parts.clock, parts.interval, parts.told, parts.failed, parts.cared, beside)
-    return Loop(control, driver, sending, parts.store.close)
+
+    def close() -> None:
+        clusters.close()
+        parts.store.close()
+
+    return Loop(control, driver, sending, close)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fleetform.loop.control import PassReport
     from fleetform.loop.driver import Driver
     from fleetform.operator.objects import ApiObjects
+    from fleetform.operator.status.seen import Cache
     from fleetform.operator.workers import Worker
+    from fleetform.outside.errors import OutsideError
     from fleetform.outside.kubernetes.access import Access
     from fleetform.outside.kubernetes.client import Client
     from fleetform.outside.listening import Listening
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from fleetform.ports.store import StoreError
 
 # Watches hold a connection each: one for every kind that is followed.
-_FOLLOWING = 64
+_FOLLOWING = 96
 
 
 class OperatorSettings(NamedTuple):
@@ -35,6 +37,7 @@ class OperatorSettings(NamedTuple):
 
     admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
     Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
+    accounts_in is how clusters are reached (loop/reaching).
     """
 
     access: Access
@@ -47,6 +50,7 @@ class OperatorSettings(NamedTuple):
     certificates: str | None = None
     plugin_folder: str | None = None
     private_endpoints: bool = False
+    accounts_in: str | None = None
 
 
 class OperatorLog(NamedTuple):
@@ -67,6 +71,7 @@ class Operator:
         from fleetform.operator.fleets import CurrentFleet, with_approvers
         from fleetform.operator.leases import Shards
         from fleetform.operator.objects import ApiObjects
+        from fleetform.operator.revisions import EarlierVersions
         from fleetform.operator.workers import Workers
         from fleetform.outside.kubernetes.client import Client
 
@@ -79,8 +84,15 @@ class Operator:
         self._lock = Lock()
         self._clock = SystemClock(None)
         self._objects = ApiObjects(self._following, self._changed, log.said)
+        self._shown: Cache | None = None
+        self._opening = Lock()
         opener = stored_fleet_opener([], None, self._clock, "none", settings.plugin_folder, with_approvers)
-        self._fleet = CurrentFleet(self._objects, opener, self._clock.now)
+        self._earlier = EarlierVersions(
+            self._following,
+            lambda: self._fleet.wake(),
+            lambda error: log.said(f"revisions of definitions cannot be followed: {error.message}"),
+        )
+        self._fleet = CurrentFleet(self._objects, self._earlier, opener, self._clock.now)
         self._shards = Shards(
             self._leasing,
             settings.namespace,
@@ -101,7 +113,8 @@ class Operator:
         # Leases are kept until the work has ended; what tells admission is needed as long as it answers.
         leasing = Thread(target=self._shards.run, args=(ended,), name="leases", daemon=True)
         reading = Thread(target=self._fleet.run, args=(ended,), name="fleet", daemon=True)
-        for each in (leasing, reading):
+        following = Thread(target=self._earlier.run, args=(ended,), name="revisions", daemon=True)
+        for each in (leasing, reading, following):
             each.start()
         try:
             self._workers.run(stop)
@@ -111,6 +124,8 @@ class Operator:
             for close in closing:
                 close()
             self._objects.stop()
+            if self._shown is not None:
+                self._shown.stop()
 
     def _changed(self) -> None:
         """Something on the API server is another: whoever reads it looks again."""
@@ -128,11 +143,26 @@ class Operator:
     # ---- Organizations
 
     def _open_worker(self, organization: str, shard: int) -> Worker:
-        made = _Organization(self._settings, self._log, self._objects, organization, self._may_write(shard))
+        may_write = self._may_write(shard)
+        made = _Organization(self._settings, self._log, self._objects, self._cache(), organization, may_write)
         with self._lock:
             self._drivers[organization] = made.driver
         made.closing.append(lambda: self._forget(organization))
         return made
+
+    def _cache(self) -> Cache:
+        """What is told on the API server, for all organizations; followed from when the first of them is worked for."""
+        from fleetform.operator.status.seen import Cache
+        from fleetform.operator.status.showing import FOLLOWED
+
+        with self._opening:
+            if self._shown is None:
+                self._shown = Cache(self._following, FOLLOWED, self._not_followed)
+                self._shown.start()
+            return self._shown
+
+    def _not_followed(self, kind: str, error: OutsideError) -> None:
+        self._log.said(f"what {kind} objects tell cannot be followed: {error.message}")
 
     def _may_write(self, shard: int) -> Callable[[], bool]:
         return lambda: self._shards.may_write(shard)
@@ -174,6 +204,7 @@ class _Organization:
         settings: OperatorSettings,
         log: OperatorLog,
         objects: ApiObjects,
+        cache: Cache,
         organization: str,
         may_write: Callable[[], bool],
     ) -> None:
@@ -186,7 +217,6 @@ class _Organization:
 
         self._log, self._organization = log, organization
         self._client = Client(settings.access, may_write=may_write)
-        self._following = Client(settings.access, connections=_FOLLOWING)
         self._superseded: StoreError | None = None
         clock = SystemClock(None)
         name = store_name(organization)
@@ -210,14 +240,16 @@ class _Organization:
                 log.cared,
                 log.said,
                 interval=settings.interval,
-                output_folder=os.path.join(settings.state_folder, "out"),
+                output_folder=None,
                 plugin_folder=settings.plugin_folder,
                 private_endpoints=settings.private_endpoints,
+                accounts_in=settings.accounts_in,
+                connect=lambda access: Client(access, timeout=10.0, tries=3, may_write=may_write),
             )
         )
         self._status = StatusWriter(
             self._client,
-            self._following,
+            cache,
             clock.now,
             organization=organization,
             failed=lambda what, error: log.said(f"{what} cannot be shown: {error.message}"),
@@ -243,7 +275,6 @@ class _Organization:
         self._status.stop()
         self._loop.close()
         self._client.close()
-        self._following.close()
 
     def _failed(self, error: StoreError) -> None:
         from fleetform.store.journal import SupersededError

@@ -10,9 +10,11 @@ from uuid import uuid4
 
 import pytest
 
-from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply, Problem
-from fleetform.deliver.kubernetes.inventory import Inventory, ObjectRef
-from fleetform.deliver.kubernetes.ownership import OWNER, PLUGIN
+from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef
+from fleetform.clusters.ownership import OWNER, PLUGIN
+from fleetform.clusters.work import finished
+from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
+from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
@@ -35,17 +37,17 @@ class Target:
         self._config.write_text(server.kubeconfig(), encoding="utf-8")
 
     def apply(self, *objects: dict[str, Any], key: PluginKey = KEY, **options: Any) -> list[Problem]:
-        return list(ClusterApply(self.client).apply(key, self.namespace, objects, ApplyOptions(**options)))
+        return list(finished(ClusterApply(self.client).apply(key, self.namespace, objects, ApplyOptions(**options))))
 
     def remove(self, key: PluginKey = KEY) -> list[Problem]:
-        return list(ClusterApply(self.client).remove(key, self.namespace))
+        return list(finished(ClusterApply(self.client).remove(key, self.namespace)))
 
     def get(self, kind: str, name: str, api_version: str = "v1", namespace: str | None = None) -> dict[str, Any] | None:
         resource = self.client.resource(api_version, kind)
         return self.client.get(resource, self.namespace if namespace is None else namespace, name)
 
     def known(self, key: PluginKey = KEY) -> set[ObjectRef]:
-        return set(Inventory(self.client, key, self.namespace).read())
+        return set(Inventory(self.client, key, self.namespace).read().objects)
 
     def kubectl(self, *arguments: str, given: str = "") -> None:
         command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), "-n", self.namespace, *arguments]
@@ -106,6 +108,18 @@ def test_what_a_plugin_no_longer_has_leaves_fields_and_objects_alike(target: Tar
     assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "1"}
     assert target.get("ConfigMap", "old") is None
     assert target.known() == {ref("web", target)}
+
+
+def test_a_release_that_moves_to_another_namespace_leaves_nothing_behind(target: Target) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": target.namespace}}
+    assert target.apply(config(), role) == []
+    first = target.namespace
+    target.namespace = f"{first}-new"
+    assert target.apply(config(), role) == []
+    assert target.known() == {ref("web", target), ObjectRef("rbac.authorization.k8s.io", "ClusterRole", "", first)}
+    assert target.get("ConfigMap", "web") is not None
+    assert target.get("ConfigMap", "web", namespace=first) is None
+    assert list(target.client.items(target.client.resource("v1", "ConfigMap"), first, labels=PLUGIN)) == []
 
 
 def test_a_kind_is_there_before_its_objects(target: Target) -> None:
@@ -230,7 +244,7 @@ def test_stopped_at_any_write_and_applied_again_it_ends_the_same_and_forgets_not
         stopping = ClusterApply(Stopping(target.client, writes))
         objects = [config("b", x="2"), config("c", x="2")]
         try:
-            stopping.apply(KEY, target.namespace, objects)
+            finished(stopping.apply(KEY, target.namespace, objects))
             ended = True
         except OutsideError:
             ended = False
@@ -247,9 +261,9 @@ def test_stopped_at_any_write_and_applied_again_it_ends_the_same_and_forgets_not
 
 def test_an_inventory_of_many_objects_has_parts(target: Target) -> None:
     target.apply(config())
-    many = {ObjectRef("", "ConfigMap", target.namespace, f"n{index}"): "v1" for index in range(2001)}
+    many = {ObjectRef("", "ConfigMap", target.namespace, f"n{index}"): Entry("v1") for index in range(1001)}
     inventory = Inventory(target.client, KEY, target.namespace)
-    inventory.write(many)
-    assert inventory.read() == many
-    inventory.write({ref("web", target): "v1"})
+    inventory.write(Known(many, applied="sha256:1"))
+    assert inventory.read() == Known(many, applied="sha256:1")
+    inventory.write(Known({ref("web", target): Entry("v1")}))
     assert target.known() == {ref("web", target)}

@@ -164,7 +164,7 @@ def test_a_first_install_has_nothing_to_go_back_to() -> None:
     hand.fail("a")
     assert hand.go() == []
     assert hand.phase() == "Halted"
-    assert "nothing to go back to" in hand.step("a").reasons[0].message or hand.step("a").state == "Failed"
+    assert "nothing to roll back to" in hand.step("a").reasons[0].message or hand.step("a").state == "Failed"
 
 
 def test_a_cluster_that_could_not_be_reached_is_rolled_back_when_it_returns() -> None:
@@ -306,7 +306,7 @@ def test_a_budget_of_the_whole_rollout_in_percent_is_rounded_down() -> None:
     hand.fail("b")
     assert hand.go() == []
     assert hand.phase() == "Halted"
-    assert "the rollout: 2 failed, 1 may" in hand.step("c").reasons[0].message
+    assert "the rollout: 2 failed, 1 allowed" in hand.step("c").reasons[0].message
 
 
 @pytest.mark.rule("B34")

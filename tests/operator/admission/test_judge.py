@@ -329,11 +329,15 @@ def test_what_admission_has_checked_counts_without_a_doubt() -> None:
     assert doubted == ["unknown-author"]
 
 
-def test_an_approval_of_another_change_is_refused_and_of_an_unknown_rollout_warns(waiting: Fleet) -> None:
-    assert "is not the change" in judged(waiting, approval(waiting, changeId="'c1:0000'")).message
-    unknown = judged(waiting, approval(waiting, rollout="web-12345678"))
-    assert unknown.allowed
-    assert "there is no rollout web-12345678: it may not count" in unknown.warnings[0]
+def test_an_approval_of_what_is_not_there_warns(waiting: Fleet) -> None:
+    for other, warning in (
+        ({"changeId": "'c1:0000'"}, "is not a rollout of c1:0000 here: it may not count"),
+        ({"rollout": "web-12345678"}, "web-12345678 is not a rollout of"),
+        ({"stage": "last"}, "no stage last of web asks for an approval: it may not count"),
+    ):
+        answer = judged(waiting, approval(waiting, **other))
+        assert answer.allowed
+        assert warning in answer.warnings[0]
 
 
 # ---- Deletions
@@ -342,8 +346,8 @@ def test_an_approval_of_another_change_is_refused_and_of_an_unknown_rollout_warn
 @pytest.mark.parametrize(
     ("old", "warning"),
     [
-        (PRESET, "what it installed is removed: 3 plugins on eu-1, eu-2, us-1"),
-        (PRESET + "  deletionPolicy: Retain\n", "what it installed stays there and is nobody's: 3 plugins"),
+        (PRESET, "what PluginPreset web installed is removed with it: 3 plugins on eu-1, eu-2, us-1"),
+        (PRESET + "  deletionPolicy: Retain\n", "PluginPreset web leaves behind what it installed: 3 plugins"),
         (DEFINITION, "3 plugins are of web, on eu-1, eu-2, us-1: what runs there stays as it is"),
         (CLUSTERS.split("---")[0], "1 plugin on eu-1 leaves the fleet with it: web-eu-1"),
         (GENERATED, "the preset web makes it again"),

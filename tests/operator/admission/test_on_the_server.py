@@ -124,7 +124,7 @@ def test_a_broken_object_that_is_there_blocks_nobody(asking: Asking) -> None:
 def test_deleting_warns_of_what_goes_with_it(asking: Asking) -> None:
     done = asking.kubectl("delete", "pluginpreset", "web", "-n", "acme", "--dry-run=server")
     assert done.returncode == 0
-    assert "Warning: what it installed is removed: 3 plugins on eu-1, eu-2, us-1" in done.stderr
+    assert "Warning: what PluginPreset web installed is removed with it: 3 plugins on eu-1, eu-2, us-1" in done.stderr
 
 
 def test_neither_status_nor_what_the_operator_writes_is_asked_about(asking: Asking) -> None:

@@ -14,13 +14,14 @@ import pytest
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, Told, from_store
+from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.showing import FOLLOWED, StatusWriter
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.ports.store import Event
 from support.api_objects import ApiObjects
 from support.management import Management
-from support.plane import Plane
+from support.plane import Files, Plane
 
 SECONDS = 60.0
 FLEET = """
@@ -80,7 +81,9 @@ class Operator:
     def begin(self) -> None:
         """A new process."""
         following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
-        self.writer = StatusWriter(self.client, following, self._now, failed=self._failed)
+        self.cache = Cache(following, FOLLOWED, self._failed)
+        self.cache.start()
+        self.writer = StatusWriter(self.client, self.cache, self._now, organization=self.namespace, failed=self._failed)
         self.writer.start()
 
     def _now(self) -> datetime:
@@ -113,11 +116,19 @@ class Operator:
 
     def rest_until(self, look: Callable[[], Any], wanted: dict[str, Any]) -> None:
         """Until an object is as it should be: the cache hears of what others do when it does."""
-        end = time.monotonic() + SECONDS
-        while (found := look()) is None or any(found.get(key) != each for key, each in wanted.items()):
-            assert time.monotonic() < end, found
-            time.sleep(0.02)
+
+        def is_so() -> bool:
+            found = look()
+            return found is not None and all(found.get(key) == each for key, each in wanted.items())
+
+        self.until(is_so)
         self.rest()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + SECONDS
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.02)
 
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
         return self.client.get(self.client.resource(API_VERSION, kind), self.namespace, name)
@@ -141,6 +152,7 @@ class Operator:
 
     def end(self) -> None:
         self.writer.stop()
+        self.cache.stop()
         self.client.close()
 
 
@@ -202,6 +214,7 @@ def test_what_was_shown_is_not_written_again(operator: Operator) -> None:
     # Nor when time goes by and nothing comes of it, nor by a process that has written nothing yet.
     assert operator.show(hours=2) == 0
     operator.writer.stop()
+    operator.cache.stop()
     operator.plane.restart()
     operator.begin()
     assert operator.show() == 0
@@ -343,13 +356,20 @@ def test_an_object_says_what_is_wrong_with_it(operator: Operator) -> None:
 
 
 def test_before_anything_is_accepted_objects_say_why(operator: Operator) -> None:
+    # Made by a process of which nothing is known any more: while not all is known, nothing is taken away.
+    labels = {"app.kubernetes.io/managed-by": "fleetform", "fleetform.dev/preset": "gone"}
+    left = {"name": "left", "namespace": operator.namespace, "labels": labels}
+    spec = {"presetRef": {"name": "gone"}, "clusterName": "eu-1"}
+    operator.client.apply({"apiVersion": API_VERSION, "kind": "Plugin", "metadata": left, "spec": spec})
     operator.apply(FLEET.replace("value: 2", "value: many"))
     operator.show()
+    assert operator.get("Plugin", "left") is not None
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("False", "WrongType")
     operator.apply(FLEET)
     operator.show()
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("True", "Valid")
     assert operator.status("PluginPreset", "web")["plugins"]["total"] == 2
+    assert operator.get("Plugin", "left") is None
 
 
 def events_of(operator: Operator, kind: str, name: str) -> list[tuple[str, str, str]]:
@@ -379,7 +399,7 @@ def test_what_happens_is_told_as_events(operator: Operator) -> None:
 
 def test_what_repeats_becomes_a_series(operator: Operator) -> None:
     operator.show()
-    events = Events(operator.client, operator.writer.cache, "test")
+    events = Events(operator.client, operator.cache, "test")
     events.start()
     at = operator.plane.clock.at
     preset = Ref("PluginPreset", operator.namespace, "web")
@@ -408,3 +428,127 @@ def test_many_alike_are_told_once_on_their_rollout() -> None:
     told = list(from_store(happened, lambda key: Ref("Plugin", key[0], key[2])))
     assert [(each.regarding.name, each.reason) for each in told] == [("web-1", "Healthy"), ("web-c-1", "Failed")]
     assert told[0].note == "30 clusters: 1.0.0 is healthy"
+
+
+@pytest.mark.rule("R0-19")
+def test_hundreds_of_plugins_are_told_once_each(operator: Operator) -> None:
+    clusters, presets = 28, 4
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: "
+    many = [f"{head}Cluster\nmetadata: {{name: c-{number}}}\n" for number in range(clusters)]
+    many += [
+        f"{head}PluginPreset\nmetadata: {{name: p-{number}}}\nspec:\n  clusterSelector: {{}}\n"
+        f"  plugin: {{pluginDefinition: {{name: web}}, releaseName: r-{number}}}\n"
+        for number in range(presets)
+    ]
+    operator.apply("---\n".join(many))
+    operator.show()
+    # Two clusters were there before, and their preset selects the new ones too.
+    plugins = (clusters + 2) * (presets + 1)
+    assert len(operator.kubectl("get", "plugins", "-o", "name").splitlines()) == plugins
+    assert operator.show() == 0
+    # An edit is told on every plugin that it reaches, with one request each.
+    operator.apply(FLEET.replace("value: 3", "value: 4"))
+    before = operator.writer.writes
+    operator.show()
+    assert plugins <= operator.writer.writes - before <= 4 * plugins
+
+
+ADD_ONS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: managedclusteraddons.addon.open-cluster-management.io}
+spec:
+  group: addon.open-cluster-management.io
+  scope: Namespaced
+  names: {kind: ManagedClusterAddOn, plural: managedclusteraddons, singular: managedclusteraddon}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status:
+            type: object
+            properties:
+              supportedConfigs: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+              configReferences:
+                type: array
+                items:
+                  type: object
+                  required: [lastObservedGeneration]
+                  properties:
+                    group: {type: string}
+                    resource: {type: string}
+                    namespace: {type: string}
+                    name: {type: string}
+                    lastObservedGeneration: {type: integer}
+                    desiredConfig: &config
+                      type: object
+                      properties: {namespace: {type: string}, name: {type: string}, specHash: {type: string}}
+                    lastAppliedConfig: *config
+"""
+HUB = """
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: NAMESPACE}
+---
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: logs}
+spec:
+  supportedConfigs:
+  - {group: r1.io, resource: r1s, defaultConfig: {name: n1, namespace: default}}
+  installStrategy: {type: Manual}
+---
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ManagedClusterAddOn
+metadata: {name: logs, namespace: NAMESPACE}
+spec:
+  configs: [{group: r1.io, resource: r1s, namespace: default, name: n2}]
+---
+apiVersion: r1.io/v1
+kind: R1
+metadata: {name: n2, namespace: default, generation: 7}
+spec: {level: debug}
+"""
+
+
+@pytest.mark.rule("R1-10")
+def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: Operator) -> None:
+    operator.management.kubectl("apply", "--server-side", "-f", "-", given=ADD_ONS)
+    waited = operator.management.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    assert waited.returncode == 0, waited.stderr
+    # A kind is established a little before it is listed among those that are served.
+    operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
+    operator.writer.stop()
+    operator.cache.stop()
+    operator.begin()
+    hub = HUB.replace("NAMESPACE", operator.namespace)
+    operator.plane.files = Files({"hub.yaml": hub})
+    operator.plane.restart()
+    add_on = {
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
+        "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "logs", "namespace": operator.namespace},
+    }
+    operator.client.apply({**add_on, "spec": {}})
+    others = Client(operator.management.client.access, "the-add-on")
+    supported = {"supportedConfigs": [{"group": "r1.io", "resource": "r1s"}]}
+    others.apply({**add_on, "status": supported}, subresource="status")
+    operator.show()
+    resource = operator.client.resource("addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn")
+    found = operator.client.get(resource, operator.namespace, "logs")
+    assert found is not None
+    (reference,) = found["status"]["configReferences"]
+    config = {"namespace": "default", "name": "n2", "specHash": reference["desiredConfig"]["specHash"]}
+    assert reference == {
+        "group": "r1.io", "resource": "r1s", "namespace": "default", "name": "n2", "lastObservedGeneration": 7,
+        "desiredConfig": config,
+    }  # fmt: skip
+    assert len(config["specHash"]) == 64
+    assert found["status"]["supportedConfigs"] == supported["supportedConfigs"]
+    assert operator.show() == 0

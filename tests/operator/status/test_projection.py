@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from textwrap import dedent
 
 import pytest
+from msgspec import Raw, convert, structs, to_builtins
+from msgspec.json import encode
 
 from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, Status
 from fleetform.model.objects import Ref
-from fleetform.operator.status.projection import Pass, Projection
+from fleetform.operator.status.comparing import Request, requests
+from fleetform.operator.status.passes import Pass
+from fleetform.operator.status.projection import Projection
+from fleetform.operator.status.seen import Seen
 from support.fleets import BASE
 from support.plane import Files, Plane
 
@@ -217,3 +223,68 @@ def test_what_is_wrong_with_an_override_is_told() -> None:
     assert conditions(found)["Valid"] == ("True", "Warnings")
     assert found.findings == "dead"  # type: ignore[attr-defined]
     assert shown.projection.wanted[Ref("PluginOverride", "acme", "dead")].generation == 4
+
+
+CONFIG = """
+    apiVersion: r1.io/v1
+    kind: R1
+    metadata: {name: n1, namespace: acme, generation: 7}
+    spec: {level: debug}
+    """
+
+
+@pytest.mark.rule("R1-10")
+def test_configs_are_told_with_what_was_applied_last() -> None:
+    definition = BASE["definition.yaml"].replace(
+        "  options:\n", "  configs: [{group: r1.io, resource: r1s, default: {name: n1, namespace: acme}}]\n  options:\n"
+    )
+    shown = Shown(config=CONFIG, definition=definition)
+    (reference,) = shown.plugin("web-eu-1").config_references
+    assert (reference.group, reference.resource, reference.name) == ("r1.io", "r1s", "n1")
+    assert reference.last_observed_generation == 7
+    assert reference.last_applied_config == reference.desired_config
+    there = seen_of(shown, "web-eu-1")
+    # While another content is on its way, what was applied last is known from what was told.
+    shown.plane.health.says["eu-1"] = "Unknown"
+    shown.plane.files.files["config.yaml"] = dedent(CONFIG.replace("debug", "info"))
+    shown.settle()
+    (asked,) = requests_of(shown, "web-eu-1", there)
+    (moving,) = asked.body["status"]["configReferences"]
+    assert moving["lastAppliedConfig"] == to_builtins(reference.desired_config)
+    assert moving["desiredConfig"]["specHash"] != moving["lastAppliedConfig"]["specHash"]
+
+
+def requests_of(shown: Shown, name: str, there: Seen | None) -> list[Request]:
+    ref = Ref("Plugin", "acme", name)
+    return requests(ref, shown.projection.wanted.get(ref), there, shown.plane.clock.at)
+
+
+def seen_of(shown: Shown, name: str) -> Seen:
+    """A plugin's object as a server would have it that was told everything."""
+    made, told = requests_of(shown, name, None)
+    metadata = {**made.body["metadata"], "uid": "u-9", "resourceVersion": "1", "generation": 1}
+    return convert(
+        {"metadata": metadata, "spec": Raw(encode(made.body["spec"])), "status": Raw(encode(told.body["status"]))}, Seen
+    )
+
+
+def test_an_object_that_is_as_it_should_be_needs_no_request() -> None:
+    shown = Shown()
+    there = seen_of(shown, "web-eu-1")
+    assert requests_of(shown, "web-eu-1", there) == []
+    shown.plane.clock.at += timedelta(days=3)
+    assert requests_of(shown, "web-eu-1", there) == []
+
+
+def test_a_plugin_that_somebody_made_of_their_own_accord_is_left_alone() -> None:
+    shown = Shown()
+    there = seen_of(shown, "web-eu-1")
+    theirs = Seen(structs.replace(there.metadata, labels=None), Raw(b'{"clusterName":"eu-1"}'))
+    assert requests_of(shown, "web-eu-1", theirs) == []
+    # And what nobody wants is deleted only if it is Fleetform's alone.
+    gone = Ref("Plugin", "acme", "gone")
+    assert requests(gone, None, theirs, shown.plane.clock.at) == []
+    (deleted,) = requests(gone, None, there, shown.plane.clock.at)
+    assert (deleted.verb, deleted.uid) == ("delete", "u-9")
+    persons = Seen(there.metadata, Raw(b'{"presetRef":{"name":"web"},"optionValues":[{"name":"replicas","value":1}]}'))
+    assert requests(gone, None, persons, shown.plane.clock.at) == []

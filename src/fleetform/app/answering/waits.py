@@ -33,14 +33,14 @@ _ONCE = {
     "dependency": "what it depends on is healthy",
     "queue": "the rollout that runs is over",
     "budget": "the failures are dealt with",
-    "veto": "the cluster's hold is taken out",
+    "veto": "the cluster's hold is removed",
     "suspended": "it is resumed",
     "unreachable": "the cluster answers again",
     "downstream": "its value was read on the cluster",
     "deletes": "the deletions are approved",
     "rejected": "it is changed or tried again",
 }
-_MENDED = "what blocks it is mended"
+_MENDED = "what blocks it is fixed"
 _ALREADY_SAID = ("", "it failed", "it took too long")
 
 
@@ -131,12 +131,12 @@ class Waits:
         if step.action == "start":
             return "starts now: nothing holds it"
         if step.action == "rollback":
-            return "goes back now to what was healthy before"
+            return "rolls back now to what was healthy before"
         if step.state == "UpToDate":
             soaks = self._soaks(step) if attempt is not None else ""
             return f"up to date{soaks}{drift_text(step.progress.drift)}"
         if step.state == "InFlight" and attempt is not None:
-            doing = "goes back to what was healthy before" if attempt.back else "is being changed"
+            doing = "rolls back to what was healthy before" if attempt.back else "is being changed"
             return f"{doing}, since {self._clock(step, attempt.started)}"
         if step.state == "Failed" and attempt is not None:
             return self._failed(step, attempt, earliest)

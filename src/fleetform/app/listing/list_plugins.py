@@ -44,7 +44,7 @@ _RENDER_CHANGED = Condition(
     type="RenderChanged",
     status="True",
     reason="RenderDiffers",
-    message="the same input would be rendered otherwise now; what was admitted stays until a change is rolled out",
+    message="the same input would be rendered differently now; what was admitted stays until a change is rolled out",
 )
 _TROUBLES = {
     "delivery": ("NotDelivered", "DeliveryFailed"),

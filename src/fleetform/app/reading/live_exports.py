@@ -37,7 +37,7 @@ def set_apart(
         preset = Ref("PluginPreset", object_.ref.organization, object_.labels[MADE_BY])
         if preset not in presets:
             message = f"the Plugin {object_.ref.name} was made by the preset {preset.name}, which is not here"
-            hint = "add the preset, or take the label away if the Plugin is to be on its own"
+            hint = "add the preset, or remove the label if the Plugin is to be on its own"
             at = object_.at("metadata", "labels", MADE_BY)
             diagnostics.append(Diagnostic("missing-reference", message, hint, "warning", object_.ref, at))
         version = text_at(as_map(object_.content).get("status"), "version")

@@ -9,6 +9,7 @@ from typing import Any
 
 from fleetform.model.answers.base import Json
 from fleetform.model.objects import Object, Ref
+from fleetform.model.snapshot import Snapshot
 
 
 def secret_named(objects: Iterable[Object[Any]], organization: str, name: str) -> dict[str, str] | None:
@@ -18,6 +19,11 @@ def secret_named(objects: Iterable[Object[Any]], organization: str, name: str) -
         if each.ref == wanted and each.dialect == "foreign:v1":
             return secret_texts(each.content)
     return None
+
+
+def secret_object(snapshot: Snapshot, organization: str, name: str) -> Object[Any] | None:
+    """The Secret of an organization, without looking at every object."""
+    return snapshot.others.get(Ref("Secret.v1", organization, name))
 
 
 def secret_texts(tree: Json) -> dict[str, str]:

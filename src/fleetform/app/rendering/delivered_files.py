@@ -11,23 +11,20 @@ from collections.abc import Sequence
 
 from fleetform.app.rendering.output_files import names_of
 from fleetform.model.answers.base import JsonMap
+from fleetform.syntax.helm_hooks import AFTER, BEFORE, hooks_of, weight_of
 from fleetform.syntax.yaml_out import write_yaml
-
-_HOOK, _WEIGHT = "helm.sh/hook", "helm.sh/hook-weight"
-_BEFORE = frozenset({"pre-install", "pre-upgrade", "crd-install"})
-_AFTER = frozenset({"post-install", "post-upgrade"})
 
 
 def delivered_files(objects: Sequence[JsonMap]) -> dict[str, bytes]:
     """File names and contents; applied in the order of their names they come in the order of a release."""
     before, after, plain = [], [], []
     for tree in objects:
-        hooks = _hooks(tree)
+        hooks = hooks_of(tree)
         if not hooks:
             plain.append(tree)
-        elif hooks & _BEFORE:
+        elif hooks & BEFORE:
             before.append(tree)
-        elif hooks & _AFTER:
+        elif hooks & AFTER:
             after.append(tree)
     ordered = [*_numbered("00-pre", before), *_numbered("zz-post", after)]
     ordered += [(name, tree) for name, tree in zip(names_of(plain), plain, strict=True)]
@@ -35,26 +32,8 @@ def delivered_files(objects: Sequence[JsonMap]) -> dict[str, bytes]:
 
 
 def _numbered(prefix: str, hooks: list[JsonMap]) -> list[tuple[str, JsonMap]]:
-    hooks = sorted(hooks, key=lambda tree: (_weight(tree), names_of([tree])))
+    hooks = sorted(hooks, key=lambda tree: (weight_of(tree), names_of([tree])))
     names = names_of(hooks)
     return [
         (f"{prefix}-{number:02}-{name}", tree) for number, (name, tree) in enumerate(zip(names, hooks, strict=True), 1)
     ]
-
-
-def _hooks(tree: JsonMap) -> frozenset[str]:
-    text = _annotations(tree).get(_HOOK)
-    return frozenset(each.strip() for each in text.split(",")) if isinstance(text, str) else frozenset()
-
-
-def _weight(tree: JsonMap) -> int:
-    try:
-        return int(str(_annotations(tree).get(_WEIGHT, 0)))
-    except ValueError:
-        return 0
-
-
-def _annotations(tree: JsonMap) -> JsonMap:
-    metadata = tree.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}

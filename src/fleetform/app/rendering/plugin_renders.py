@@ -83,7 +83,7 @@ def render_plugins(
         revision, hint = plugin.target.revision, result.hint
         assert revision is not None
         if not result.unavailable and fleet.inputs.holds_secrets(plugin):
-            hint += "; secrets are placeholders here, and a check of theirs may fail only for that"
+            hint += "; secrets are placeholders here, and a check of their values may fail for that reason alone"
         template = addon_template(plugin.configs) if revision.object.spec.source is None else None
         at = revision.object.at("spec", "source") if template is None else template.at
         gate = Gate("render-failed", result.message, hint, ref=revision.object.ref, at=at)
@@ -128,7 +128,7 @@ def unsteady_findings(rendered: Iterable[PluginRender]) -> list[Diagnostic]:
         if not each.unsteady or revision is None or revision in found:
             continue
         message = f"{revision.object.ref.name} {revision.version} renders differently every time"
-        hint = "look for randAlphaNum, genCA, now or uuidv4 in its templates, and give it the values it makes up"
+        hint = "look for randAlphaNum, genCA, now or uuidv4 in its templates, and set the values that it generates"
         at = revision.object.at("spec", "source")
         found[revision] = Diagnostic("nondeterministic-chart", message, hint, "warning", revision.object.ref, at)
     return list(found.values())

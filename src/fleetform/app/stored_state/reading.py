@@ -50,7 +50,7 @@ class _Reading:
         self.name = name
 
     def refuse(self, problem: str) -> StateError:
-        return StateError(f"{self.name} is damaged: {problem}", "export it anew")
+        return StateError(f"{self.name} is damaged: {problem}", "export it again")
 
     def time(self, text: str) -> datetime:
         try:

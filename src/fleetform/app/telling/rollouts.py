@@ -60,7 +60,7 @@ def _events(earlier: Rollout | None, now: Rollout) -> Iterator[_Happened]:
     elif now.phase == "Aborted":
         yield _Happened("Halted", now, f"was aborted by {now.note}" if now.note else "was aborted")
     elif now.phase == "RollingBack":
-        yield _Happened("Halted", now, "is halted and goes back")
+        yield _Happened("Halted", now, "is halted and rolls back")
     elif now.phase == "Halted" and now.is_open:
         yield _Happened("Halted", now, "is halted")
     elif now.phase == "Halted" and now.rejected:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleetform.deliver.kubernetes.ownership import MANAGER, Manifest
+from fleetform.clusters.ownership import MANAGER, Manifest
+from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.resources import Resource
 
@@ -50,3 +51,32 @@ def _union(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     for name, below in other.items():
         found[name] = _union(found.get(name) or {}, below or {})
     return found
+
+
+def would_change(client: Client, wanted: Manifest, live: Manifest) -> list[str]:
+    """The fields that taking an object over would change or add, by path, as the server says; none if it cannot say."""
+    try:
+        after = client.apply(wanted, force=True, dry_run=True)
+    except OutsideError:
+        return []
+    return [each for each in _changed(live, after) if not each.startswith(_OURS_ANYWAY)]
+
+
+# What the server writes itself, and what says whose an object is.
+_OURS_ANYWAY = (
+    ".metadata.managedFields",
+    ".metadata.resourceVersion",
+    ".metadata.generation",
+    ".metadata.labels.fleetform.dev/",
+    ".metadata.annotations.fleetform.dev/",
+    ".status",
+)
+
+
+def _changed(one: Any, other: Any, path: str = "") -> list[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = [*one, *(each for each in other if each not in one)]
+        return [found for name in names for found in _changed(one.get(name), other.get(name), f"{path}.{name}")]
+    if isinstance(other, dict) and one is None:
+        return [found for name, below in other.items() for found in _changed(None, below, f"{path}.{name}")]
+    return [path] if one != other else []

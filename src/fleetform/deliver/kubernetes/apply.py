@@ -8,29 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from fleetform.deliver.kubernetes.adoption import taken_over
-from fleetform.deliver.kubernetes.inventory import Inventory, ObjectRef, ref_of, union, without
+from msgspec import structs
+
+from fleetform.clusters.fields import FieldSet, our_fields
+from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, ref_of
+from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked
+from fleetform.clusters.work import Waiting
+from fleetform.deliver.kubernetes.adoption import taken_over, would_change
+from fleetform.deliver.kubernetes.hooks import HookRunner, split
 from fleetform.deliver.kubernetes.order import removal_order, waves
-from fleetform.deliver.kubernetes.ownership import (
-    Manifest,
-    is_another_plugins,
-    is_kept,
-    is_ours,
-    marked,
-    owner_of,
-)
+from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, conflict, not_adopted, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import health_of
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import (
-    ApiError,
-    BusyError,
-    ConflictError,
-    DeniedError,
-    InvalidError,
-    NoKindError,
-)
+from fleetform.outside.kubernetes.errors import BusyError, ConflictError, DeniedError, NoKindError
 
 # What others are refused without is waited for this long: established CRDs, namespaces.
 _PATIENCE = 30.0
@@ -39,78 +31,95 @@ _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 
 class ApplyOptions(NamedTuple):
-    """What becomes of fields that somebody else changed, and of objects that are there already."""
+    """What becomes of fields that somebody else changed, and of objects that are there already; those of a predecessor
+    are taken over (B23)."""
 
     drift: Literal["Correct", "Report"] = "Correct"
     adopt: bool = False
+    predecessor: PluginKey | None = None
 
 
 _AS_USUAL = ApplyOptions()
 
 
-class Problem(NamedTuple):
-    """Why an object is not as it should be. refused: trying again does not help unless somebody acts."""
-
-    ref: ObjectRef
-    message: str
-    hint: str = ""
-    refused: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.ref}: {self.message}"
-
-
 class ClusterApply:
-    """Applies to one cluster. sleep and clock are for waiting until kinds are established."""
+    """Applies to one cluster. What has to wait yields for how long; clock tells how long it has waited."""
 
     def __init__(
-        self,
-        client: Client,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-        patience: float = _PATIENCE,
+        self, client: Client, clock: Callable[[], float] = time.monotonic, patience: float = _PATIENCE
     ) -> None:
-        self._client, self._sleep, self._clock, self._patience = client, sleep, clock, patience
+        self._client, self._clock, self._patience = client, clock, patience
 
     def apply(
-        self, key: PluginKey, namespace: str, objects: Iterable[Manifest], options: ApplyOptions = _AS_USUAL
-    ) -> Sequence[Problem]:
+        self,
+        key: PluginKey,
+        namespace: str,
+        objects: Iterable[Manifest],
+        options: ApplyOptions = _AS_USUAL,
+        digest: str = "",
+    ) -> Waiting[Sequence[Problem]]:
         """Applies objects in a safe order and removes what the plugin had before and has no longer.
 
         An object that is refused does not keep others of its wave; a wave with problems keeps those after it, and
-        nothing is removed then. BusyError if the cluster does not answer.
+        nothing is removed then. Hooks run where a state is new there, and not when the same is applied again; digest
+        names the state. BusyError if the cluster does not answer.
         """
-        normal = [_normal(each) for each in objects]
-        brought = dict(_brought_kinds(normal))
-        wanted = [self._placed(each, namespace, brought) for each in normal]
         self._ensure_namespace(namespace)
         inventory = Inventory(self._client, key, namespace)
-        before = inventory.read()
-        announced = union(before, wanted)
-        inventory.write(announced)
-        for wave in waves(wanted):
-            problems = [found for each in wave if (found := self._apply_one(key, each, options)) is not None]
-            problems = problems or self._wait_for(wave)
+        known = inventory.read()
+        placed = self._placed_all(objects, namespace)
+        release = split(placed, "upgrade" if known.applied else "install")
+        new = known.applied != digest or known.applying not in ("", digest)
+        hooks = {ref_of(each): Entry(each["apiVersion"], hook=True) for each in (*release.before, *release.after)}
+        now = {ref_of(each): Entry(each["apiVersion"]) for each in release.objects}
+        runner = HookRunner(self._client, key, self._clock)
+        coming = known.with_coming({**hooks, **now} if new else now, digest)
+        inventory.write(coming)
+        if new and release.before and coming.hooked != digest:
+            problems = yield from runner.run(release.before)
             if problems:
                 return problems
-        now = {ref_of(each): each["apiVersion"] for each in wanted}
-        left, problems = self._remove(key, without(announced, now.keys()))
-        inventory.write({**now, **left})
+            coming = structs.replace(coming, hooked=digest)
+            inventory.write(coming)
+        fields: dict[ObjectRef, FieldSet] = {}
+        for wave in waves(release.objects):
+            problems = self._apply_wave(key, wave, options, fields) or (yield from self._wait_for(wave))
+            if problems:
+                return problems
+        if new:
+            problems = yield from runner.run(release.after)
+            if problems:
+                return problems
+        ran = {ref: entry for ref, entry in coming.objects.items() if entry.hook and (ref in hooks or not new)}
+        gone = {ref: entry for ref, entry in coming.objects.items() if ref not in now and ref not in ran}
+        left, problems = self._remove(key, gone)
+        inventory.write(Known({**ran, **now, **left}, fields, applied=digest, hooked=digest if release.before else ""))
         return problems
 
-    def remove(self, key: PluginKey, namespace: str) -> Sequence[Problem]:
+    def remove(self, key: PluginKey, namespace: str) -> Waiting[Sequence[Problem]]:
         """Removes what the plugin has; what is kept (B22) is no longer known to be its."""
+        yield from ()
         inventory = Inventory(self._client, key, namespace)
-        left, problems = self._remove(key, inventory.read())
-        inventory.write(left)
+        left, problems = self._remove(key, inventory.read().objects)
+        inventory.write(Known(left))
         return problems
 
     # ---- Applying
 
     def _ensure_namespace(self, namespace: str) -> None:
         """A release's namespace is made if it is not there; one that is there stays as it is."""
-        if self._client.get(self._client.resource("v1", "Namespace"), "", namespace) is None:
-            self._client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        try:
+            if self._client.get(self._client.resource("v1", "Namespace"), "", namespace) is None:
+                self._client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        except DeniedError as error:
+            # An account of one namespace may not look at namespaces: theirs is there, or what follows says so.
+            if error.status == 401:
+                raise
+
+    def _placed_all(self, objects: Iterable[Manifest], namespace: str) -> list[Manifest]:
+        normal = [_normal(each) for each in objects]
+        brought = dict(_brought_kinds(normal))
+        return [self._placed(each, namespace, brought) for each in normal]
 
     def _placed(self, manifest: Manifest, namespace: str, brought: Mapping[tuple[str, str], bool]) -> Manifest:
         """In the release's namespace, if it is in none and its kind has namespaces; in none if it has not.
@@ -129,31 +138,57 @@ class ClusterApply:
             metadata.pop("namespace", None)
         return {**manifest, "metadata": metadata}
 
-    def _apply_one(self, key: PluginKey, manifest: Manifest, options: ApplyOptions) -> Problem | None:
-        ref = ref_of(manifest)
+    def _apply_wave(
+        self, key: PluginKey, wave: Sequence[Manifest], options: ApplyOptions, fields: dict[ObjectRef, FieldSet]
+    ) -> list[Problem]:
+        """Those of a wave that are refused; of the others, which fields are ours now."""
+        problems = []
+        for each in wave:
+            applied = self._apply_one(key, each, options)
+            if isinstance(applied, Problem):
+                problems.append(applied)
+            else:
+                fields[ref_of(each)] = our_fields(applied)
+        return problems
+
+    def _apply_one(self, key: PluginKey, manifest: Manifest, options: ApplyOptions) -> Manifest | Problem:
+        ref, ours = ref_of(manifest), marked(manifest, key)
         try:
             resource = self._client.resource_of(manifest)
             live = self._client.get(resource, ref.namespace, ref.name)
             if live is not None and not is_ours(live, key):
-                refusal = _not_adopted(ref, live, key, options)
+                refusal = self._not_taken_over(ours, live, key, options)
                 if refusal is not None:
                     return refusal
                 taken_over(self._client, resource, live)
             try:
-                self._client.apply(marked(manifest, key))
-            except ConflictError as conflict:
-                if not conflict.causes:
+                return self._client.apply(ours)
+            except ConflictError as error:
+                if not error.causes:
                     raise
                 if options.drift == "Report":
-                    return _conflict(ref, conflict)
-                self._client.apply(marked(manifest, key), force=True)
+                    return conflict(ref, error)
+                return self._client.apply(ours, force=True)
         except BusyError:
             raise
         except OutsideError as error:
+            if isinstance(error, DeniedError) and error.status == 401:
+                raise
             return problem_of(ref, error)
-        return None
 
-    def _wait_for(self, applied: Sequence[Manifest]) -> list[Problem]:
+    def _not_taken_over(
+        self, manifest: Manifest, live: Manifest, key: PluginKey, options: ApplyOptions
+    ) -> Problem | None:
+        """Why an object that is there already stays whose it is."""
+        ref = ref_of(manifest)
+        if options.predecessor is not None and is_ours(live, options.predecessor):
+            return None
+        foreign = belongs_to_another(ref, live, key)
+        if foreign is not None or options.adopt or ref.kind == "Namespace":
+            return foreign
+        return not_adopted(ref, live, would_change(self._client, manifest, live))
+
+    def _wait_for(self, applied: Sequence[Manifest]) -> Waiting[list[Problem]]:
         """Those that others need and that are not there after a while."""
         waiting = [each for each in applied if each["kind"] in _WAITED_FOR]
         deadline = self._clock() + self._patience
@@ -161,7 +196,7 @@ class ClusterApply:
             waiting = [each for each in waiting if not self._is_there(each)]
             if not waiting or self._clock() >= deadline:
                 break
-            self._sleep(_POLL)
+            yield _POLL
         return [Problem(ref_of(each), "it is not ready after a while", "look at its status") for each in waiting]
 
     def _is_there(self, manifest: Manifest) -> bool:
@@ -171,14 +206,14 @@ class ClusterApply:
     # ---- Removing
 
     def _remove(
-        self, key: PluginKey, references: Mapping[ObjectRef, str]
-    ) -> tuple[dict[ObjectRef, str], list[Problem]]:
+        self, key: PluginKey, objects: Mapping[ObjectRef, Entry]
+    ) -> tuple[dict[ObjectRef, Entry], list[Problem]]:
         """What could not be removed and stays in the inventory, and why."""
-        left: dict[ObjectRef, str] = {}
+        left: dict[ObjectRef, Entry] = {}
         problems: list[Problem] = []
         gone: list[Manifest] = [
-            {"apiVersion": version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
-            for ref, version in references.items()
+            {"apiVersion": entry.version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
+            for ref, entry in objects.items()
         ]
         for each in removal_order(gone):
             ref = ref_of(each)
@@ -190,7 +225,7 @@ class ClusterApply:
                 # The kind itself is gone, and its objects with it.
                 continue
             except OutsideError as error:
-                left[ref] = each["apiVersion"]
+                left[ref] = objects[ref]
                 problems.append(problem_of(ref, error))
         return left, problems
 
@@ -202,39 +237,6 @@ class ClusterApply:
         if live is None or not is_ours(live, key) or is_kept(live):
             return
         self._client.delete(resource, ref.namespace, ref.name, uid=live["metadata"]["uid"])
-
-
-def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
-    """A refusal in words that say what to do."""
-    if isinstance(error, NoKindError):
-        hint = "install what brings this kind first, and say so with dependsOn"
-        return Problem(ref, error.message, hint)
-    if isinstance(error, DeniedError):
-        hint = "grant the account of the cluster's kubeconfig what it needs, or leave the object out by a transform"
-        return Problem(ref, error.message, hint, refused=True)
-    if isinstance(error, InvalidError):
-        immutable = "immutable" in error.message
-        hint = "a field of it cannot be changed: delete the object, and it is made anew" if immutable else ""
-        return Problem(ref, error.message, hint or "the cluster refuses it as it is rendered", refused=True)
-    return Problem(ref, error.message, error.hint, refused=not isinstance(error, ApiError))
-
-
-def _not_adopted(ref: ObjectRef, live: Manifest, key: PluginKey, options: ApplyOptions) -> Problem | None:
-    """Why an object that is there already is not taken over."""
-    owner = owner_of(live)
-    if is_another_plugins(live, key):
-        return Problem(ref, f"it belongs to {owner}", "two plugins cannot have one object: rename one", refused=True)
-    if options.adopt or ref.kind == "Namespace":
-        return None
-    whose = f", and belongs to {owner}" if owner else ", and not from Fleetform"
-    hint = "delivery.kubernetes.adopt: true takes it over"
-    return Problem(ref, f"it is there already{whose}", hint, refused=True)
-
-
-def _conflict(ref: ObjectRef, conflict: ConflictError) -> Problem:
-    fields = "; ".join(f"{each.field} ({each.message})" for each in conflict.causes)
-    hint = "let one of the two manage the field, or set delivery.kubernetes.drift: Correct"
-    return Problem(ref, f"others manage fields of it: {fields}", hint, refused=True)
 
 
 def _normal(manifest: Mapping[str, Any]) -> Manifest:

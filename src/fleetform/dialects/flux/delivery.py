@@ -206,4 +206,4 @@ def _namespace(name: str) -> str:
 def _local(what: str, path: str) -> FluxError:
     message = f"Flux cannot fetch {what} in the folder {path}: it reads repositories only"
     where = "a Helm repository or an OCI registry" if what == "the chart" else "a git repository (source.kustomize.git)"
-    return FluxError(message, f"put it into {where}, or deliver this plugin otherwise than through Flux")
+    return FluxError(message, f"put it into {where}, or do not deliver this plugin through Flux")

@@ -53,4 +53,4 @@ def flux_git_address(git: GitSource) -> str:
 
 def refuse_login(address: str) -> None:
     if holds_login(address):
-        raise PlainSecretError("the address of the source holds credentials", "take them out of the address")
+        raise PlainSecretError("the address of the source holds credentials", "remove them from the address")

@@ -83,7 +83,7 @@ def _lint_aggregates(report: Report, program: Program) -> None:
         if len(parts) == 3 and not parts[0] and not parts[2]:
             continue
         for name in sorted(program.aggregates.intersection(parts[1::2])):
-            message = f"$({name}) stands within text, but is a map or a list"
+            message = f"$({name}) is used inside text, but is a map or a list"
             hint = "refer to it alone, or bind it with as: json, yaml or string"
             related = (report.object.at(*program.bindings[name].path),)
             report.error("bad-value", message, hint, *path, related=related)

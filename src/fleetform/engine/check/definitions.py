@@ -59,7 +59,7 @@ def lint_definition(object_: Object[PluginDefinitionSpec]) -> list[Diagnostic]:
 
 def _lint_source(report: Report, source: Source) -> None:
     if source.helm is not None and holds_login(source.helm.repository):
-        message, hint = "the address holds credentials", "take them out: they are shown to everybody who reads this"
+        message, hint = "the address holds credentials", "remove them: they are shown to everybody who reads this"
         report.warn("plain-secret", message, hint, "spec", "source", "helm", "repository")
     fields = {"helm": "helm", "kustomize": "kustomize", "manifests": "manifests"}
     exactly_one(report, source, fields, "spec", "source")

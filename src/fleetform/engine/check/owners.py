@@ -263,7 +263,7 @@ def _lint_common(report: Report, owner: Object[OwnerSpec], known: Index) -> None
         place = ("spec", "rolloutPolicy")
         lint_reference(report, known, "RolloutPolicy", spec.rollout_policy, *place, severity="error")
     lint_windows_named(report, spec.update_windows, known, "spec", "updateWindows")
-    lint_delivery(report, spec.delivery, "spec", "delivery")
+    lint_delivery(report, spec.delivery, known, "spec", "delivery")
     upgrades = spec.upgrades or Upgrades()
     for index, acknowledged in enumerate(upgrades.acknowledged or []):
         path: Path = ("spec", "upgrades", "acknowledged", index)

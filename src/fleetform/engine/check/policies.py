@@ -8,6 +8,7 @@ from fleetform.engine.check.placements import lint_placement
 from fleetform.engine.check.references import lint_reference
 from fleetform.engine.check.report import Report, exactly_one
 from fleetform.engine.check.rollouts import lint_rollout
+from fleetform.engine.check.secrets import lint_notification
 from fleetform.engine.check.times import lint_duration, lint_time, lint_zone
 from fleetform.engine.check.windows import lint_window, lint_windows_named
 from fleetform.engine.index.index import Index
@@ -84,7 +85,8 @@ def _lint_organization(report: Report, spec: OrganizationSpec, known: Index) -> 
     lint_windows_named(report, spec.default_update_windows, known, "spec", "defaultUpdateWindows")
     for index, notification in enumerate(spec.notifications or []):
         exactly_one(report, notification, {"webhook": "webhook", "slack": "slack"}, "spec", "notifications", index)
-    lint_delivery(report, spec.default_delivery, "spec", "defaultDelivery")
+        lint_notification(report, notification, known, "spec", "notifications", index)
+    lint_delivery(report, spec.default_delivery, known, "spec", "defaultDelivery")
 
 
 def _lint_cluster(report: Report, spec: ClusterSpec) -> None:

@@ -66,7 +66,7 @@ def _lint_sources(report: Report, each: LocatedValue) -> None:
     item = each.item
     if item.value is None:
         by_override = report.object.ref.kind == "PluginOverride"
-        remove, leave_out = "write strategy: Remove to take a value away", "leave the option out, or give it a value"
+        remove, leave_out = "write strategy: Remove to remove a value", "leave the option out, or give it a value"
         hint = remove if by_override else leave_out
         report.error("null-value", f"{each.text} cannot be null", hint, *value_place(each))
         return

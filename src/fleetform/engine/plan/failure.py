@@ -78,8 +78,8 @@ def _step_back(view: View, rollout: Rollout, member: Member, slots: dict[str, St
     if not _was_started(rollout, progress):
         return not_again(view, member)
     if place.before is None:
-        message = f"{candidate.key[2]} was installed by this change: there is nothing to go back to"
-        reason = Reason("rejected", message, "mend it, or take it out of the preset")
+        message = f"{candidate.key[2]} was installed by this change: there is nothing to roll back to"
+        reason = Reason("rejected", message, "fix it, or remove it from the preset")
         return Step(candidate.key, "nothing", "Failed", progress, (reason,), place.stage)
     reasons = way_back_reasons(view, candidate)
     here = slots.get(place.stage or "")

@@ -37,7 +37,7 @@ def rolled_back(progress: PluginState, now: datetime) -> PluginState:
     """What was healthy before becomes admitted again."""
     place = progress.enrolment
     if place is None or place.before is None:
-        raise ValueError("there is nothing to go back to")
+        raise ValueError("there is nothing to roll back to")
     attempt = Attempt(place.before.input_hash or "", place.rollout, now, now, back=True)
     return structs.replace(progress, admitted=place.before, attempt=attempt)
 

@@ -106,9 +106,9 @@ class View:
         counts = [each.tally.final_failures if final else each.tally.failed for each in self.stages]
         for stage, failed in zip(self.stages, counts, strict=True):
             if failed > stage.budget:
-                return f"stage {stage.rule.name}: {failed} failed, {stage.budget} may"
+                return f"stage {stage.rule.name}: {failed} failed, {stage.budget} allowed"
         most = self.rollout.policy.max_failures
         failed = sum(counts) + (self.loose.final_failures if final else self.loose.failed)
         if most is not None and failed > share(most, self.members, up=False):
-            return f"the rollout: {failed} failed, {share(most, self.members, up=False)} may"
+            return f"the rollout: {failed} failed, {share(most, self.members, up=False)} allowed"
         return None

@@ -100,7 +100,7 @@ def removed_option_gates(skipped: Iterable[Skipped], running: Callable[[Steps], 
         yield Gate(
             "removed-option",
             f"{name} is set and no longer exists",
-            "take the value out, or ask the definition's author for a migration",
+            "remove the value, or ask the definition's author for a migration",
             name,
             item.layer.object.ref,
             item.at,

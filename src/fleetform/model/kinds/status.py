@@ -134,6 +134,14 @@ class PluginStatus(Status, frozen=True, kw_only=True):
     )
 
 
+class AddOnStatus(Status, frozen=True, kw_only=True):
+    """What Fleetform tells on a ManagedClusterAddOn of Open Cluster Management; the rest is for others to tell."""
+
+    config_references: Annotated[list[ConfigReference], _atomic("By type, in order of effect.")] = field(
+        default_factory=list
+    )
+
+
 class PresetPlugins(Record, frozen=True, kw_only=True):
     """A preset's plugins in numbers: updated have what is wanted, ready are those of them that are healthy."""
 

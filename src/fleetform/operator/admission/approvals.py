@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
+from typing import Any
 
-from fleetform.app.errors import DeniedError, NoAnswerError, NotFoundError
 from fleetform.app.fleet import Fleet
-from fleetform.app.rollout import Person, Rollouts
-from fleetform.app.scope import Scope
 from fleetform.engine.check.report import listed
+from fleetform.engine.plan.gates.approval import people
+from fleetform.engine.plan.gates.deletes import STAGE as DELETES
+from fleetform.engine.plan.records import Approval
+from fleetform.engine.plan.rollouts import rollout_name
+from fleetform.engine.plan.stages import ApprovalRule
+from fleetform.engine.versions.lifecycle import lifecycle_in
+from fleetform.engine.world.consent import Persons, organization_of
+from fleetform.engine.world.staging import Stagings
 from fleetform.model.kinds.lifecycle import ApprovalSpec
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic, Severity
@@ -36,35 +41,57 @@ def not_by_its_user(approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagn
 
 
 def would_not_count(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> list[Diagnostic]:
-    """Why the approval of somebody would be in vain."""
-    try:
-        _agree(fleet, approval, approval.spec.groups or ())
-    except DeniedError as error:
-        group = _missing_group(fleet, approval, who)
-        if group:
-            return [_found(approval, error.message, f"write groups: [{group}]", field="groups")]
-        return [_found(approval, error.message, error.hint)]
-    except (NotFoundError, NoAnswerError) as error:
-        return [_found(approval, f"{error.message}: it may not count", error.hint, "warning")]
-    return []
+    """Why the approval of somebody would be in vain, by the policy of now.
+
+    Which changes are on their way is not looked at: what is known of them belongs to the replica that works for the
+    organization, and an approval of another change does no harm (B26).
+    """
+    spec, owner = approval.spec, _owner_of(fleet, approval)
+    if owner is None:
+        hint = "take both from `fleetform rollout list`"
+        message = f"{spec.rollout} is not a rollout of {spec.change_id} here: it may not count"
+        return [_found(approval, message, hint, "warning", "rollout")]
+    if spec.stage == DELETES or any(group.rollout for group in getattr(owner.spec, "groups", None) or ()):
+        return []
+    home, snapshot = approval.ref.organization, fleet.snapshot
+    persons = Persons(organization_of(snapshot, home))
+    stagings = Stagings(snapshot, fleet.placements, home, lifecycle_in(snapshot, home))
+    rules = {each.name: each.approvals for each in persons.of_policy(stagings.of(owner).policy).stages}
+    rule = rules.get(spec.stage)
+    if rule is None:
+        asking = [name for name, each in rules.items() if each is not None]
+        hint = f"these do: {listed(asking)}" if asking else "no stage does"
+        message = f"no stage {spec.stage} of {owner.ref.name} asks for an approval: it may not count"
+        return [_found(approval, message, hint, "warning", "stage")]
+    if _counts(rule, persons.name(who.username), spec.groups or ()):
+        return []
+    message = f"{who.username} may not approve stage {spec.stage}"
+    if missing := next((each for each in who.groups if each in rule.groups), None):
+        return [_found(approval, message, f"write groups: [{missing}]", field="groups")]
+    able = [*sorted(rule.users), *(f"group {each}" for each in sorted(rule.groups))]
+    return [_found(approval, message, f"these may: {', '.join(able)}")]
+
+
+def _owner_of(fleet: Fleet, approval: Object[ApprovalSpec]) -> Object[Any] | None:
+    """Whose rollout it is: a rollout is named after its owner and its change."""
+    spec, home, snapshot = approval.spec, approval.ref.organization, fleet.snapshot
+    owners: list[Object[Any]] = [*snapshot.presets.values(), *snapshot.plugins.values()]
+    return next(
+        (
+            each
+            for each in owners
+            if each.ref.organization == home and spec.rollout.startswith(rollout_name(each.ref.name, spec.change_id))
+        ),
+        None,
+    )
+
+
+def _counts(rule: ApprovalRule, user: str, groups: Iterable[str]) -> bool:
+    given = Approval("", "", "", "", user, frozenset(groups))
+    return bool(people((given,), ("", "", "", ""), rule, frozenset()))
 
 
 def _found(
     approval: Object[ApprovalSpec], message: str, hint: str, severity: Severity = "error", field: str = "user"
 ) -> Diagnostic:
     return Diagnostic("foreign-approval", message, hint, severity, approval.ref, approval.at("spec", field))
-
-
-def _agree(fleet: Fleet, approval: Object[ApprovalSpec], groups: Iterable[str]) -> None:
-    """Raises if the approval would not count, as it does for who approves in another way."""
-    spec, person = approval.spec, Person(approval.spec.user or "", frozenset(groups))
-    Rollouts(fleet, Scope(approval.ref.organization), person).agree(spec.rollout, spec.stage, spec.change_id)
-
-
-def _missing_group(fleet: Fleet, approval: Object[ApprovalSpec], who: UserInfo) -> str:
-    """A group of the user that would make it count, if one would."""
-    for group in who.groups:
-        with suppress(DeniedError):
-            _agree(fleet, approval, (group,))
-            return group
-    return ""

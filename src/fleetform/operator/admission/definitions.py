@@ -11,6 +11,7 @@ from fleetform.engine.layers.revisions import revision_of
 from fleetform.engine.versions.compatibility import compare_definitions
 from fleetform.model.objects import Object
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.operator.revisions import FROM_REVISION
 from fleetform.syntax.versions import VersionError
 
 
@@ -30,5 +31,8 @@ def compared_with_known(object_: Object[Any], was: Object[Any] | None, known: In
     except VersionError:
         # Reported where the definition is checked.
         return
+    if after.version in versions and FROM_REVISION in (versions[after.version].object.metadata.annotations or {}):
+        # Not all that it said is known.
+        del versions[after.version]
     for found in compare_definitions({name: versions}, {name: {after.version: after}}) if versions else ():
         yield found if found.code == "changed-without-bump" else replace(found, severity="warning")

@@ -49,8 +49,12 @@ def _of_owner(fleet: Fleet, ref: Ref) -> Iterator[str]:
     if not plugins:
         return
     retained = plugins[0].target.owner.spec.deletion_policy == "Retain"
-    what = "stays there and is nobody's" if retained else "is removed"
-    yield f"what it installed {what}: {_plugins(len(plugins))} on {_clusters(plugins)}"
+    what = f"{_plugins(len(plugins))} on {_clusters(plugins)}"
+    # With its name: kubectl prints warnings that say the same only once.
+    if retained:
+        yield f"{ref.kind} {ref.name} leaves behind what it installed: {what}"
+    else:
+        yield f"what {ref.kind} {ref.name} installed is removed with it: {what}"
 
 
 def _plugins_of(fleet: Fleet) -> Iterator[PluginDecision]:

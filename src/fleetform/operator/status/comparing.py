@@ -6,7 +6,7 @@ since when a condition holds, and which config was applied last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import structs
 
+from fleetform.model.kinds import API_VERSION
 from fleetform.model.kinds.status import Condition, ConfigReference, Status
 from fleetform.model.objects import Ref
 from fleetform.operator.generated import PERSONS_FIELDS
@@ -129,8 +130,12 @@ def _manifest(wanted: Wanted, labels: Mapping[str, str], owners: Sequence[OwnerR
 def _status(wanted: Wanted, seen: Seen | None, now: datetime) -> list[Request]:
     there = _tree(seen.status) if seen is not None else {}
     generation = wanted.generation if wanted.generation is not None else seen.metadata.generation if seen else 1
+    if wanted.api_version != API_VERSION:
+        # Another system's: what it has no field for is refused.
+        generation = None
     status = msgspec.to_builtins(_with_history(wanted.status, there, generation, now))
-    if seen is not None and _comparable(status) == _comparable(there):
+    fields = wanted.status.__struct_encode_fields__
+    if seen is not None and _comparable(status, fields) == _comparable(there, fields):
         return []
     return [Request("status", wanted.ref, {**_manifest(wanted, {}, ()), "status": status})]
 
@@ -165,10 +170,10 @@ def _identity(reference: Tree) -> tuple[str, ...]:
     return tuple(str(reference.get(name, "")) for name in ("group", "resource", "namespace", "name"))
 
 
-def _comparable(status: Tree) -> Tree:
-    """A status with conditions by type, and without those of others."""
+def _comparable(status: Tree, fields: Iterable[str]) -> Tree:
+    """What of a status is ours, with conditions by type."""
     conditions = {each.get("type"): each for each in status.get("conditions", ()) if each.get("type") in OURS}
-    return {**status, "conditions": conditions}
+    return {**{name: status.get(name) for name in fields}, "conditions": conditions}
 
 
 def _tree(text: msgspec.Raw) -> Tree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -128,18 +128,23 @@ def override_status(report: OverrideReport, validity: Validity) -> OverrideStatu
 
 
 def revisions_told(fleet: Fleet) -> Iterator[Wanted]:
-    """A PluginDefinitionRevision for each version that is offered or in use."""
+    """A PluginDefinitionRevision for each version that is in use, and of others as many as are kept."""
+    known = (*fleet.decisions.revisions.items(), *fleet.decisions.retired.items())
+    native = {name for name, versions in known if all(each.object.dialect == "native" for each in versions.values())}
     for each in list_revisions(fleet, _EVERYTHING):
-        if not each.status.prunable or each.status.offered:
+        if not each.status.prunable and (each.metadata.namespace, _definition(each)) in native:
             yield _revision(each)
 
 
+def _definition(listed: ListedRevision) -> str:
+    return listed.metadata.name.removesuffix(f"-{listed.spec.version}")
+
+
 def _revision(listed: ListedRevision) -> Wanted:
-    home, version = listed.metadata.namespace, listed.spec.version
-    definition = listed.metadata.name.removesuffix(f"-{version}")
-    labels = {MANAGED_BY: MANAGER, DEFINITION: label_value(definition)}
-    # Options hold what people wrote: a default may be any tree.
-    spec: Mapping[str, Any] = msgspec.to_builtins(listed.spec)
+    home = listed.metadata.namespace
+    labels = {MANAGED_BY: MANAGER, DEFINITION: label_value(_definition(listed))}
+    told = msgspec.to_builtins(listed.spec)
+    spec = {name: value for name, value in told.items() if value is not None}
     status = RevisionStatus(
         announced_at=listed.status.announced_at,
         ends_at=listed.status.ends_at,

@@ -13,6 +13,7 @@ from fleetform.app.answering.waits import shown_state
 from fleetform.app.listing.list_plugins import AppliedOverrides, reason_word, resolved
 from fleetform.engine.plan.records import Reason, Removal, Step
 from fleetform.model.kinds.status import (
+    AddOnStatus,
     AppliedOverrideStatus,
     Condition,
     ConfigReference,
@@ -89,6 +90,12 @@ def plugin_status(told: Told, overrides: AppliedOverrides) -> PluginStatus:
             *([told.valid] if told.valid is not None else []),
         ],
     )
+
+
+def add_on_status(told: Told) -> AddOnStatus:
+    """The same of an add-on of Open Cluster Management, as far as it has room for it (R1-10)."""
+    applied = _state(told) == "UpToDate" and told.state.is_healthy
+    return AddOnStatus(config_references=_configs(told.plugin, applied))
 
 
 def leaving_status(removal: Removal, step: Step | None, state: PluginState) -> PluginStatus:

@@ -6,28 +6,21 @@ identity where nothing changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.listing.list_plugins import AppliedOverrides, amiss
+from fleetform.app.listing.list_plugins import AppliedOverrides
 from fleetform.app.listing.list_rollouts import rollouts_of
-from fleetform.engine.index.differences import changed_keys
-from fleetform.engine.index.instances import name_beside_preset
-from fleetform.engine.plan.records import Candidate, OwnerPlan, Plan, Removal, Step
-from fleetform.engine.world.hashes import is_known
+from fleetform.engine.plan.records import OwnerPlan, Removal
 from fleetform.loop.accepting import Refusal
-from fleetform.loop.image import Image
 from fleetform.model.kinds.status import Condition, PlaceInRollout, PluginStatus, Status
 from fleetform.model.objects import Object, Ref
-from fleetform.model.results.decisions import Claim, ClusterDecisions, PluginDecision, PluginKey
-from fleetform.model.state import Trouble
+from fleetform.model.results.decisions import Claim, PluginDecision, PluginKey
 from fleetform.operator.generated import PRESET_LABEL
-from fleetform.operator.status.conditions import answered
 from fleetform.operator.status.objects import Validity, objects_told, revisions_told
 from fleetform.operator.status.owners import preset_told, rollout_told
-from fleetform.operator.status.plugins import Told, leaving_status, plugin_status
+from fleetform.operator.status.passes import Amiss, Changes, Found, Pass, Placed, wanted_hash, whole_owner
+from fleetform.operator.status.plugins import Told, add_on_status, leaving_status, plugin_status
 from fleetform.operator.status.wanted import (
     CLUSTER,
     MANAGED_BY,
@@ -36,20 +29,11 @@ from fleetform.operator.status.wanted import (
     OwnerReference,
     Wanted,
 )
-from fleetform.ports.state import KnownState
 from fleetform.syntax.names import cut_name, label_value, object_name_of
 
+ADD_ONS, ADD_ON = "addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn"
 # Of an owner's rollouts that ended, so many are shown (B33).
 _MOST_ENDED = 10
-
-
-class Pass(NamedTuple):
-    """A pass that is over: the fleet as it was decided, its plan, and what is stored since."""
-
-    fleet: Fleet
-    plan: Plan
-    image: Image
-    refusal: Refusal | None = None
 
 
 class Projection:
@@ -61,13 +45,13 @@ class Projection:
         self.before: dict[Ref, Wanted] = {}
         self._last: Pass | None = None
         self._validity = Validity(())
-        self._amiss = _Amiss()
+        self._amiss = Amiss()
         self._told: dict[PluginKey, Told] = {}
         self._names: dict[PluginKey, Ref] = {}
         self._taken: dict[Ref, PluginKey] = {}
         self._leaving: dict[PluginKey, Removal] = {}
         self._gone: dict[PluginKey, Ref] = {}
-        self._placed: dict[PluginKey, _Placed] = {}
+        self._placed: dict[PluginKey, Placed] = {}
         self._rollouts: dict[Ref, frozenset[Ref]] = {}
         self._others: frozenset[Ref] = frozenset()
         self._refused: dict[Ref, Wanted] = {}
@@ -76,7 +60,7 @@ class Projection:
         """Takes a pass; which objects should be others than before, or no longer be there."""
         last, self._last = self._last, shown
         self.before, self._gone = {}, {}
-        changes = _Changes(shown, last)
+        changes = Changes(shown, last)
         changed: set[Ref] = set()
         fleet = shown.fleet.planned_as(shown.plan, self._amiss.of(shown.image))
         if changes.objects or shown.refusal is not (last.refusal if last is not None else None):
@@ -111,22 +95,25 @@ class Projection:
 
     # ---- Plugins
 
-    def _plugins(self, shown: Pass, fleet: Fleet, changes: _Changes) -> set[Ref]:
+    def _plugins(self, shown: Pass, fleet: Fleet, changes: Changes) -> set[Ref]:
         changed: set[Ref] = set()
         overrides = AppliedOverrides()
         changes.place(self._placed)
-        found = _Found(shown, fleet.state, self._placed)
+        found = Found(shown, fleet.state, self._placed)
         for key in changes.plugins(self._leaving):
             told = found.told(key, self._valid)
             if told is None:
                 changed |= self._show_leaving(key, found)
                 continue
             self._leaving.pop(key, None)
-            ref = self._ref(key, told.plugin)
-            if ref is None or (told.is_as(self._told.get(key)) and not changes.anew):
+            if told.is_as(self._told.get(key)):
                 continue
             self._told[key] = told
-            changed |= self._put(_wanted_plugin(ref, told, overrides))
+            dialect = told.plugin.target.owner.dialect
+            if dialect == "native":
+                changed |= self._put(_wanted_plugin(self._named(key), told, overrides))
+            elif dialect == "ocm":
+                changed |= self._put(_wanted_add_on(told))
         return changed
 
     def _valid(self, plugin: PluginDecision) -> Condition | None:
@@ -136,9 +123,11 @@ class Projection:
             written = owner  # type: ignore[assignment]
         return self._validity.of(written.ref) if written is not None else None
 
-    def _show_leaving(self, key: PluginKey, found: _Found) -> set[Ref]:
+    def _show_leaving(self, key: PluginKey, found: Found) -> set[Ref]:
         """A plugin that nobody wants any more is shown until it is gone; one made by hand is gone with its object."""
-        self._told.pop(key, None)
+        told = self._told.pop(key, None)
+        if told is not None and told.plugin.target.owner.dialect == "ocm":
+            return self._drop(_add_on(told.plugin))
         removal = found.removals.get(key)
         if removal is None or removal.retain or removal.handed_to or removal.owner.kind != "PluginPreset":
             self._leaving.pop(key, None)
@@ -153,10 +142,6 @@ class Projection:
         generated = _generated(removal.owner.name, key[1], None)
         state = found.shown.image.plugin(key)
         return self._put(Wanted(ref, leaving_status(removal, found.step(key), state), generated))
-
-    def _ref(self, key: PluginKey, plugin: PluginDecision) -> Ref | None:
-        """The object of a plugin; None where another system's object is the one that people look at."""
-        return self._named(key) if plugin.target.owner.dialect == "native" else None
 
     def _named(self, key: PluginKey) -> Ref:
         """Names are those of a namespace: where two clusters give one name, the second gets a hash."""
@@ -175,7 +160,7 @@ class Projection:
 
     # ---- Presets and rollouts
 
-    def _presets(self, shown: Pass, changes: _Changes) -> set[Ref]:
+    def _presets(self, shown: Pass, changes: Changes) -> set[Ref]:
         parts: dict[Ref, list[OwnerPlan]] = {}
         for owner in shown.plan.owners:
             parts.setdefault(whole_owner(owner.change.owner), []).append(owner)
@@ -199,7 +184,7 @@ class Projection:
         status = preset_told(
             [decided[each.key] for each in candidates],
             [shown.image.plugin(each.key) for each in candidates],
-            [_hash(each) for each in candidates],
+            [wanted_hash(each) for each in candidates],
             steps,
             lost,
             _open_rollout(parts),
@@ -208,7 +193,7 @@ class Projection:
         generation = None if self._validity.was_refused(preset.ref) else preset.metadata.generation
         return Wanted(preset.ref, status, generation=generation)
 
-    def _show_rollouts(self, fleet: Fleet, changes: _Changes) -> set[Ref]:
+    def _show_rollouts(self, fleet: Fleet, changes: Changes) -> set[Ref]:
         changed: set[Ref] = set()
         owners = {each.change.owner: each for each in fleet.plan.owners}
         stored = fleet.state.rollouts.rollouts
@@ -265,170 +250,6 @@ class Projection:
         return {ref} if self.wanted.pop(ref, None) is not None else set()
 
 
-class _Amiss:
-    """What is known, with what is amiss about deliveries and renders; found again only where those are others."""
-
-    def __init__(self) -> None:
-        self._image: Image | None = None
-        self._troubles: Mapping[PluginKey, Trouble] = {}
-        self._altered: frozenset[str] = frozenset()
-
-    def of(self, image: Image) -> KnownState:
-        last, self._image = self._image, image
-        if last is None or last.deliveries is not image.deliveries:
-            records = image.deliveries.items()
-            self._troubles = {key: each.trouble for key, each in records if each.trouble is not None}
-        if last is None or last.states is not image.states:
-            self._altered = frozenset(hash_ for hash_, each in image.states.items() if each.changed)
-        return replace(image.known, troubles=self._troubles, altered=self._altered)
-
-
-class _Placed(NamedTuple):
-    """A plugin's place in the plan of its owner."""
-
-    owner: OwnerPlan
-    candidate: Candidate
-    step: Step
-
-
-class _Found:
-    """What is known of single plugins in a pass; found where it is asked for."""
-
-    def __init__(self, shown: Pass, known: KnownState, placed: Mapping[PluginKey, _Placed]) -> None:
-        self.shown, self._known, self._placed = shown, known, placed
-        self.removals = {each.key: each for each in shown.plan.world.removals}
-        self._leaving = {step.key: step for step in shown.plan.removals}
-
-    def step(self, key: PluginKey) -> Step | None:
-        """Of a plugin that nobody wants any more."""
-        return self._leaving.get(key)
-
-    def told(self, key: PluginKey, valid: Callable[[PluginDecision], Condition | None]) -> Told | None:
-        """None: nobody wants it."""
-        shown = self.shown
-        here = shown.fleet.decisions.clusters.get(Ref("Cluster", key[0], key[1]))
-        plugin = here.plugins.get(key[2]) if here is not None else None
-        placed = self._placed.get(key) if plugin is not None else None
-        if plugin is None and here is not None:
-            plugin = next((each.plugin for each in here.claims if each.candidate.name == key[2]), None)
-        if plugin is None:
-            return None
-        rollout = placed.owner.rollout if placed is not None and placed.step.stage else None
-        return Told(
-            plugin,
-            placed.step if placed is not None else None,
-            shown.image.plugin(key),
-            _hash(placed.candidate) if placed is not None else None,
-            rollout.name if rollout is not None and rollout.is_open else None,
-            shown.fleet.snapshot.rejected.get(plugin.target.owner.ref, frozenset()),
-            [answered(each) for each in amiss(plugin, self._known)],
-            valid(plugin),
-        )
-
-
-class _Changes:
-    """What differs between two passes."""
-
-    def __init__(self, now: Pass, last: Pass | None) -> None:
-        self._now, self._last = now, last
-        self.anew = last is None
-        fleet, before = now.fleet, last.fleet if last is not None else None
-        self.objects = before is None or _objects(fleet) != _objects(before)
-        self._clusters = changed_keys(fleet.decisions.clusters, before.decisions.clusters if before is not None else {})
-        plans = {each.change.owner: each for each in now.plan.owners}
-        then = {each.change.owner: each for each in last.plan.owners} if last is not None else {}
-        self._plans = {ref: (plans.get(ref), then.get(ref)) for ref in changed_keys(plans, then)}
-        stored = now.image.known.rollouts.rollouts
-        stored_then = last.image.known.rollouts.rollouts if last is not None else {}
-        self.owners = sorted({*self._plans, *changed_keys(stored, stored_then)})
-        # While something moves, what it comes to in numbers is of no use to anybody.
-        self.counts = self.objects or (bool(self._clusters) and now.plan.is_idle)
-
-    def everything(self) -> None:
-        """What is wrong with objects is another: all of them may tell something else."""
-        self.counts = True
-        self.objects = True
-
-    def place(self, placed: dict[PluginKey, _Placed]) -> None:
-        """Brings the places of plugins up to date."""
-        for _, before in self._plans.values():
-            for step in before.steps if before is not None else ():
-                if step.key in placed and placed[step.key].owner is before:
-                    del placed[step.key]
-        for owner, _ in self._plans.values():
-            if owner is not None:
-                pairs = zip(owner.change.candidates, owner.steps, strict=True)
-                placed.update((step.key, _Placed(owner, candidate, step)) for candidate, step in pairs)
-
-    def plugins(self, leaving: Iterable[PluginKey]) -> list[PluginKey]:
-        now, last = self._now, self._last
-        found: set[PluginKey] = set(leaving)
-        sides = [now.fleet.decisions.clusters, last.fleet.decisions.clusters if last is not None else {}]
-        for ref in self._clusters:
-            for clusters in sides:
-                found.update(_keys(ref, clusters.get(ref)))
-        for pair in self._plans.values():
-            for owner in pair:
-                found.update(step.key for step in (owner.steps if owner is not None else ()))
-        found.update(step.key for step in now.plan.removals)
-        if self.objects:
-            for ref, plugin in now.fleet.snapshot.plugins.items():
-                found.add((ref.organization, plugin.spec.cluster_name or "", name_beside_preset(plugin)))
-        known, known_then = now.image.known.plugins, last.image.known.plugins if last is not None else {}
-        for ref in changed_keys(known, known_then):
-            names = changed_keys(known.get(ref, {}), known_then.get(ref, {}))
-            found.update((ref.organization, ref.name, name) for name in names)
-        found.update(changed_keys(now.image.deliveries, last.image.deliveries if last is not None else {}))
-        if last is not None and now.image.states is not last.image.states:
-            altered = changed_keys(now.image.states, last.image.states)
-            found.update(self._running({each for each in altered if each in last.image.states}))
-        return sorted(found)
-
-    def _running(self, hashes: set[str]) -> Iterator[PluginKey]:
-        """Plugins that were admitted with one of some hashes."""
-        for cluster, here in self._now.image.known.plugins.items() if hashes else ():
-            for name, state in here.items():
-                if state.admitted is not None and state.admitted.input_hash in hashes:
-                    yield cluster.organization, cluster.name, name
-
-    def presets(self, parts: Mapping[Ref, object]) -> set[Ref]:
-        if self.objects:
-            then = self._last.fleet.snapshot.presets.keys() if self._last is not None else set()
-            return {*self._now.fleet.snapshot.presets, *then}
-        found = {whole_owner(ref) for ref in self._plans}
-        for ref in self._clusters:
-            here = self._now.fleet.decisions.clusters.get(ref)
-            found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
-        known = self._now.image.known.plugins
-        known_then = self._last.image.known.plugins if self._last is not None else {}
-        for ref in changed_keys(known, known_then):
-            here = self._now.fleet.decisions.clusters.get(ref)
-            found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
-        return {ref for ref in found if ref.kind == "PluginPreset"}
-
-
-def whole_owner(ref: Ref) -> Ref:
-    """The owner that a part with a rollout of its own belongs to."""
-    return ref._replace(name=ref.name.partition("/")[0]) if ref.kind == "PluginPreset" else ref
-
-
-def _objects(fleet: Fleet) -> tuple[int, ...]:
-    """The maps of objects, by identity: they are the same where no object is another."""
-    of = fleet.snapshot
-    maps = (of.organizations, of.clusters, of.definitions, of.presets, of.plugins, of.overrides, of.others)
-    return tuple(map(id, maps))
-
-
-def _keys(ref: Ref, here: ClusterDecisions | None) -> Iterator[PluginKey]:
-    for plugin in here.candidates if here is not None else ():
-        yield ref.organization, ref.name, plugin.name
-
-
-def _hash(candidate: Candidate) -> str | None:
-    wanted = candidate.wanted.input_hash
-    return wanted if is_known(wanted) else None
-
-
 def _open_rollout(parts: Iterable[OwnerPlan]) -> PlaceInRollout | None:
     for owner in parts:
         rollout = owner.rollout
@@ -446,6 +267,15 @@ def _wanted_plugin(ref: Ref, told: Told, overrides: AppliedOverrides) -> Wanted:
     generated = _generated(owner.ref.name, told.plugin.cluster.ref.name, owner)
     generation = instance.metadata.generation if instance is not None else None
     return Wanted(ref, status, generated, generation)
+
+
+def _wanted_add_on(told: Told) -> Wanted:
+    return Wanted(_add_on(told.plugin), add_on_status(told), api_version=ADD_ONS)
+
+
+def _add_on(plugin: PluginDecision) -> Ref:
+    """The object of an add-on: in the namespace of its cluster."""
+    return Ref(ADD_ON, plugin.cluster.ref.name, plugin.target.definition)
 
 
 def _generated(preset: str, cluster: str, owner: Object[object] | None) -> Generated:

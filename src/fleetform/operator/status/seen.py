@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from threading import Event, Thread
 from typing import Any
 
@@ -50,21 +51,20 @@ class Seen(Struct, rename="camel", gc=False):
 
 
 class Cache:
-    """Objects of several kinds, each followed in a thread of its own.
+    """Objects of several kinds, each followed in a thread of its own; one for all who write.
 
-    namespace: of this one alone. changed is told which objects are others than before; failed which kind cannot be
-    followed for a while, and why.
+    failed is told which kind cannot be followed for a while, and why.
     """
 
     def __init__(
         self,
         client: Client,
         kinds: Iterable[tuple[str, str]],
-        changed: Callable[[frozenset[Ref]], None],
         failed: Callable[[str, OutsideError], None] = lambda kind, error: None,
-        namespace: str = "",
     ) -> None:
-        self._client, self._changed, self._failed = client, changed, failed
+        self._failed = failed
+        self._listeners: dict[int, tuple[str, Callable[[Iterable[Ref]], None]]] = {}
+        self._numbers = count()
         self._stop = Event()
         self._threads: list[Thread] = []
         self._reflectors: dict[str, Reflector[Seen]] = {}
@@ -84,7 +84,6 @@ class Cache:
                 lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
                 lambda each: each.metadata.resource_version,
                 type_=Seen,
-                namespace=namespace,
                 changed=lambda keys, kind=kind: self._tell(kind, keys),  # type: ignore[misc]
                 failed=lambda error, kind=kind: self._failed(kind, error),  # type: ignore[misc]
             )
@@ -113,9 +112,20 @@ class Cache:
         """Whether everything was listed."""
         return all(each.listed.wait(seconds) for each in self._reflectors.values())
 
-    @property
-    def is_whole(self) -> bool:
-        return all(each.listed.is_set() for each in self._reflectors.values())
+    def is_listed(self, kind: str) -> bool:
+        """Whether what is there of a kind is known; a kind that is not followed has nothing to wait for."""
+        reflector = self._reflectors.get(kind)
+        return reflector is None or reflector.listed.is_set()
+
+    def listen(self, namespace: str, changed: Callable[[Iterable[Ref]], None]) -> Callable[[], None]:
+        """changed is told which objects of a namespace ("": of all) are others than before, and at first all that there
+        are. What comes back ends that."""
+        number = next(self._numbers)
+        self._listeners[number] = (namespace, changed)
+        for kind, reflector in self._reflectors.items():
+            keys = reflector.objects()
+            changed([Ref(kind, *key) for key in keys if namespace in ("", key.namespace)])
+        return lambda: self._listeners.pop(number, None) and None
 
     def get(self, ref: Ref) -> Seen | None:
         reflector = self._reflectors.get(ref.kind)
@@ -132,4 +142,7 @@ class Cache:
         return self._reflectors[ref.kind].is_behind(ObjectKey(ref.organization, ref.name))
 
     def _tell(self, kind: str, keys: frozenset[ObjectKey]) -> None:
-        self._changed(frozenset(Ref(kind, key.namespace, key.name) for key in keys))
+        for namespace, changed in list(self._listeners.values()):
+            found = [Ref(kind, *key) for key in keys if namespace in ("", key.namespace)]
+            if found:
+                changed(found)

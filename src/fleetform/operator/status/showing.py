@@ -11,29 +11,32 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, from_changes, from_store
-from fleetform.operator.status.projection import Pass, Projection
+from fleetform.operator.status.passes import Pass
+from fleetform.operator.status.projection import ADD_ON, ADD_ONS, Projection
 from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.writing import Writing
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 
 # PluginStates are the store's, and Approvals say all that there is to say about them.
-FOLLOWED = tuple((API_VERSION, kind) for kind in KINDS if kind not in ("PluginState", "Approval"))
+FOLLOWED = (
+    *((API_VERSION, kind) for kind in KINDS if kind not in ("PluginState", "Approval")),
+    (ADD_ONS, ADD_ON),
+)
 
 
 class StatusWriter:
     """Called after each pass. What is shown is computed there and then; it is written beside the passes, and if one
     comes before the last is written, the newest counts.
 
-    following is the client for the cache: it holds a connection for each kind. organization: only its objects are
-    followed and written, as another control plane does so for those of others. instance is who tells of what happened.
-    failed is told what could not be written or followed.
+    cache follows what is there, for all organizations. organization: only its objects are written, as another control
+    plane does so for those of others. instance is who tells of what happened. failed is told what could not be written.
     """
 
     def __init__(
         self,
         client: Client,
-        following: Client,
+        cache: Cache,
         now: Callable[[], datetime],
         *,
         organization: str = "",
@@ -42,48 +45,42 @@ class StatusWriter:
         failed: Callable[[str, OutsideError], None] = lambda what, error: None,
     ) -> None:
         self._projection, self._organization = Projection(), organization
-        self.cache = Cache(following, FOLLOWED, self._seen, failed, organization)
+        self._cache = cache
+        self._unlisten: Callable[[], None] = lambda: None
         self._writing = Writing(
             client,
-            self.cache,
+            self._cache,
             self._projection.wanted,
             now,
             threads=threads,
             failed=lambda ref, error: failed(str(ref), error),
         )
-
-        self._events = Events(client, self.cache, instance, failed)
+        self._events = Events(client, self._cache, instance, failed)
 
     def start(self) -> None:
-        self.cache.start()
+        self._unlisten = self._cache.listen(self._organization, self._writing.look_at)
         self._events.start()
         self._writing.start()
 
     def stop(self) -> None:
+        self._unlisten()
         self._events.stop()
-        self.cache.stop()
         self._writing.stop()
 
     def show(self, report: PassReport, fleet: Fleet | None, image: Image) -> None:
         if fleet is None or report.plan is None:
-            changed = self._projection.refuse(report.refusal)
-            self._look_at(changed)
-            if changed:
-                self._writing.begin()
+            self._look_at(self._projection.refuse(report.refusal))
+            self._writing.begin(is_whole=False)
             return
         projection = self._projection
         is_first = not projection.wanted
         changed = projection.update(Pass(fleet, report.plan, image, report.refusal))
         self._look_at(changed)
-        self._writing.begin()
+        self._writing.begin(is_whole=True)
         self._events.tell(from_store(report.events, projection.name_of))
         if not is_first:
             # What a new process finds was told by the one before it.
             self._events.tell(from_changes(changed, projection.before, projection.wanted, report.at))
-
-    def listed(self, seconds: float) -> bool:
-        """Whether what is there is known by then."""
-        return self.cache.wait(seconds)
 
     def wait_for_events(self) -> None:
         self._events.wait()
@@ -99,6 +96,3 @@ class StatusWriter:
 
     def _look_at(self, refs: Iterable[Ref]) -> None:
         self._writing.look_at(each for each in refs if self._organization in ("", each.organization))
-
-    def _seen(self, refs: frozenset[Ref]) -> None:
-        self._writing.look_at(refs)

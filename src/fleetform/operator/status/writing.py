@@ -26,7 +26,7 @@ from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import ConflictError, InvalidError, MissingError, NotLeaderError
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _LOOK = 1.0, 60.0, 0.1
 _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
@@ -71,7 +71,9 @@ class Writing:
         self._settled: dict[Ref, _Settled] = {}
         self._busy = False
         self._stopped = False
-        self._begun = False
+        self._begun = self._is_whole = False
+        # What nobody wants as far as is known, while not all is.
+        self._unwanted: set[Ref] = set()
         self._thread = Thread(target=self._run, name="writes statuses", daemon=True)
         self.writes = 0
 
@@ -93,10 +95,14 @@ class Writing:
             self._behind -= found
             self._state.notify_all()
 
-    def begin(self) -> None:
-        """From now on what is wanted is known: what is there and not wanted may go."""
+    def begin(self, is_whole: bool) -> None:
+        """Write from now on. is_whole: all that is wanted is known, so that what is there and not wanted may go."""
         with self._state:
+            if is_whole and not self._is_whole:
+                self._dirty |= self._unwanted
+                self._unwanted = set()
             self._begun = True
+            self._is_whole |= is_whole
             self._state.notify_all()
 
     def wait(self, seconds: float) -> bool:
@@ -124,16 +130,17 @@ class Writing:
                 self._dirty |= self._again
                 self._again = set()
             while not self._may_go_on():
-                # Nobody is told when the cache is whole, so that has to be looked at.
-                self._state.wait(0.1 if self._begun and not self._cache.is_whole else None)
+                # Nobody is told when a kind is listed that has no object, so that has to be looked at.
+                self._state.wait(_LOOK if self._begun and self._dirty else None)
             if self._stopped:
                 return None
-            refs = sorted(self._dirty)
-            self._dirty, self._busy = set(), True
+            refs = sorted(each for each in self._dirty if self._cache.is_listed(each.kind))
+            self._dirty -= set(refs)
+            self._busy = True
             return refs
 
     def _may_go_on(self) -> bool:
-        return self._stopped or (self._begun and self._cache.is_whole and bool(self._dirty))
+        return self._stopped or (self._begun and any(map(self._cache.is_listed, {each.kind for each in self._dirty})))
 
     def _write_all(self, refs: list[Ref], pool: ThreadPoolExecutor) -> bool:
         """Whether nothing has to be tried again."""
@@ -144,6 +151,8 @@ class Writing:
             if ref.kind not in self._cache.kinds or self._has_to_wait(ref):
                 continue
             wanted, seen = self._wanted.get(ref), self._cache.get(ref)
+            if wanted is None and self._waits_for_the_rest(ref):
+                continue
             settled = self._settled.get(ref)
             version = seen.metadata.resource_version if seen is not None else ""
             if settled is not None and settled.wanted is wanted and settled.version == version and version:
@@ -159,6 +168,13 @@ class Writing:
         with self._state:
             self._again |= failed
         return not failed
+
+    def _waits_for_the_rest(self, ref: Ref) -> bool:
+        """Whether it may yet be wanted."""
+        with self._state:
+            if not self._is_whole:
+                self._unwanted.add(ref)
+            return not self._is_whole
 
     def _has_to_wait(self, ref: Ref) -> bool:
         """Whether the cache has yet to see what was written; it says so when it has."""

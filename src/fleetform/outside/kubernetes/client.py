@@ -17,6 +17,7 @@ import msgspec
 import urllib3
 from msgspec import Struct
 from urllib3.exceptions import HTTPError
+from urllib3.exceptions import TimeoutError as Silence
 
 from fleetform.outside.kubernetes.access import Access
 from fleetform.outside.kubernetes.connections import failure_text, tls_of, token_in
@@ -305,17 +306,24 @@ class Client:
         body: bytes | None = None,
         content: str = "application/json",
         accept: str = "application/json",
+        seconds: float | None = None,
     ) -> bytes:
-        """The body of an answer. What is overloaded is asked again; what failed in between only if that is safe."""
+        """The body of an answer. What is overloaded is asked again; what failed in between only if that is safe.
+
+        seconds is the longest silence, if it is not the client's own.
+        """
+        timeout = self._timeout if seconds is None else urllib3.Timeout(connect=min(seconds, 5.0), read=seconds)
         headers = {"Accept": accept, **({"Content-Type": content} if body is not None else {})}
         for tries in range(1, self._tries + 1):
             try:
-                return bytes(self._send(method, path, body, headers, self._timeout).data)
+                return bytes(self._send(method, path, body, headers, timeout).data)
             except BusyError as error:
                 # Without a status the answer was lost: the write may have taken place, and only the caller knows
                 # whether it may be done twice. 429 and 503 with a pause say that nothing was done.
                 told = error.after is not None or error.status in (429, 503)
-                if tries == self._tries or not (told or (method == "GET" and tries < 3)):
+                # Who was silent for so long is silent for as long again.
+                again = method == "GET" and tries < 3 and not error.timed_out
+                if tries == self._tries or not (told or again):
                     raise
                 pause = error.after if error.after is not None else 0.2 * 2 ** min(tries, 7)
                 self._sleep(min(pause, _LONGEST_PAUSE) * random.uniform(1.0, 1.2))
@@ -350,7 +358,8 @@ class Client:
                 redirect=False,
             )
         except (HTTPError, OSError) as error:
-            raise BusyError(f"{self.access.server} does not answer: {failure_text(error)}") from error
+            message = f"{self.access.server} does not answer: {failure_text(error)}"
+            raise BusyError(message, timed_out=isinstance(error, Silence)) from error
         if response.status >= 300:
             with_body = response.data
             response.release_conn()

@@ -52,9 +52,11 @@ class InvalidError(ApiError):
 class BusyError(ApiError):
     """Not now: the server is overloaded or starting, or did not answer. after: seconds until it may be asked again."""
 
-    def __init__(self, message: str, status: int = 0, reason: str = "", after: float | None = None) -> None:
+    def __init__(
+        self, message: str, status: int = 0, reason: str = "", after: float | None = None, *, timed_out: bool = False
+    ) -> None:
         super().__init__(message, status, reason)
-        self.after = after
+        self.after, self.timed_out = after, timed_out
 
 
 class NotLeaderError(OutsideError):

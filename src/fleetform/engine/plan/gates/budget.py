@@ -10,5 +10,5 @@ def budget(view: View) -> Reason | None:
     exceeded = view.breached()
     if exceeded is None or view.rollout is None:
         return None
-    do = f"mend the failed clusters, publish a fix, or fleetform rollout retry {view.change.owner.name}"
+    do = f"repair the failed clusters, publish a fix, or fleetform rollout retry {view.change.owner.name}"
     return Reason("budget", f"too many failures in {exceeded}", do, ref=view.change.owner)

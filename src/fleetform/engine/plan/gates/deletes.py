@@ -30,5 +30,8 @@ def deletes(removal: Removal, rule: ApprovalRule, count: int, most: int) -> Reas
 
 def incomplete(owner: Ref) -> Reason:
     return Reason(
-        "deletes", "not everything could be loaded and rendered, so absence means nothing", "mend the input", ref=owner
+        "deletes",
+        "not everything could be loaded and rendered, so nothing counts as removed",
+        "fix the input",
+        ref=owner,
     )

@@ -12,4 +12,4 @@ def soak(view: View, here: StageView) -> Reason | None:
     if earlier is None or not only_soaks(earlier):
         return None
     message = f"stage {earlier.rule.name} is healthy and must stay so first"
-    return Reason("soak", message, "wait; an emergency skips it", until=earlier.tally.soaked_at)
+    return Reason("soak", message, "wait, or declare an emergency, which skips it", until=earlier.tally.soaked_at)

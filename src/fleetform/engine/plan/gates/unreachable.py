@@ -37,5 +37,7 @@ def too_many_unreachable(view: View, here: StageView) -> Reason | None:
     most = share(view.limits.max_unreachable, view.members, up=True)
     if lost <= most:
         return None
-    message = f"{lost} of {view.members} clusters cannot be reached, {most} may; stage {here.rule.name} does not start"
+    message = (
+        f"{lost} of {view.members} clusters cannot be reached, {most} allowed; stage {here.rule.name} does not start"
+    )
     return Reason("unreachable", message, "bring clusters back, or raise maxUnreachable")

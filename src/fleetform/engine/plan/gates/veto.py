@@ -13,4 +13,4 @@ def veto(view: View, candidate: Candidate) -> Reason | None:
 def held(cluster: ClusterFacts) -> Reason | None:
     if cluster.hold is None:
         return None
-    return Reason("veto", f"{cluster.name} holds: {cluster.hold}", "take spec.hold out of the cluster when it is over")
+    return Reason("veto", f"{cluster.name} holds: {cluster.hold}", "remove spec.hold from the cluster when it is over")

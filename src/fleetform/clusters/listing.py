@@ -1,0 +1,74 @@
+"""What plugins have on a cluster, by a list for each kind and not a request for each object."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from fleetform.clusters.inventory import KIND, Entry, Known, ObjectRef, known_from, ref_of
+from fleetform.clusters.ownership import PLUGIN, Manifest
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import DeniedError, MissingError, NoKindError
+from fleetform.outside.kubernetes.resources import Resource
+
+# More plugins than these are not named one by one.
+_MOST_NAMED = 10
+
+
+def inventories(client: Client, labels: Collection[str] | None, namespaces: Iterable[str]) -> dict[str, Known]:
+    """What each of some plugins has, or of all (None), by its label; namespaces are where to look if we may not look
+    everywhere."""
+    parts: dict[str, list[Manifest]] = {}
+    maps = client.resource("v1", "ConfigMap")
+    for each in _listed(client, maps, f"{KIND}=true,{_selector(labels)}", namespaces, False):
+        parts.setdefault(each["metadata"]["labels"][PLUGIN], []).append(each)
+    return {label: known_from(found) for label, found in parts.items() if labels is None or label in labels}
+
+
+def live_objects(
+    client: Client, known: Mapping[str, Known], metadata_only: Collection[str] | None = None
+) -> dict[ObjectRef, Manifest]:
+    """What is there of what some plugins have. Of some kinds, or of all (None), only their metadata is asked for."""
+    kinds: dict[tuple[str, str], list[ObjectRef]] = {}
+    for each in known.values():
+        for ref, entry in each.objects.items():
+            if not entry.hook:
+                kinds.setdefault((entry.version, ref.kind), []).append(ref)
+    found: dict[ObjectRef, Manifest] = {}
+    selector = _selector(known.keys())
+    for (version, kind), refs in sorted(kinds.items()):
+        try:
+            resource = client.resource(version, kind)
+            brief = metadata_only is None or kind in metadata_only
+            for live in _listed(client, resource, selector, sorted({ref.namespace for ref in refs}), brief):
+                # Items of a list do not say what they are.
+                whole = {**live, "apiVersion": version, "kind": kind}
+                found[ref_of(whole)] = whole
+        except NoKindError:
+            continue
+    return found
+
+
+def wanted(known: Known) -> Iterator[tuple[ObjectRef, Entry]]:
+    """What stays on a cluster, without hooks."""
+    return ((ref, entry) for ref, entry in known.objects.items() if not entry.hook)
+
+
+def _selector(labels: Collection[str] | None) -> str:
+    return PLUGIN if labels is None or len(labels) > _MOST_NAMED else f"{PLUGIN} in ({','.join(sorted(labels))})"
+
+
+def _listed(
+    client: Client, resource: Resource, selector: str, namespaces: Iterable[str], metadata_only: bool
+) -> Iterator[Manifest]:
+    """By one list; by one for each namespace if the account may not look at all of them."""
+    try:
+        yield from client.items(resource, labels=selector, metadata_only=metadata_only)
+        return
+    except DeniedError as error:
+        if error.status == 401 or not resource.namespaced:
+            raise
+    except MissingError:
+        # The kind went between the question which kinds there are and this one.
+        return
+    for namespace in namespaces:
+        yield from client.items(resource, namespace, labels=selector, metadata_only=metadata_only)

@@ -1,0 +1,128 @@
+"""Delivery to clusters by server-side apply, beside the passes, which hand parcels over and take what came of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from fleetform.clusters.ownership import Manifest, label_of
+from fleetform.clusters.work import ClusterKey, Clusters, Outcome, Waiting
+from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
+from fleetform.deliver.kubernetes.drift import Found, look_for_drift
+from fleetform.deliver.kubernetes.problems import Problem
+from fleetform.model.results.decisions import PluginKey
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.access import Access, AccessError
+from fleetform.outside.kubernetes.client import Client
+from fleetform.ports.delivery import UNDER_WAY, Drift, Failure, Note, Parcel
+from fleetform.syntax.yaml_in import read_one
+
+# What was found out about drift on a cluster counts for so many seconds.
+_LOOKED_AT_FOR = 600.0
+
+
+class KubernetesDeliveries:
+    """Deliveries to all clusters."""
+
+    def __init__(self, clusters: Clusters, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clusters, self.clock = clusters, clock
+        # What was found on clusters when they were last looked at, and when that was.
+        self.looks: dict[ClusterKey, tuple[float, Mapping[str, Sequence[Found]]]] = {}
+
+    def to(
+        self, cluster: ClusterKey, access: Access | AccessError, namespace: str, options: ApplyOptions
+    ) -> KubernetesDelivery:
+        return KubernetesDelivery(self, cluster, access, namespace, options)
+
+    def is_under_way(self, key: PluginKey, input_hash: str) -> bool:
+        under_way = self.clusters.under_way(("deliver", key))
+        return isinstance(under_way, tuple) and under_way[0] == input_hash
+
+    def is_busy(self) -> bool:
+        return self.clusters.is_busy()
+
+
+class KubernetesDelivery:
+    """One namespace of one cluster."""
+
+    def __init__(
+        self,
+        deliveries: KubernetesDeliveries,
+        cluster: ClusterKey,
+        access: Access | AccessError,
+        namespace: str,
+        options: ApplyOptions,
+    ) -> None:
+        self._deliveries, self._cluster, self._access = deliveries, cluster, access
+        self._namespace, self._options = namespace, options
+
+    def deliver(
+        self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
+    ) -> Mapping[PluginKey, Failure]:
+        found: dict[PluginKey, Failure] = {}
+        for parcel in parcels:
+            options = self._options._replace(predecessor=parcel.predecessor)
+            id_ = (parcel.input_hash, self._namespace, options)
+            work = partial(_apply, parcel, self._namespace, options)
+            found.update(self._begun_or_done(parcel.key, id_, work))
+        for key in removals:
+            found.update(self._begun_or_done(key, ("", self._namespace), partial(_remove, key, self._namespace)))
+        return found
+
+    def _begun_or_done(
+        self, key: PluginKey, id_: tuple[object, ...], work: Callable[[Client], Waiting[Sequence[Problem]]]
+    ) -> dict[PluginKey, Failure]:
+        """Nothing once it has arrived."""
+        # What was seen before it arrives says nothing of what is there then.
+        self._deliveries.looks.pop(self._cluster, None)
+        clusters = self._deliveries.clusters
+        clusters.forget(("drift", self._cluster))
+        outcome = clusters.outcome(self._cluster, self._access, ("deliver", key), id_, work)
+        if outcome is None:
+            return {key: UNDER_WAY}
+        failure = _failure(outcome)
+        return {key: failure} if failure is not None else {}
+
+    def drift(self, keys: Sequence[PluginKey]) -> Sequence[Drift]:
+        """As of the last look, which is taken from time to time; OutsideError before the first one is over."""
+        deliveries = self._deliveries
+        known = deliveries.looks.get(self._cluster)
+        if known is None or deliveries.clock() - known[0] > _LOOKED_AT_FOR:
+            work = partial(look_for_drift, namespace=self._namespace)
+            slot = ("drift", self._cluster)
+            outcome = deliveries.clusters.outcome(self._cluster, self._access, slot, "look", work)
+            if outcome is not None and outcome.error is not None:
+                raise outcome.error
+            if outcome is not None:
+                known = deliveries.looks[self._cluster] = deliveries.clock(), outcome.answer
+        if known is None:
+            raise OutsideError("the cluster is being looked at")
+        found = known[1]
+        return [
+            Drift(key, each.text, each.missing)
+            for key in keys
+            for each in found.get(label_of(key), (Found("its inventory", missing=True),))
+        ]
+
+
+def _apply(parcel: Parcel, namespace: str, options: ApplyOptions, client: Client) -> Waiting[Sequence[Problem]]:
+    objects: list[Manifest] = [read_one(content.decode()) for _, content in sorted(parcel.files.items())]
+    return ClusterApply(client).apply(parcel.key, namespace, objects, options, parcel.input_hash)
+
+
+def _remove(key: PluginKey, namespace: str, client: Client) -> Waiting[Sequence[Problem]]:
+    return ClusterApply(client).remove(key, namespace)
+
+
+def _failure(outcome: Outcome) -> Failure | None:
+    """What came of it, if it is not what it should be: the first problem in words, and how many there are."""
+    if outcome.error is not None:
+        return Failure(outcome.error.message, outcome.error.hint, unreachable=outcome.unreachable)
+    problems: Sequence[Problem] = outcome.answer
+    if not problems:
+        return None
+    # One that somebody must do something about comes before one that may pass.
+    first = next((each for each in problems if each.refused), problems[0])
+    more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
+    return Failure(f"{first}{more}", first.hint, first.refused)

@@ -1,0 +1,93 @@
+"""The versions that definitions had, as their revisions on the API server tell.
+
+A PluginDefinition has one version at a time, and plugins may run, or be pinned to, those before it. A replica that does
+not work for an organization knows them by its PluginDefinitionRevisions: their options and sources, and not all else
+that they said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Event
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fleetform.dialects.native.crds import plural_of
+from fleetform.model.kinds import API_VERSION
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import DeniedError
+from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector
+from fleetform.outside.kubernetes.resources import Resource
+
+# On a definition that was made from its revision: it cannot be compared with one that somebody wrote.
+FROM_REVISION = "fleetform.dev/revision"
+_GROUP, _, _VERSION = API_VERSION.partition("/")
+_REVISIONS = Resource(_GROUP, _VERSION, plural_of("PluginDefinitionRevision"), "PluginDefinitionRevision")
+_DEFINITIONS = f"{plural_of('PluginDefinition')}.{_GROUP}"
+
+
+class _Kept(NamedTuple):
+    """A revision as a definition: its file without the version, the file, and what stands in it."""
+
+    key: ObjectKey
+    version: str
+    definition: str
+    file: str
+    content: bytes
+
+
+class EarlierVersions:
+    """Follows revisions. Run it in a thread of its own; changed is told whenever there is another."""
+
+    def __init__(
+        self, client: Client, changed: Callable[[], None], failed: Callable[[OutsideError], None] = lambda _: None
+    ) -> None:
+        self._reflector: Reflector[_Kept] = Reflector(
+            client,
+            _REVISIONS,
+            lambda each: each.key,
+            lambda each: each.version,
+            kept=_kept,
+            content_of=lambda each: each.content,
+            changed=lambda _: changed(),
+            failed=self._fails,
+        )
+        self._failed, self._is_denied = failed, False
+
+    def run(self, stop: Event) -> None:
+        self._reflector.run(stop)
+
+    @property
+    def are_known(self) -> bool:
+        """Who may not read them goes on without: nobody should be locked out for that."""
+        return self._reflector.listed.is_set() or self._is_denied
+
+    def _fails(self, error: OutsideError) -> None:
+        self._is_denied = isinstance(error, DeniedError)
+        self._failed(error)
+
+    def beside(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Of the definitions in some files, the versions that are not there any more."""
+        present = {name.rpartition("@")[0] for name in files}
+        known = self._reflector.objects().values()
+        return {each.file: each.content for each in known if each.definition in present and each.file not in files}
+
+
+def _kept(manifest: dict[str, Any]) -> _Kept:
+    metadata, spec = manifest["metadata"], manifest["spec"]
+    version = str(spec.get("version", ""))
+    name = str(metadata["name"]).removesuffix(f"-{version}")
+    source = {key: each for key, each in (spec.get("source") or {}).items() if key != "digest"}
+    said = {"version": version, "options": spec.get("options") or [], **({"source": source} if source else {})}
+    annotations = {FROM_REVISION: str(spec.get("contentHash", ""))}
+    tree = {
+        "apiVersion": API_VERSION,
+        "kind": "PluginDefinition",
+        "metadata": {"name": name, "namespace": metadata["namespace"], "annotations": annotations},
+        "spec": said,
+    }
+    definition = f"{metadata['namespace']}/{_DEFINITIONS}/{name}"
+    key = ObjectKey(metadata["namespace"], metadata["name"])
+    return _Kept(key, metadata["resourceVersion"], definition, f"{definition}@{version}", msgspec.json.encode(tree))

@@ -1,0 +1,57 @@
+"""Workload clusters: how they are reached, what is applied to them, and how that is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from fleetform.app.fleet import Fleet
+    from fleetform.clusters.work import Connect
+    from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
+    from fleetform.loop.reaching import ClusterAccess
+    from fleetform.loop.records import Destination
+    from fleetform.observe.applied import AppliedObserver
+    from fleetform.ports.delivery import Deliverer
+    from fleetform.ports.observing import Observer
+
+
+class WorkloadClusters(NamedTuple):
+    """Everything that is done on workload clusters; close lets go of them."""
+
+    access: ClusterAccess
+    deliveries: KubernetesDeliveries
+    observer: AppliedObserver
+    close: Callable[[], None]
+
+    def deliverer(self, destination: Destination) -> Deliverer:
+        from fleetform.deliver.kubernetes.apply import ApplyOptions
+
+        cluster = destination.cluster
+        options = ApplyOptions(destination.drift, destination.adopt)
+        return self.deliveries.to(cluster, self.access.of(cluster), destination.namespace, options)
+
+
+def open_clusters(
+    fleet: Callable[[], Fleet | None],
+    worked: Callable[[], None],
+    otherwise: Observer,
+    kubeconfig: str | None = None,
+    accounts_in: str | None = None,
+    connect: Connect | None = None,
+) -> WorkloadClusters:
+    """worked is called whenever something was done on a cluster; otherwise observes what is not applied to one.
+
+    kubeconfig and accounts_in are ClusterAccess's. connect makes the client of a cluster: one that may not write while
+    another process leads, say.
+    """
+    # Imported where it is needed: most control planes of a trial reach no cluster.
+    from fleetform.clusters.work import Clusters
+    from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
+    from fleetform.loop.reaching import ClusterAccess
+    from fleetform.observe.applied import AppliedObserver
+
+    clusters = Clusters(worked, connect)
+    access = ClusterAccess(fleet, kubeconfig, accounts_in)
+    observer = AppliedObserver(clusters, access.of, otherwise)
+    return WorkloadClusters(access, KubernetesDeliveries(clusters), observer, clusters.close)
