@@ -118,6 +118,10 @@ def test_a_dry_run_refuses_what_is_wrong_in_itself_and_warns_of_what_others_may_
     assert tried.warnings[0].startswith("it would be refused as the fleet is now: undeclared-option: web has no option")
     twice = override("twice", "[{path: replicas, value: 1}, {path: replicas, value: 2}]")
     assert not judged(fleet_with(), twice, dry_run=True).allowed
+    both = override("both", "[{path: a, value: 1}, {path: a, value: 2}]", "pluginDefinitionNames: [web]")
+    refused = judged(fleet_with(), both, dry_run=True)
+    assert not refused.allowed
+    assert "undeclared-option" in refused.message
 
 
 def test_a_mandatory_window_may_come_after_the_preset() -> None:

@@ -104,10 +104,10 @@ class Change:
         return [_of_its_own(each) for each in found]
 
     def depends_on_others(self, findings: Iterable[Diagnostic]) -> bool:
-        """Whether some of what is wrong would not be if there were no other object."""
+        """Whether nothing of what is wrong is wrong in itself: other objects could mend all of it."""
         alone = with_object(Snapshot(self.fleet.snapshot.at), self.after)
         in_itself = {_static_key(each) for each in lint_object(self.after, Index(alone))}
-        return any(_static_key(each) not in in_itself and each.code not in _OF_OLD for each in findings)
+        return all(_static_key(each) not in in_itself and each.code not in _OF_OLD for each in findings)
 
     def _static_before(self) -> Iterator[Diagnostic]:
         if self.was is not None:

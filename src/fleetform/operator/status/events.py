@@ -122,8 +122,9 @@ def from_changes(
         status, earlier = wanted.status, before[ref].status if ref in before else None
         if isinstance(status, PluginStatus):
             was = earlier.state if isinstance(earlier, PluginStatus) else None
-            if status.state == "Blocked" != was and status.blocked:
-                gate = status.blocked[0]
+            gate = status.blocked[0] if status.blocked else None
+            # That something cannot be rendered was stored, and told with the reason.
+            if status.state == "Blocked" != was and gate is not None and gate.gate != "render-failed":
                 note = f"{gate.message} ({gate.do})" if gate.do else gate.message
                 yield Told(ref, "Blocked", note, at)
         elif isinstance(status, RolloutStatus):
