@@ -19,6 +19,7 @@ from fleetform.ports.store import UnavailableError
 from fleetform.store.sqlite import SqliteReader, SqliteStore
 from fleetform.web.metrics import Metrics, serve_metrics
 from loop.test_control import STAGES, plane, upgraded
+from loop.test_support_ends import policy
 from loop.test_telling import APPROVED, CLUSTERS, HOOK, breaking
 from support.plane import Files, Plane
 
@@ -139,7 +140,7 @@ def test_a_first_scrape_finds_no_fleet_and_no_database(tmp_path: Path) -> None:
 
 
 def known_metrics(tmp_path: Path) -> set[str]:
-    measured = Measured(tmp_path, **{"policy.yaml": APPROVED})
+    measured = Measured(tmp_path, **{"policy.yaml": APPROVED, "support.yaml": policy(90)})
     measured.wait(hours=3)
     return set(measured.read())
 

@@ -11,6 +11,7 @@ from operator import is_
 from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
+from fleetform.app.support_ends import Ending
 from fleetform.engine.plan.plan import plan
 from fleetform.engine.plan.records import Plan
 from fleetform.engine.plan.windows.calendar import Almanac
@@ -45,7 +46,7 @@ class PassReport(NamedTuple):
     accepted is what other files brought, refusal why the files as they are now were not accepted; unavailable are
     starts that could not be rendered here; events are what happened on clusters. watched: clusters are judged whose
     health may change at any time. deliveries are what was brought where; under_way: clusters are being worked on beside
-    passes. took is how many seconds the pass took.
+    passes. took is how many seconds the pass took; endings are versions that run and whose support ends.
     """
 
     at: datetime
@@ -60,6 +61,7 @@ class PassReport(NamedTuple):
     deliveries: Mapping[PluginKey, DeliveryRecord] = {}
     took: float = 0.0
     under_way: bool = False
+    endings: Sequence[Ending] = ()
 
 
 class Control:
@@ -101,7 +103,8 @@ class Control:
         with self._whole_or_forgotten():
             report = self._run_pass(look_at_source)
             took, under_way = time.perf_counter() - begun, self._around.beside.is_busy()
-            return report._replace(deliveries=self.image.deliveries, took=took, under_way=under_way)
+            deliveries, endings = self.image.deliveries, self._standing.telling.endings
+            return report._replace(deliveries=deliveries, took=took, under_way=under_way, endings=endings)
 
     def find_drift(self, everything: bool = False) -> bool:
         """Looks at some of what was delivered, or at all of it; whether something is another than was known."""
@@ -178,6 +181,8 @@ class Control:
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
+        # What the next edit is checked from; what follows of this pass is stored.
+        fleet.checked.gathered(fleet.decisions)
         # With what happened since the last pass: drift is found between them.
         events, self._standing.events = self._standing.events, []
         refusal = self._intake.refusal

@@ -5,16 +5,18 @@ A message without an endpoint is the feed's; one more stands there for each endp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
 
 from fleetform.app.answering.waits import prospect_of
 from fleetform.app.fleet import Fleet
+from fleetform.app.support_ends import Ending, support_ends
 from fleetform.app.telling.notices import Notice
 from fleetform.app.telling.plans import Knowledge, Told, plan_notices
 from fleetform.app.telling.rollouts import rollout_notices
+from fleetform.app.telling.support import support_notices
 from fleetform.engine.plan.records import OwnerPlan, Plan
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.versions.upgrade_gates import is_acknowledged
@@ -31,7 +33,8 @@ _ORDER = (
 
 
 class Telling:
-    """Remembers what was told, so that a pass without news asks the store nothing; what counts is stored.
+    """Remembers what was told, so that a pass without news asks the store nothing; what counts is stored. endings are
+    versions whose support ends, as of the last plan.
 
     sends: whether messages go to endpoints; in a trial they do not.
     """
@@ -40,7 +43,8 @@ class Telling:
         self._store, self._sends = store, sends
         self._told: set[str] = set()
         self._due: dict[tuple[str, str], tuple[object, datetime | None]] = {}
-        self._last: tuple[Plan, datetime | None] | None = None
+        self._last: tuple[Plan, datetime | None, object] | None = None
+        self.endings: Sequence[Ending] = ()
 
     def of_rollouts(self, before: Image, after: Image, fleet: Fleet | None, now: datetime) -> list[Message]:
         """What is told of rollouts that a commit makes others."""
@@ -49,11 +53,15 @@ class Telling:
 
     def of_plan(self, fleet: Fleet, found: Plan, now: datetime) -> list[Message]:
         """What is told of a plan; nothing if it is the one before and no countdown is due."""
-        if self._last is not None and self._last[0] is found and (self._last[1] is None or now < self._last[1]):
+        # Policies stand there: they say when support ends.
+        others, last = fleet.snapshot.others, self._last
+        if last is not None and last[0] is found and last[2] is others and (last[1] is None or now < last[1]):
             return []
-        told = self._notices(fleet, found, now)
-        self._last = (found, told.look_at)
-        return self._messages(told.notices, fleet)
+        self.endings = support_ends(fleet)
+        told, ending = self._notices(fleet, found, now), support_notices(self.endings, now)
+        looks = [each for each in (told.look_at, ending.look_at) if each is not None]
+        self._last = (found, min(looks, default=None), others)
+        return self._messages([*told.notices, *ending.notices], fleet)
 
     @property
     def look_at(self) -> datetime | None:

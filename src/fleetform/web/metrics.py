@@ -103,6 +103,12 @@ class Metrics(Collector):
         yield _gauge(
             "fleetform_deliveries_failing", "Plugins that could not be delivered.", _OWNER[:1], failing_by.items()
         )
+        labels = ("organization", "definition", "version")
+        times = [(each[:3], each.at.timestamp()) for each in report.endings]
+        running = [(each[:3], len(each.clusters)) for each in report.endings]
+        ending = "When the support of a version ends that runs somewhere."
+        yield _gauge("fleetform_support_ends_timestamp_seconds", ending, labels, times)
+        yield _gauge("fleetform_support_ending_clusters", "Clusters that run it until then.", labels, running)
         if found is None:
             return
         yield _gauge("fleetform_plugins", "Plugins that are wanted.", _OWNER, found.plugins.items())

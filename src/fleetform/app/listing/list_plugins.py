@@ -16,6 +16,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.listing.found import Found
 from fleetform.app.scope import Scope
 from fleetform.app.states import ALL_STATES, StateFilter
+from fleetform.app.support_ends import EndDates
 from fleetform.engine.desired import values_tree
 from fleetform.engine.layers.injected import with_injected
 from fleetform.engine.plan.records import Step
@@ -38,6 +39,7 @@ from fleetform.model.answers.planning import PluginPhase
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.results.decisions import ABSENT, OptionDecision, PluginDecision, Secret, Shared
 from fleetform.ports.state import KnownState
+from fleetform.syntax.times import time_text
 
 _REMEMBERED = 10_000
 _RENDER_CHANGED = Condition(
@@ -124,6 +126,8 @@ class _PluginAnswers:
         self._options: dict[Shared, _Options] = {}
         self._applied = AppliedOverrides()
         self._states = states
+        dates = EndDates(fleet)
+        self._ends = dates if fleet.state.plugins and not dates.is_empty else None
         self._value = lru_cache(_REMEMBERED)(_effective_value)
 
     def row(self, plugin: PluginDecision) -> PluginRow:
@@ -142,7 +146,7 @@ class _PluginAnswers:
             applied_overrides=self._applied.of(plugin),
             blocked=sorted({gate.gate for gate in plugin.blocked_by}),
             state=self._states.of(plugin) if self._states is not None else None,
-            conditions=[each.type for each in amiss(plugin, self._fleet.state)],
+            conditions=[each.type for each in self._amiss(plugin)],
         )
 
     def whole(self, plugin: PluginDecision) -> ListedPlugin:
@@ -167,7 +171,7 @@ class _PluginAnswers:
             wanted=plugin.wanted_version,
             blocked=reported_gates(plugin.blocked_by, plugin, locator),
             waiting=reported_gates(plugin.waits, plugin, locator),
-            conditions=[resolved(plugin), *amiss(plugin, self._fleet.state)],
+            conditions=[resolved(plugin), *self._amiss(plugin)],
             owner=object_reference(owner, locator),
             state=states.of(plugin) if states is not None else None,
             rollout=states.rollout(plugin) if states is not None else None,
@@ -175,6 +179,15 @@ class _PluginAnswers:
         )
         metadata = ListedMetadata(name=plugin.name, namespace=plugin.organization)
         return ListedPlugin(api_version=API_VERSION, kind="Plugin", metadata=metadata, spec=spec, status=status)
+
+    def _amiss(self, plugin: PluginDecision) -> list[Condition]:
+        found = amiss(plugin, self._fleet.state)
+        ends = self._ends.of(plugin) if self._ends is not None else None
+        if ends is not None:
+            word = "ends" if ends > self._fleet.snapshot.at else "ended"
+            message = f"support of {plugin.target.definition} {plugin.running} {word} {time_text(ends)}"
+            found.append(Condition(type="SupportEnds", status="True", reason="EndOfSupport", message=message))
+        return found
 
     def _options_of(self, plugin: PluginDecision) -> _Options:
         found = self._options.get(plugin.shared) if _is_like_others(plugin) else None
