@@ -21,7 +21,7 @@ def live(kind: str, version: str = "v1", spec: Any = None, status: Any = None, *
     }
 
 
-def condition(type_: str, status: str = "True", **more: str) -> dict[str, str]:
+def condition(type_: str, status: str = "True", **more: Any) -> dict[str, Any]:
     return {"type": type_, "status": status, **more}
 
 
@@ -221,6 +221,33 @@ CASES: list[tuple[str, dict[str, Any], Level, str]] = [
     ("namespace that goes", live("Namespace", status={"phase": "Terminating"}), "Progressing", "deleted"),
     ("a kind of the same name elsewhere", live("Deployment", "example.com/v1", {}), "Healthy", ""),
 ]
+
+
+def flux(kind: str = "HelmRelease", generation: int = 2, seen: int = 2, **ready: Any) -> dict[str, Any]:
+    version = "helm.toolkit.fluxcd.io/v2" if kind == "HelmRelease" else "source.toolkit.fluxcd.io/v1"
+    conditions = [condition("Ready", **{"observedGeneration": generation, **ready})] if ready else []
+    status = {"observedGeneration": seen, "conditions": conditions}
+    return live(kind, version, {}, status, generation=generation)
+
+
+@pytest.mark.parametrize(
+    ("object_", "level"),
+    [
+        (live("HelmRelease", "helm.toolkit.fluxcd.io/v2", {}, None, generation=1), "Progressing"),
+        (flux(seen=1, status="True"), "Progressing"),
+        (flux(status="True", observedGeneration=1), "Progressing"),
+        (flux(status="True"), "Healthy"),
+        (flux(status="False", reason="UpgradeFailed"), "Failed"),
+        (flux(status="False", reason="DependencyNotReady"), "Progressing"),
+        (flux(status="False", reason="ArtifactFailed"), "Progressing"),
+        (flux(status="Unknown", reason="Progressing"), "Progressing"),
+        (flux(), "Progressing"),
+        (flux("OCIRepository", status="False", reason="OCIArtifactPullFailed"), "Failed"),
+        (live("HelmRepository", "source.toolkit.fluxcd.io/v1", {"type": "oci"}, None, generation=1), "Healthy"),
+    ],
+)
+def test_objects_of_flux_are_done_when_flux_says_so_of_this_generation(object_: dict[str, Any], level: Level) -> None:
+    assert health_of(object_, NOW).level == level
 
 
 @pytest.mark.parametrize(("object_", "level", "told"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])

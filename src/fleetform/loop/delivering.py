@@ -251,7 +251,7 @@ def _destination(wanted: Destination | None, record: DeliveryRecord | None, admi
     else:
         arrived = record is not None and record.input_hash == admitted.input_hash
         found = there if arrived and wanted.kind != there.kind else wanted
-    if found is None or found.kind != "kubernetes" or admitted.installer is None:
+    if found is None or found.kind != "kubernetes" or found.namespace or admitted.installer is None:
         return found
     return structs.replace(found, namespace=admitted.installer.release_namespace)
 

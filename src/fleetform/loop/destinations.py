@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secrets import secret_named
-from fleetform.loop.records import Destination
-from fleetform.model.kinds.base import Delivery, Drift, GitDelivery, KubernetesDelivery, SecretRef
+from fleetform.app.rendering.flux_delivery import flux_namespace
+from fleetform.loop.records import ON_HUB, Destination
+from fleetform.model.kinds.base import Delivery, Drift, FluxDelivery, GitDelivery, KubernetesDelivery, SecretRef
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.outside.credentials import Credentials, credentials_in
@@ -21,15 +22,18 @@ def destination_of(
     otherwise: str | None,
     folder_of: Callable[[str], str] = os.path.dirname,
     trial: bool = False,
+    hub: bool = False,
 ) -> Destination | None:
     """None if it cannot be delivered so from here. Paths are relative to the file that names them.
 
     otherwise is the folder for those of which nobody says where: one below it for each organization. Without one there
     are no folders here, and they go straight to their clusters. folder_of gives the folder of a file. In a trial
-    nothing is brought to clusters.
+    nothing is brought to clusters. hub: there is a management cluster, on which Flux may run.
     """
     owner, written = _written(fleet, plugin)
     straight = written.kubernetes if written is not None else None
+    if written is not None and written.flux is not None and not trial:
+        return _through_flux(plugin, written.flux, hub)
     if otherwise is None:
         return _from_anywhere(plugin, written)
     if written is None or (straight is not None and trial):
@@ -53,6 +57,16 @@ def _from_anywhere(plugin: PluginDecision, written: Delivery | None) -> Destinat
     if (written is not None and written.kubernetes is None) or (access is not None and access.directory is not None):
         return None
     return _straight(plugin, (written.kubernetes if written is not None else None) or KubernetesDelivery())
+
+
+def _through_flux(plugin: PluginDecision, flux: FluxDelivery, hub: bool) -> Destination | None:
+    """Flux's objects go to where Flux runs: the management cluster, or the cluster itself (R3-5)."""
+    place = f"{ON_HUB if flux.mode == 'Hub' else ''}{plugin.cluster.ref.name}"
+    if flux.mode == "Hub" and not hub:
+        return None
+    return Destination(
+        "kubernetes", f"{plugin.organization}/{place}", namespace=flux_namespace(flux, plugin.organization)
+    )
 
 
 def _branch(plugin: PluginDecision, git: GitDelivery, url: str) -> Destination:

@@ -109,7 +109,8 @@ def _applied(image: Image, record: DeliveryRecord) -> Applied | None:
     if record.destination.kind != "kubernetes":
         return None
     state = image.states.get(record.input_hash)
-    return Applied(record.destination.namespace, state.health if state is not None else ())
+    there = record.destination
+    return Applied(there.namespace, there.cluster, state.health if state is not None else ())
 
 
 def _with_silence(

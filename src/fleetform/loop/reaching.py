@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secrets import secret_object, secret_texts
+from fleetform.loop.records import ON_HUB
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Ref
 from fleetform.outside.files import read_file
@@ -28,17 +29,24 @@ class ClusterAccess:
     """How each cluster is reached. fleet gives the fleet as it is now.
 
     kubeconfig is a file of this machine, whose contexts clusters may name. accounts_in: requests are made as the
-    ServiceAccount of that namespace that bears the name of the organization, whatever the kubeconfig says.
+    ServiceAccount of that namespace that bears the name of the organization, whatever the kubeconfig says. hub is the
+    access to the management cluster, if there is one.
     """
 
     def __init__(
-        self, fleet: Callable[[], Fleet | None], kubeconfig: str | None = None, accounts_in: str | None = None
+        self,
+        fleet: Callable[[], Fleet | None],
+        kubeconfig: str | None = None,
+        accounts_in: str | None = None,
+        hub: Access | None = None,
     ) -> None:
-        self._fleet, self._kubeconfig, self._accounts_in = fleet, kubeconfig, accounts_in
+        self._fleet, self._kubeconfig, self._accounts_in, self._hub = fleet, kubeconfig, accounts_in, hub
         self._known: dict[tuple[str, str], _Read] = {}
 
     def of(self, cluster: tuple[str, str]) -> Access | AccessError:
         """The access to a cluster of an organization, or why there is none."""
+        if cluster[1].startswith(ON_HUB):
+            return self._hub or AccessError("there is no management cluster here", "run `fleetform operator` on one")
         fleet = self._fleet()
         found = fleet.snapshot.clusters.get(Ref("Cluster", *cluster)) if fleet is not None else None
         if fleet is None or found is None:

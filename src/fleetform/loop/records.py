@@ -31,10 +31,15 @@ class SourceRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
 NO_SOURCE = SourceRecord()
 
 
+# Before the name of a cluster: the management cluster, on its behalf.
+ON_HUB = "@"
+
+
 class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Where a plugin is delivered: a folder of this machine, a branch of a repository, or a cluster.
 
-    path is a folder, an address, or the organization and name of a cluster. secret is the organization and name of the
+    path is a folder, an address, or the organization and name of a cluster; `@` before the name is the management
+    cluster, where objects for that cluster are. secret is the organization and name of the
     Secret with a repository's login; secret_key the one key of it that is meant. namespace is a release's on its
     cluster, where drift and adopt say what becomes of what others changed or made.
     """
@@ -59,7 +64,8 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def text(self) -> str:
         if self.kind == "kubernetes":
-            return f"cluster {self.cluster[1]}"
+            name = self.cluster[1]
+            return "the management cluster" if name.startswith(ON_HUB) else f"cluster {name}"
         return f"branch {self.branch} of {shown(self.path)}" if self.kind == "git" else self.path
 
     def is_at(self, other: Destination) -> bool:

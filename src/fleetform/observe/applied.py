@@ -49,7 +49,7 @@ class AppliedObserver:
             if each.applied is None:
                 elsewhere.append(each)
             else:
-                here.setdefault(each.key[:2], []).append(each)
+                here.setdefault(each.applied.cluster, []).append(each)
         found = dict(self._otherwise.observe(elsewhere, now)) if elsewhere else {}
         for cluster, on_it in here.items():
             found.update(self._on(cluster, on_it, now))

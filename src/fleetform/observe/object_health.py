@@ -116,6 +116,29 @@ def _by_conditions(live: Manifest) -> ObjectHealth:
     return HEALTHY
 
 
+def _flux(live: Manifest, _: datetime) -> ObjectHealth:
+    """Flux's objects: done once Flux has seen this generation and says so of it. What it retries has failed for now."""
+    if live.get("kind") == "HelmRepository" and _spec(live).get("type") == "oci":
+        # Nothing reconciles it: releases read it.
+        return HEALTHY
+    generation = live.get("metadata", {}).get("generation")
+    if _status(live).get("observedGeneration") != generation and not _is(live, "Stalled", "True"):
+        return _progressing("Flux has not seen it yet")
+    stalled, ready = _condition(live, "Stalled"), _condition(live, "Ready")
+    if stalled.get("status") == "True":
+        return _failed(_told(stalled))
+    if ready.get("observedGeneration", generation) != generation:
+        return _progressing("Flux has not seen it yet")
+    if ready.get("status") == "True":
+        return HEALTHY
+    reason = str(ready.get("reason", ""))
+    # Its source is still on its way, or another release that it depends on.
+    waits = reason in ("ArtifactFailed", "DependencyNotReady")
+    if ready.get("status") == "False" and reason.endswith("Failed") and not waits:
+        return _failed(_told(ready))
+    return _progressing(_told(ready) if ready else "Flux has not seen it yet")
+
+
 def _deployment(live: Manifest, _: datetime) -> ObjectHealth:
     spec, status = _spec(live), _status(live)
     unseen = _workload_not_seen(live)
@@ -274,4 +297,9 @@ _BY_KIND: dict[tuple[str, str], Callable[[Manifest, datetime], ObjectHealth]] = 
     ("", "Pod"): _pod,
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
     ("", "Namespace"): _namespace,
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): _flux,
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): _flux,
+    ("source.toolkit.fluxcd.io", "GitRepository"): _flux,
+    ("source.toolkit.fluxcd.io", "HelmRepository"): _flux,
+    ("source.toolkit.fluxcd.io", "OCIRepository"): _flux,
 }

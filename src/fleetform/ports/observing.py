@@ -24,10 +24,11 @@ class CheckedObject(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """It was applied to the cluster itself, which can be asked: into which namespace, and what of it counts (no object:
-    all of them)."""
+    """It was applied to a cluster, which can be asked: into which namespace, and what of it counts (no object: all of
+    them). cluster is the organization and name of that one."""
 
     namespace: str
+    cluster: tuple[str, str]
     checks: tuple[CheckedObject, ...] = ()
 
 

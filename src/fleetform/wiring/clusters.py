@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fleetform.loop.reaching import ClusterAccess
     from fleetform.loop.records import Destination
     from fleetform.observe.applied import AppliedObserver
+    from fleetform.outside.kubernetes.access import Access
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.observing import Observer
 
@@ -39,11 +40,12 @@ def open_clusters(
     kubeconfig: str | None = None,
     accounts_in: str | None = None,
     connect: Connect | None = None,
+    hub: Access | None = None,
 ) -> WorkloadClusters:
     """worked is called whenever something was done on a cluster; otherwise observes what is not applied to one.
 
-    kubeconfig and accounts_in are ClusterAccess's. connect makes the client of a cluster: one that may not write while
-    another process leads, say.
+    kubeconfig, accounts_in and hub are ClusterAccess's. connect makes the client of a cluster: one that may not write
+    while another process leads, say.
     """
     # Imported where it is needed: most control planes of a trial reach no cluster.
     from fleetform.clusters.work import Clusters
@@ -52,6 +54,6 @@ def open_clusters(
     from fleetform.observe.applied import AppliedObserver
 
     clusters = Clusters(worked, connect)
-    access = ClusterAccess(fleet, kubeconfig, accounts_in)
+    access = ClusterAccess(fleet, kubeconfig, accounts_in, hub)
     observer = AppliedObserver(clusters, access.of, otherwise)
     return WorkloadClusters(access, KubernetesDeliveries(clusters), observer, clusters.close)

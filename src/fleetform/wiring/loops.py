@@ -15,6 +15,7 @@ from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
+    from fleetform.app.fleet import Fleet
     from fleetform.clusters.work import Connect
     from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.caring import Care
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
     from fleetform.loop.records import Destination
     from fleetform.loop.sending import Sending
+    from fleetform.model.results.decisions import PluginDecision
+    from fleetform.outside.kubernetes.access import Access
     from fleetform.ports.clock import Clock
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.notify import Endpoint
@@ -39,6 +42,7 @@ class LoopParts:
     output_folder None: nothing is delivered into folders.
     private_endpoints: notifications may go to addresses of this network. sends: they are sent at all. kubeconfig and
     accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
+    hub is the access to the management cluster, if there is one.
     """
 
     store: Store
@@ -61,6 +65,7 @@ class LoopParts:
     kubeconfig: str | None = None
     accounts_in: str | None = None
     connect: Connect | None = None
+    hub: Access | None = None
     trial: bool = False
 
 
@@ -99,6 +104,10 @@ def open_loop(parts: LoopParts) -> Loop:
         branch = Branch(destination.branch, destination.folder, destination.sign)
         return GitDelivery(mirror, branch, lambda: login_of(control.fleet, destination), time.sleep)
 
+    def destination(fleet: Fleet, plugin: PluginDecision) -> Destination | None:
+        has_hub = parts.hub is not None
+        return destination_of(fleet, plugin, parts.output_folder, parts.folder_of, parts.trial, has_hub)
+
     clusters = open_clusters(
         lambda: control.fleet,
         lambda: driver.worked(),
@@ -106,6 +115,7 @@ def open_loop(parts: LoopParts) -> Loop:
         parts.kubeconfig,
         parts.accounts_in,
         parts.connect,
+        parts.hub,
     )
     control = Control(
         Surroundings(
@@ -116,7 +126,7 @@ def open_loop(parts: LoopParts) -> Loop:
             open_renderers(plugin_folder=parts.plugin_folder),
             deliverer,
             clusters.observer,
-            lambda fleet, plugin: destination_of(fleet, plugin, parts.output_folder, parts.folder_of, parts.trial),
+            destination,
             parts.name,
             parts.folder_of,
             sends=parts.sends,

@@ -244,6 +244,7 @@ class _Organization:
                 plugin_folder=settings.plugin_folder,
                 private_endpoints=settings.private_endpoints,
                 accounts_in=settings.accounts_in,
+                hub=settings.access,
                 connect=lambda access: Client(access, timeout=10.0, tries=3, may_write=may_write),
             )
         )

@@ -203,10 +203,12 @@ def _source_of(plugin: PluginDecision) -> Source | None:
 
 
 def _place(plugin: PluginDecision, flux: FluxDelivery, source: Source) -> _Place:
-    hub = flux.mode == "Hub"
-    # On a hub Secrets are looked for beside Flux's objects, and organizations must not meet there.
-    namespace = flux.namespace or (plugin.organization if hub else "flux-system")
-    return _Place(hub, namespace, source.helm is not None)
+    return _Place(flux.mode == "Hub", flux_namespace(flux, plugin.organization), source.helm is not None)
+
+
+def flux_namespace(flux: FluxDelivery, organization: str) -> str:
+    """On a hub Secrets are looked for beside Flux's objects, and organizations must not meet there."""
+    return flux.namespace or (organization if flux.mode == "Hub" else "flux-system")
 
 
 def _labels(plugin: PluginDecision) -> dict[str, str]:

@@ -1,0 +1,112 @@
+"""Delivery through Flux: its objects on the management cluster, and what becomes of them as its conditions tell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.flux_schemas import folder as flux_crds
+
+from fleetform.syntax.yaml_in import read_one
+from support.api_servers import ApiServers
+from support.management import Management, management_cluster
+from support.waiting import until
+
+FLEETFORM = str(Path(sys.executable).with_name("fleetform"))
+HELM = "helm.toolkit.fluxcd.io/v2"
+HEAD = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: acme}\nspec: "
+CLUSTER = HEAD % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}"
+PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: web}},
+  delivery: {flux: {}}, rollout: {onFailure: Rollback, stages: [{name: all, clusterSelector: {}, deadline: 1h}]}}"""
+DEFINITION = "{version: %s, source: {helm: {repository: https://charts.example.com, chart: web, version: %s}}}"
+
+
+@pytest.fixture(scope="module")
+def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
+    with management_cluster(api_servers, "flux", tmp_path_factory.mktemp("flux")) as found:
+        applied = found.kubectl("apply", "--server-side", "-f", str(flux_crds()))
+        assert applied.returncode == 0, applied.stderr
+        assert found.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all").returncode == 0
+        yield found
+
+
+@pytest.fixture
+def operator(cluster: Management, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    command = [FLEETFORM, "operator", "--kubeconfig", str(cluster.kubeconfig), "--interval", "1s"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([*command, "--state-dir", str(tmp_path / "state")], stdout=log, stderr=log)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def _release(cluster: Management, version: str) -> None:
+    cluster.client.apply(read_one(HEAD % ("PluginDefinition", "web") + DEFINITION % (version, version)), force=True)
+
+
+def _helm_release(cluster: Management) -> dict[str, Any]:
+    found = cluster.client.get(cluster.client.resource(HELM, "HelmRelease"), "acme", "web-eu-1")
+    return found or {}
+
+
+def _chart(cluster: Management) -> str:
+    return str(_helm_release(cluster).get("spec", {}).get("chart", {}).get("spec", {}).get("version"))
+
+
+def _flux_says(cluster: Management, ready: bool, reason: str, message: str = "") -> None:
+    """As its controllers write it, of the generation that is there; of the source, too."""
+    sources = cluster.client.kinds("source.toolkit.fluxcd.io/v1").values()
+    for resource in (*sources, cluster.client.resource(HELM, "HelmRelease")):
+        for each in cluster.client.items(resource, "acme"):
+            is_release = resource.kind == "HelmRelease"
+            generation, name = each["metadata"]["generation"], each["metadata"]["name"]
+            condition = {
+                "type": "Ready",
+                "status": "True" if ready or not is_release else "False",
+                "reason": reason if is_release else "Succeeded",
+                "message": message,
+                "observedGeneration": generation,
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }
+            status = {"observedGeneration": generation, "conditions": [condition]}
+            cluster.client.merge(resource, "acme", name, {"status": status}, subresource="status")
+
+
+def _status(cluster: Management) -> dict[str, Any]:
+    plugin = cluster.client.get(cluster.client.resource("fleetform.dev/v1alpha1", "Plugin"), "acme", "web-eu-1") or {}
+    found: dict[str, Any] = plugin.get("status", {})
+    return found
+
+
+def _told(cluster: Management) -> tuple[str | None, str | None]:
+    return _status(cluster).get("running"), _status(cluster).get("state")
+
+
+@pytest.mark.rule("R3-5", "B1")
+@pytest.mark.usefixtures("operator")
+def test_a_version_goes_through_flux_and_its_conditions_tell_how_it_is_doing(cluster: Management) -> None:
+    for text in (CLUSTER, HEAD % ("PluginPreset", "web") + PRESET):
+        cluster.client.apply(read_one(text))
+    _release(cluster, "1.0.0")
+    until(lambda: _chart(cluster) == "1.0.0")
+    # Nothing is healthy because nobody has said otherwise.
+    until(lambda: _told(cluster) == ("1.0.0", "InFlight"))
+    _flux_says(cluster, ready=True, reason="InstallSucceeded")
+    until(lambda: _told(cluster) == ("1.0.0", "UpToDate"))
+
+    _release(cluster, "1.1.0")
+    until(lambda: _chart(cluster) == "1.1.0")
+    # What Flux said was about the generation before.
+    assert _told(cluster)[1] == "InFlight"
+    _flux_says(cluster, ready=False, reason="UpgradeFailed", message="it crashes")
+    until(lambda: "it crashes" in str(_status(cluster).get("failure")))
+
+
+def test_flux_does_no_rollback_of_its_own(cluster: Management) -> None:
+    spec = _helm_release(cluster)["spec"]
+    for step in ("install", "upgrade"):
+        assert "remediation" not in spec[step]
