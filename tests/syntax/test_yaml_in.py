@@ -77,6 +77,19 @@ def test_control_characters_are_refused(character: str) -> None:
     assert "escape inside double quotes" in error.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "trees"),
+    [
+        ("a: \x01\n", ["error"]),
+        ("a: 1\nb: \x01\n", ["error"]),
+        ("a: 1\n---\nb: \x01\n", [{"a": 1}, "error"]),
+        ("a: 1\n---\nb: 2\n---\nc: \x01\n---\nd: 4\n", [{"a": 1}, {"b": 2}, "error", {"d": 4}]),
+    ],
+)
+def test_documents_beside_one_with_a_control_character_are_read(text: str, trees: list[object]) -> None:
+    assert [each.tree if isinstance(each, YamlDocument) else "error" for each in read_stream(text)] == trees
+
+
 def test_a_control_character_is_reported_at_its_line() -> None:
     assert error_of("a: 1\nb: 2\nc: \x01\n").line == 3
 

@@ -176,7 +176,7 @@ def _states(
             state = image.states.get(hash_) or rendering.states[hash_]
             # Where the version stays, what made it another state is all that tells it from the one before.
             why = changed(owner.change.owner) if _version_stays(image.plugin(key), step) else ""
-            extras.events.append(_started(step, _change_id(step, owner), state.revision, why, now))
+            extras.events.append(_started(step, _change_id(step, owner, image), state.revision, why, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
             states[key] = structs.replace(states.get(key, image.plugin(key)), render_failed=hash_)
@@ -184,12 +184,13 @@ def _states(
     return states
 
 
-def _change_id(step: Step, owner: OwnerPlan) -> str:
+def _change_id(step: Step, owner: OwnerPlan, image: Image) -> str:
     """The change that a start belongs to: its rollout's, though files may have come to another meanwhile."""
     attempt, rollout = step.progress.attempt, owner.rollout
     if rollout is not None and attempt is not None and attempt.rollout == rollout.name:
         return rollout.change_id
-    return owner.change.change_id
+    earlier = image.change_ids.get((step.key[0], attempt.rollout)) if attempt is not None else None
+    return earlier or owner.change.change_id
 
 
 def _with_rollouts(known: KnownState, found: Plan, rollouts: list[Rollout], changes: OwnerChanges) -> KnownState:
@@ -295,7 +296,7 @@ def _started(step: Step, change_id: str, revision: str, changed: str, now: datet
     return Event(
         now,
         *step.key,
-        event="RolledBack" if step.action == "rollback" else "Started",
+        event="RolledBack" if attempt.back else "Started",
         version=admitted.version if admitted is not None else None,
         input_hash=attempt.input_hash,
         rollout=attempt.rollout,

@@ -185,6 +185,8 @@ class Control:
         later = [each for each in looks if each is not None and each > now]
         wrote = self._around.store.version() != version
         next_look = min(later, default=None)
+        # What the next edit is checked from; what follows of this pass is stored.
+        fleet.checked.gathered(fleet.decisions)
         # With what happened since the last pass: drift is found between them.
         events, self._standing.events = self._standing.events, []
         refusal = self._intake.refusal
