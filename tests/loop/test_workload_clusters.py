@@ -289,3 +289,26 @@ def test_a_process_that_ends_at_a_write_is_gone_on_from(
     image = live["spec"]["template"]["spec"]["containers"][0]["image"]
     assert image.endswith(f":{fleet.versions()['c1']}")
     assert fleet.record("c1").input_hash == fleet.state("c1").admitted.input_hash
+
+
+def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_and_taken_over_when_asked(
+    start: Started,
+) -> None:
+    fleet = start()
+    client = fleet.clients["c1"]
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fleet.namespace}})
+    metadata = {
+        "name": "web",
+        "namespace": fleet.namespace,
+        "annotations": {"meta.helm.sh/release-name": "old", "meta.helm.sh/release-namespace": fleet.namespace},
+    }
+    client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": "0.9.0"}})
+    fleet.settle()
+    assert f"belongs to the Helm release {fleet.namespace}/old" in fleet.trouble("c1").message
+    assert fleet.trouble("c1").hint.endswith("takes it over, which would change .data.version")
+    assert fleet.versions() == {"c1": "0.9.0"}
+    fleet.delivery = {"adopt": True}
+    fleet.write_preset()
+    fleet.settle()
+    assert fleet.versions() == {"c1": "1.0.0"}
+    assert fleet.trouble("c1") is None
