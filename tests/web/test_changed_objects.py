@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from fleetform.cli.rollout_view import span_text
+from fleetform.model.answers.planning import ObjectChange
 from loop.test_control import STAGES
 from support.api import ServedPlane
 from support.fleets import BASE, override
@@ -84,6 +87,15 @@ def test_of_a_secret_only_its_option_is_told(served: ServedPlane) -> None:
     edit(served, secret=secret, more=override("more", "[{path: token, valueFrom: {secret: {name: s, key: k}}}]"))
     assert changes(served) == [("PluginOverride", "more", "added", ["token"])]
     assert "correct-horse" not in str(served.get("plan"))
+
+
+def test_a_first_install_changes_nothing(tmp_path: Path) -> None:
+    served = ServedPlane(tmp_path, FILES)
+    served.plane.settle()
+    told = served.get("rollouts/web")
+    assert (told["from"], told["to"]) == ("1.0.0", "1.0.0"), "one cluster has it by now"
+    assert span_text("1.0.0", "1.0.0", msgspec.convert(told["changes"], list[ObjectChange])) == "1.0.0"
+    assert span_text("1.0.0", "1.0.0", []) == "1.0.0"
 
 
 def test_another_version_is_told_as_that(served: ServedPlane, ask: Ask) -> None:  # noqa: F811
