@@ -70,6 +70,7 @@ class Writing:
         self._behind: set[Ref] = set()
         self._settled: dict[Ref, _Settled] = {}
         self._busy = False
+        self._error: Exception | None = None
         self._stopped = False
         self._begun = self._is_whole = False
         # What nobody wants as far as is known, while not all is.
@@ -112,7 +113,18 @@ class Writing:
 
     # ---- The thread
 
+    def check(self) -> None:
+        """Raises what ended the thread: whoever shows passes has to know that nothing is written any more."""
+        if self._error is not None:
+            raise self._error
+
     def _run(self) -> None:
+        try:
+            self._write_until_stopped()
+        except Exception as error:
+            self._error = error
+
+    def _write_until_stopped(self) -> None:
         pause = _SHORTEST_PAUSE
         with ThreadPoolExecutor(self._threads, thread_name_prefix="writes a status") as pool:
             while True:
