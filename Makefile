@@ -51,6 +51,8 @@ spec: setup ## which rule is proved by which tests; fails where one is stated an
 
 soak: setup ## many random fleets against the rules, and random faults against the control plane; SEEDS=20000 SCHEDULES=1000 FIRST=0
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
+	@PYTHONPATH=tests $(BIN)/python -m simulation --pairs
+	@PYTHONPATH=tests $(BIN)/python -m simulation --killed
 	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios

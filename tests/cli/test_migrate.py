@@ -221,3 +221,21 @@ def test_a_value_that_its_new_name_does_not_take_is_left_to_a_person(run: Runner
     done = run("convert", str(fleet), "--migrate")
     assert "host stays as it is: server.host is an int option and must be a whole number, not the text" in done.err
     assert run("validate", "-f", str(fleet)).code == 0
+
+
+@pytest.mark.rule("R2-6", "S58")
+def test_a_value_that_another_definition_of_its_override_would_refuse_is_left_to_a_person(
+    run: Runner, fleet: Path
+) -> None:
+    other = DEFINITION.replace("name: web,", "name: shop,").replace(
+        "{name: args, type: list, default: [a, b]}", "{name: args, type: string}"
+    )
+    (fleet / "other.yaml").write_text(other)
+    both = OVERRIDE.replace("path: host", "path: args").replace(
+        "  overrides:", "  pluginDefinitionNames: [web, shop]\n  overrides:"
+    )
+    (fleet / "override.yaml").write_text(both)
+    done = run("convert", str(fleet), "--migrate")
+    assert "args stays as it is: args is a string option and must be text, not a list" in done.err
+    assert (fleet / "override.yaml").read_text() == both
+    assert run("validate", "-f", str(fleet)).code == 0

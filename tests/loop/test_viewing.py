@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fleetform.app.explain import explain
+from fleetform.app.explain import explain, explain_ahead
+from fleetform.app.fleet import Fleet
 from fleetform.app.get import get, kinds
 from fleetform.app.plan import plan_answer
 from fleetform.app.scope import Scope
@@ -119,6 +120,49 @@ def test_what_did_not_change_is_not_decided_again(tmp_path: Path) -> None:
     assert after.version > before.version
     assert after.fleet.decisions.clusters is before.fleet.decisions.clusters
     assert after.fleet.input is before.fleet.input
+
+
+def test_the_first_view_is_prepared_before_anybody_sees_it(tmp_path: Path) -> None:
+    world, end = World(tmp_path), threading.Event()
+    world.plane.settle()
+    views, prepared = world.views(), list[Fleet]()
+    views.follow(end, pytest.fail, every=0.01, prepare=prepared.append)
+    first = views.current(planned=False)
+    assert prepared == [first.fleet]
+    world.plane.control.ask(RolloutRequest(verb="pause", name="web", who=ADA))
+    views.need(world.plane.store.version())
+    assert views.current(planned=False) is not first
+    assert len(prepared) == 1
+    end.set()
+
+
+def test_a_view_that_cannot_be_prepared_is_shown_and_that_is_told(tmp_path: Path) -> None:
+    world, end, told = World(tmp_path), threading.Event(), list[str]()
+    world.plane.settle()
+    views = world.views()
+
+    def prepare(fleet: Fleet) -> None:
+        raise KeyError("lost")
+
+    views.follow(end, told.append, every=0.01, prepare=prepare)
+    assert views.current(planned=False).version == world.plane.store.version()
+    assert len(told) == 1
+    assert "KeyError('lost')" in told[0]
+    end.set()
+
+
+def test_what_is_explained_ahead_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    fleet = world.followed.current(planned=False).fleet
+    explain_ahead(fleet)
+    plugin = next(iter(fleet.decisions.plugins.values()))
+
+    def parsed(*_: object) -> None:
+        raise AssertionError("a file was read again")
+
+    monkeypatch.setattr("fleetform.load.locator.marks_of", parsed)
+    assert explain(fleet, plugin).options
 
 
 def test_one_that_follows_shows_what_is_new_without_being_asked(tmp_path: Path) -> None:

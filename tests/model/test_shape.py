@@ -154,3 +154,13 @@ def test_without_a_near_word_something_else_is_said() -> None:
 )
 def test_a_value_in_words(tree: Any, words: str) -> None:
     assert describe(tree) == words
+
+
+def test_nobody_looks_for_the_nearest_of_thousands_nor_of_texts() -> None:
+    many = [f"word-{number:04}" for number in range(1_999)]
+    assert nearest("replcas", [*many, "replicas"]) == "replicas"
+    assert nearest("replcas", [*many, "replicas", "one-more"]) is None
+    assert nearest("a" * 300, ["a" * 299]) == "a" * 299
+    assert nearest("a" * 301, ["a" * 299]) is None
+    assert nearest("a" * 299, ["a" * 301, "b"]) is None
+    assert nearest("a" * 299, ["a" * 300, "b"]) == "a" * 300

@@ -135,6 +135,25 @@ def test_replicas_share_organizations_and_what_one_leaves_another_goes_on_with(
             assert "it is a bug" not in each.said()
 
 
+def test_an_api_server_that_goes_and_comes_back_is_waited_for(
+    cluster: Management, api_servers: ApiServers, tmp_path: Path
+) -> None:
+    name = ORGANIZATIONS[0]
+    _release(cluster, name, "2.0.0", tmp_path)
+    with ExitStack() as ends:
+        replica = _Replica(cluster, tmp_path / "replica")
+        ends.callback(replica.process.wait)
+        ends.callback(replica.process.kill)
+        until(lambda: _version(cluster, name) == "2.0.0")
+        cluster.server.process.kill()
+        cluster.server.process.wait()
+        api_servers.start_again(cluster.server)
+        _release(cluster, name, "2.1.0", tmp_path)
+        until(lambda: _version(cluster, name) == "2.1.0")
+        assert replica.process.poll() is None
+        assert "Traceback" not in replica.said()
+
+
 def test_a_cluster_without_our_kinds_is_said(api_servers: ApiServers, tmp_path: Path) -> None:
     (server,) = api_servers.start("bare")
     config = tmp_path / "kubeconfig"

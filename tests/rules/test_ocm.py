@@ -11,6 +11,7 @@ from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import render_plugins
 from fleetform.app.scope import Scope
 from fleetform.app.validate import validate
+from fleetform.engine.decide import decide
 from fleetform.model.objects import Ref
 from fleetform.ports.state import KnownState
 from fleetform.renderers.batch import Renderers
@@ -444,3 +445,11 @@ def test_an_add_on_that_is_written_twice_is_one_finding_in_its_own_words() -> No
         ("error", "ManagedClusterAddOn c1/agent is written twice, with two contents"),
         ("error", "ClusterManagementAddOn agent is written twice, with two contents"),
     ]
+
+
+def test_an_addon_of_a_cluster_that_is_not_there_is_not_in_the_way_of_an_edit() -> None:
+    manual = addon("{type: Manual}")
+    before = fleet(manual, installed("c1"), installed("gone"))
+    after = fleet(manual.replace("name: default", "name: all"), installed("gone"))
+    again = decide(after.snapshot, before.decisions)
+    assert list(again.plugins) == list(after.decisions.plugins) == []

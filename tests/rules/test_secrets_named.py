@@ -29,7 +29,7 @@ GIT = "defaultDelivery: {git: {url: 'https://git.example.com/x', secretRef: {nam
 
 
 @pytest.mark.rule("R2-25")
-@pytest.mark.parametrize(("spec", "lost"), [(HOOK, "nobody is told there"), (SLACK, "nobody is told there")])
+@pytest.mark.parametrize(("spec", "lost"), [(HOOK, "nothing is sent there"), (SLACK, "nobody is told there")])
 def test_a_secret_that_is_not_there_is_warned_of(spec: str, lost: str) -> None:
     assert said(spec) == [("unknown-name", f"there is no Secret hook in acme: {lost}")]
     elsewhere = secret("hook", "secret").replace("namespace: acme", "namespace: globex")
@@ -44,7 +44,7 @@ def test_so_is_that_of_a_delivery() -> None:
 @pytest.mark.rule("R2-25")
 def test_a_secret_without_the_key_is_warned_of() -> None:
     assert said(HOOK, secret=secret("hook", "token")) == [
-        ("unknown-name", "the Secret hook has no secret: nobody is told there")
+        ("unknown-name", "the Secret hook has no secret: nothing is sent there")
     ]
     assert said(HOOK, secret=secret("hook", "secret")) == []
     assert said(SLACK, secret=secret("hook", "url")) == said(SLACK, secret=secret("hook", "token")) == []
@@ -56,6 +56,6 @@ def test_a_secret_without_the_key_is_warned_of() -> None:
 @pytest.mark.rule("R2-25")
 def test_slack_without_a_secret_reaches_nobody() -> None:
     assert said("notifications: [{slack: {channel: ops}}]") == [
-        ("missing-field", "Slack is reached by a Secret, and none is named: nobody is told there")
+        ("missing-field", "Slack is reached by a Secret, and none is named: nothing is sent there")
     ]
     assert said("notifications: [{webhook: {url: 'https://hooks.example.com/a'}}]") == []

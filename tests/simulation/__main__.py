@@ -1,12 +1,21 @@
-"""`PYTHONPATH=tests python -m simulation --schedules 100000`: many random schedules; `--replay 17`: one again."""
+"""Many random schedules, one of them again, every pair of faults, or the real process killed at every write on disk.
+
+`PYTHONPATH=tests python -m simulation --schedules 100000`, `--replay 17`, `--pairs`, `--killed`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from simulation.exploring import explore
+from simulation.fleet import FleetText
+from simulation.killing import KINDS, Killing
 from simulation.schedules import drawn, played, shrunk
+from simulation.scripts import SHORT
 from simulation.situations import SITUATIONS
 
 
@@ -15,9 +24,17 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=1000, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
     parser.add_argument("--replay", type=int, metavar="SEED", help="this one alone, made small if it breaks a law")
+    parser.add_argument("--pairs", action="store_true", help="every pair of faults of all kinds")
+    parser.add_argument("--killed", action="store_true", help="the real process, killed at every write")
     asked = parser.parse_args()
     if asked.replay is not None:
         return _replay(asked.replay)
+    if asked.pairs:
+        found = explore(SHORT, FleetText(guarded=False))
+        print(f"every pair of faults: {found.steps:,} steps between {found.worlds:,} distinct worlds")
+        return 0
+    if asked.killed:
+        return _killed()
     seen: Counter[str] = Counter()
     failed = []
     for seed in range(asked.first, asked.first + asked.schedules):
@@ -32,6 +49,16 @@ def main() -> int:
     print(f"{asked.schedules:,} schedules, {len(failed)} broke a law; {len(missing)} situations never came up")
     print("".join(f"  never: {each}\n" for each in missing), end="")
     return 1 if failed or missing else 0
+
+
+def _killed() -> int:
+    with TemporaryDirectory() as folder:
+        killing = Killing(Path(folder))
+        for kind in KINDS:
+            for number in range(1, killing.counts[kind] + 1):
+                killing.killed_at(kind, number)
+            print(f"{killing.counts[kind]:8,}  killed at {kind}", flush=True)
+    return 0
 
 
 def _replay(seed: int) -> int:

@@ -13,18 +13,19 @@ from typing import Any, Literal, NamedTuple
 
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
 from fleetform.ports.delivery import Drift, Failure, Note, Parcel
 from fleetform.ports.observing import Delivered, Verdict
 from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Commit, ConflictError, UnavailableError
 from fleetform.store.memory import MemoryStore
-from support.plane import Files, ScriptedHealth, Targets
+from support.plane import Files, PlainRenders, ScriptedHealth, Targets
 
 Where = Literal["pass", "commit", "delivery"]
 # clock-*: the clock is set. unseen: no event tells of changed files. stale-files: the source says what it said last.
 # unreadable, half-read, empty: not all files can be read, some are missing without a word of it being whole, none is
-# there. silent, stale-health: no cluster answers; each judges what it had before the last delivery. restart: another
-# process takes over.
+# there. no-renders: the tool that renders is missing. silent, stale-health: no cluster answers; each judges what it had
+# before the last delivery. restart: another process takes over.
 AT_PASS = (
     "clock-back",
     "clock-forward",
@@ -33,6 +34,7 @@ AT_PASS = (
     "unreadable",
     "half-read",
     "empty",
+    "no-renders",
     "silent",
     "stale-health",
     "restart",
@@ -43,6 +45,9 @@ AT_COMMIT = ("crash-before", "crash-after", "lost-answer", "full", "down", "conf
 # unreachable: this delivery and the next two fail. twice: everything arrives two times.
 AT_DELIVERY = ("crash-before", "crash-after", "partial", "refused", "unreachable", "twice")
 KINDS: Mapping[Where, tuple[str, ...]] = {"pass": AT_PASS, "commit": AT_COMMIT, "delivery": AT_DELIVERY}
+# The source says what it said before the last edit, after that was read, as a mirror that lags behind does. Nobody can
+# tell that from people who take back what they wrote: laws hold, and it ends elsewhere if what they wrote had failed.
+OLDER_FILES = "older-files"
 _LASTS = 3
 
 
@@ -167,15 +172,17 @@ class FaultySource(Files):
 
     def __init__(self, files: Mapping[str, str]) -> None:
         super().__init__(files)
-        self.seen = self.files
+        self.seen = self.before = self.files
 
     def edit(self, files: Mapping[str, str]) -> None:
-        self.files = dict(files)
+        self.before, self.files = self.files, dict(files)
 
     def read(self) -> SourceFiles:
         files, problems = self.files, []
         if self.reading == "stale-files":
             files = self.seen
+        elif self.reading == OLDER_FILES:
+            files = self.before
         elif self.reading == "empty":
             files = {}
         elif self.reading in ("unreadable", "half-read"):
@@ -187,6 +194,17 @@ class FaultySource(Files):
         else:
             self.seen = files
         return SourceFiles({name: text.encode() for name, text in files.items()}, problems)
+
+
+class FaultyRenders(PlainRenders):
+    """A tool that is missing, as long as `there` does not say otherwise."""
+
+    there: bool = True
+
+    def _render(self, input_: RenderInput) -> Rendered | RenderFailure:
+        if self.there:
+            return super()._render(input_)
+        return RenderFailure("helm is not there", "install it", unavailable=True)
 
 
 class FaultyHealth(ScriptedHealth):

@@ -4,8 +4,8 @@ reckoning of their own that shares nothing with the planner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from fleetform.loop.image import Image
 from fleetform.loop.records import file_ref, packed
@@ -16,14 +16,15 @@ from fleetform.ports.store import Commit, Event, StoreReader
 DEV = frozenset({"eu-2", "eu-3"})
 SOAK = timedelta(hours=1)
 LAWS = (
-    "concurrency",  # of gold one is changed at a time; a cluster that joins waits for nobody (S51)
-    "budget",  # after a failure nothing else starts in that rollout
+    "concurrency",  # of gold one is changed at a time; who joins waits for nobody until it is installed (S51)
+    "budget",  # while a cluster stands failed with a change nothing else starts with it, by whatever rollout
     "window",  # of gold, nothing that runs already is changed in an odd hour
-    "stage",  # gold follows dev
-    "soak",  # which was healthy for an hour
-    "approval",  # and somebody agreed
+    "stage",  # gold follows dev: every cluster of dev is healthy with what gold gets, and one that left is no proof
+    "soak",  # and was so for an hour by the clock of some pass: once over it stays over, wherever the clock is set
+    "approval",  # and somebody agreed to that rollout
+    "joining",  # what starts beside rollouts is a first install, and of what a rollout brought to that stage before
     "admitted",  # what is delivered is what is stored as admitted, to the byte
-    "removal",  # nothing is removed that whole files want
+    "removal",  # nothing is removed that whole files want, neither a plugin nor all that is in it
     "rest",  # passes end, and then nothing more is written
     "end",  # where the undisturbed world ends, every other one ends
 )
@@ -44,74 +45,108 @@ def law(name: str, holds: bool, how: str) -> None:
 
 
 class Witness:
-    """Sees every commit that took place and every delivery that is tried. wanted says which clusters whole files want;
-    guarded whether gold needs an approval and has a window."""
+    """Sees every commit that took place, every delivery that is tried and what is stored after every pass.
+
+    wanted says which clusters whole files want; guarded whether gold needs an approval and has a window. soaked are
+    rollouts of which dev was seen to be done, founders the clusters that were there from the first on and never left.
+    """
 
     def __init__(self, guarded: bool = True) -> None:
         self.guarded = guarded
         self.events: list[Event] = []
         self.approved: set[tuple[str, str]] = set()
+        self.soaked: set[str] = set()
         self.wanted: dict[int, frozenset[str]] = {}
-        self.present: frozenset[str] = frozenset()
+        self.founders: frozenset[str] | None = None
 
     def copy(self) -> Witness:
         other = Witness(self.guarded)
-        other.events, other.approved, other.wanted = [*self.events], {*self.approved}, self.wanted
-        other.present = self.present
+        other.events, other.approved, other.soaked = [*self.events], {*self.approved}, {*self.soaked}
+        other.wanted, other.founders = self.wanted, self.founders
         return other
+
+    @property
+    def facts(self) -> object:
+        """All that it has come to know, for telling worlds apart."""
+        events = [(each.at, each.cluster, each.event, each.rollout, each.input_hash) for each in self.events]
+        return events, sorted(self.approved), sorted(self.soaked), sorted(self.founders or ())
 
     # ---- What took place
 
-    def committed(self, commit: Commit) -> None:
+    def committed(self, commit: Commit, stored: Callable[[], Image]) -> None:
+        """stored is what there was before."""
         for deed in commit.deeds:
             if deed.verb == "rollout approve" and deed.outcome == "done":
                 self.approved.add((deed.subject, "gold"))
         for event in commit.events:
-            if event.event == "Started" and event.rollout:
-                self._judge_start(event)
-            self.events.append(event)
+            if event.event == "Started":
+                self._judge_start(event, self._accepted(stored()))
+            if event.event in _TOLD:
+                self.events.append(event)
 
-    def _judge_start(self, start: Event) -> None:
-        before = [each for each in self.events if each.rollout == start.rollout]
-        last = {each.cluster: each for each in before if each.event in ("Failed", "Healthy", "Started")}
-        others = sorted({name for name, each in last.items() if each.event == "Failed"} - {start.cluster})
-        law("budget", not others, f"{start.cluster} starts after {others} failed")
+    def _accepted(self, image: Image) -> frozenset[str]:
+        """The clusters of the files that were accepted: who left is gone as soon as that is known (B21)."""
+        return self.wanted.get(fingerprint(image.files), frozenset())
+
+    def _judge_start(self, start: Event, accepted: frozenset[str]) -> None:
+        where = f"{start.cluster} starts {start.version} at {start.at:%d %H:%M}"
+        if not start.rollout:
+            self._judge_start_beside(start, where)
+            return
+        last = {each.cluster: each for each in self.events if each.cluster in accepted - {start.cluster}}
+        failed = [each for each in last.values() if each.event == "Failed" and each.change_id == start.change_id]
+        law("budget", not failed, f"{where}, and {sorted(each.cluster for each in failed)} failed with that")
         if start.cluster in DEV:
             return
-        where = f"{start.cluster} starts {start.version} at {start.at:%d %H:%M}"
         if self.guarded:
             law("approval", (start.rollout, "gold") in self.approved, f"{where}, and nobody approved {start.rollout}")
-            law("window", start.at.hour % 2 == 0 or not self._runs(start), f"{where}, outside of the window")
-        others_of_dev = [name for name in last if name in DEV and not self._is_gone(name)]
-        dev = {name: last[name] for name in others_of_dev if not self._joined_since(name, before[0])}
-        law("stage", bool(others_of_dev) or not self._behind(start), f"{where}, and no dev cluster did")
-        unhealthy = sorted(cluster for cluster, each in dev.items() if each.event != "Healthy")
-        law("stage", not unhealthy, f"{where}, and {unhealthy} is not healthy")
-        if all(each.cluster in DEV for each in before):
-            # Once over it stays over, also where the clock is set back then.
-            law("soak", all(each.at + SOAK <= start.at for each in dev.values()), f"{where}, too early after dev")
+            law("window", start.at.hour % 2 == 0 or not self._runs(start.cluster), f"{where}, outside of the window")
+        broken, how = self._dev_lacks(start, accepted, start.at)
+        law(broken or "stage", not broken, f"{where}, and {how}")
+        self.soaked.add(start.rollout)
 
-    def _runs(self, start: Event) -> bool:
+    def _judge_start_beside(self, start: Event, where: str) -> None:
+        law("joining", not self._was_healthy(start.cluster), f"{where} by no rollout, and something runs there")
+        stage = [each for each in self.events if (each.cluster in DEV) == (start.cluster in DEV)]
+        brought = {each.input_hash for each in stage if each.event == "Started" and each.rollout}
+        law("joining", start.input_hash in brought, f"{where}, which no rollout brought to its stage")
+
+    def _dev_lacks(self, start: Event, accepted: frozenset[str], now: datetime) -> tuple[str, str]:
+        """What of dev keeps gold from what a start brings: a law, and how it would be broken.
+
+        A cluster of dev has come to that by the rollout itself, and soaks; or had it before, and is no part of it. Who
+        joins while dev is not done is waited for, too; who joins later is not (B21). One that was installed with a
+        version that was rejected later has nothing to go back to (R2-38): it stays above the others.
+        """
+        if start.rollout in self.soaked:
+            return "", ""
+        last = {each.cluster: each for each in self.events}
+        took_part = any(each.rollout == start.rollout and each.cluster in DEV for each in self.events)
+        if took_part and not DEV & accepted:
+            return "stage", "all of dev left before it was done"
+        for cluster in sorted(DEV & accepted):
+            told = last.get(cluster)
+            if told is None or told.event != "Healthy":
+                return "stage", f"{cluster} is not healthy"
+            if told.rollout == start.rollout:
+                if told.at + SOAK > now:
+                    return "soak", f"{cluster} is healthy since {told.at:%H:%M} only"
+            elif told.input_hash != start.input_hash and not self._stays_above(told, start):
+                return "stage", f"{cluster} has not got it"
+        return "", ""
+
+    def _stays_above(self, told: Event, start: Event) -> bool:
+        return told.cluster not in (self.founders or ()) and (told.version or "") > (start.version or "")
+
+    def _runs(self, cluster: str) -> bool:
         """Whether something is installed there already: a first install passes windows."""
-        here = [each.event for each in self.events if each.cluster == start.cluster and each.event in _STARTS_AND_ENDS]
+        here = [each.event for each in self.events if each.cluster == cluster and each.event in _STARTS_AND_ENDS]
         return bool(here) and here[-1] != "Deleted"
 
-    def _joined_since(self, cluster: str, begin: Event) -> bool:
-        """Whether a cluster came after a rollout began: nobody waits for it."""
-        first = next(each for each in self.events if each.cluster == cluster)
-        return cluster != begin.cluster and self.events.index(first) > self.events.index(begin)
-
-    def _is_gone(self, cluster: str) -> bool:
-        """Whether it left: what became of it there holds nobody up (B21)."""
-        return self._last(cluster) == "Deleted" or cluster not in self.present
-
-    def _behind(self, start: Event) -> bool:
-        """Whether a dev cluster runs something else than what starts."""
-        last = {each.cluster: each for each in self.events if each.cluster in DEV}
-        return any(not self._is_gone(each.cluster) and each.version != start.version for each in last.values())
-
-    def _last(self, cluster: str) -> str:
-        return next((each.event for each in reversed(self.events) if each.cluster == cluster), "")
+    def _was_healthy(self, cluster: str) -> bool:
+        """Whether what is installed there was ever healthy."""
+        here = [each.event for each in self.events if each.cluster == cluster and each.event in ("Healthy", "Deleted")]
+        return bool(here) and here[-1] != "Deleted"
 
     # ---- What is delivered
 
@@ -125,6 +160,7 @@ class Witness:
             state = image.states.get(parcel.input_hash)
             law("admitted", state is not None and state.files == digest, f"{parcel.key} gets other bytes")
             law("admitted", store.blob(digest) is not None, f"the bytes of {parcel.key} are not stored")
+            law("removal", bool(parcel.files), f"{parcel.key} loses all that is in it")
         if removals:
             wanted = self.wanted.get(fingerprint(image.files))
             law("removal", wanted is not None, "files were accepted that nobody wrote")
@@ -132,16 +168,32 @@ class Witness:
             taken = sorted(key[1] for key in removals if key[1] in wanted)
             law("removal", not taken, f"{taken} loses what is wanted there")
 
-    def judge_state(self, image: Image) -> None:
+    # ---- What is stored after a pass
+
+    def judge_state(self, image: Image, now: datetime) -> None:
+        accepted = self._accepted(image)
+        if accepted:
+            self.founders = accepted if self.founders is None else self.founders & accepted
+        self._see_who_has_soaked(accepted, now)
         flying = [
             cluster.name
             for cluster, here in image.known.plugins.items()
             for state in here.values()
-            if state.in_flight and state.last_healthy is not None and cluster.name not in DEV
+            if state.in_flight and cluster.name not in DEV and not self._is_being_joined(cluster.name)
         ]
         law("concurrency", len(flying) <= 1, f"{sorted(flying)} at once")
 
+    def _is_being_joined(self, cluster: str) -> bool:
+        return cluster not in (self.founders or ()) and not self._was_healthy(cluster)
 
+    def _see_who_has_soaked(self, accepted: frozenset[str], now: datetime) -> None:
+        brought = {each.rollout: each for each in self.events if each.event == "Started" and each.cluster in DEV}
+        for rollout, start in brought.items():
+            if rollout and rollout not in self.soaked and self._dev_lacks(start, accepted, now) == ("", ""):
+                self.soaked.add(rollout)
+
+
+_TOLD = frozenset({"Started", "RolledBack", "Healthy", "Failed", "Deleted"})
 _STARTS_AND_ENDS = frozenset({"Started", "RolledBack", "Deleted"})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from simulation.faults import KINDS, Fault
+from simulation.faults import KINDS, OLDER_FILES, Fault, Where
 from simulation.laws import LawBrokenError, law
 from simulation.scripts import Act, approve, edit, heal, health, join, leave, pause, release, resume, wait
 from simulation.situations import open_rollouts
@@ -65,7 +65,8 @@ def _chapter(chance: Random, version: str, before: str) -> list[Act]:
 
 def _faults(chance: Random) -> list[Fault]:
     """Each run has some kinds of faults and not others: what two rare ones do together comes up sooner."""
-    every = [(where, kind) for where, kinds in KINDS.items() for kind in kinds]
+    every: list[tuple[Where, str]] = [(where, kind) for where, kinds in KINDS.items() for kind in kinds]
+    every.append(("pass", OLDER_FILES))
     kinds = chance.sample(every, chance.randint(2, 8))
     most = {"pass": _PASSES, "commit": _COMMITS, "delivery": _DELIVERIES}
     found = {}

@@ -26,7 +26,16 @@ from fleetform.ports.inputs import Document
 from fleetform.ports.store import Store, StoreError
 from fleetform.store.memory import MemoryStore
 from simulation import situations
-from simulation.faults import CrashError, Fault, FaultyHealth, FaultySource, FaultyStore, FaultyTargets, Moments
+from simulation.faults import (
+    CrashError,
+    Fault,
+    FaultyHealth,
+    FaultyRenders,
+    FaultySource,
+    FaultyStore,
+    FaultyTargets,
+    Moments,
+)
 from simulation.fleet import FleetText
 from simulation.laws import Witness, law
 from support.fleets import NOW
@@ -52,6 +61,7 @@ class World:
         self.fleet = fleet
         self.clock = TurnedClock(NOW)
         self.store: Any = self.new_store()
+        self._image: tuple[int, Image] | None = None
         self.witness = Witness(fleet.guarded)
         self.source = FaultySource(self.fleet.files)
         self.health_says: dict[tuple[str, str | None] | str, str] = {}
@@ -65,8 +75,9 @@ class World:
         self._people_want(self.fleet)
         self.targets = FaultyTargets(moments, self._judge_delivery)
         self.targets.there, self.targets.before = there, before
-        faulty = FaultyStore(self.store, moments, self.witness.committed)
-        self.plane = Plane(self.source, faulty, self.clock, targets=self.targets, parses=_shared_parses)
+        faulty = FaultyStore(self.store, moments, lambda commit: self.witness.committed(commit, lambda: self.image))
+        self.renders = FaultyRenders()
+        self.plane = Plane(self.source, faulty, self.clock, self.renders, self.targets, _shared_parses)
         self.plane.health = FaultyHealth(self.targets)
         self.plane.health.says = self.health_says  # type: ignore[assignment]
         self.plane.restart()
@@ -90,9 +101,9 @@ class World:
         state = (
             (self.index, self.until, self.clock.at, self.busy, moments.down, moments.unreachable),
             sorted((each.ref, each.body) for each in store._records.values()),
-            [(each.at, each.cluster, each.event, each.rollout, each.version) for each in self.witness.events],
-            sorted(self.witness.approved),
+            self.witness.facts,
             sorted(self.source.seen.items()),
+            sorted(self.source.before.items()),
             sorted(each.message.key for each in store._messages),
             sorted(store._blobs),
             sorted((key, each.input_hash) for key, each in self.targets.there.items()),
@@ -135,7 +146,7 @@ class World:
             self.clock.at += _CLOCK_STEPS[kind]
         elif kind == "restart":
             self.plane.restart()
-        self.source.reading = self.plane.health.answering = kind  # type: ignore[attr-defined]
+        self._read_as(kind)
         self.busy += 1
         try:
             report = self.plane.control.run_pass(look_at_source=kind != "unseen")
@@ -145,9 +156,9 @@ class World:
         except StoreError:
             return
         finally:
-            self.source.reading = self.plane.health.answering = None  # type: ignore[attr-defined]
+            self._read_as(None)
             image = self.image
-            self.witness.judge_state(image)
+            self.witness.judge_state(image, self.clock.at)
             self.situations |= situations.of_pass(image, kind, moments.down > 0)
             self.busy = 0 if moments.happened > happened else self.busy
             law("rest", self.busy <= MOST_PASSES, f"still at it after {self.busy} passes without a fault")
@@ -160,6 +171,11 @@ class World:
             self.clock.at, self.until = max(self.until, self.clock.at), None
         else:
             self.clock.at = report.next_look
+
+    def _read_as(self, kind: str | None) -> None:
+        """What reading files, asking clusters and rendering comes to from now on."""
+        self.source.reading = self.plane.health.answering = kind  # type: ignore[attr-defined]
+        self.renders.there = kind != "no-renders"
 
     def _crashed(self) -> None:
         self.crashes += 1
@@ -182,7 +198,13 @@ class World:
     @property
     def image(self) -> Image:
         """What is stored, whatever the process believes."""
-        return read_image(self.store, "the store")
+        version = self.store.version()
+        if self._image is None or self._image[0] != version:
+            self._image = version, read_image(self.store, "the store")
+        return self._image[1]
+
+    def must_end_as(self, other: World, told: str = "") -> None:
+        law("end", self.end == other.end, f"{told}it ends with {self.end}, and not with {other.end}")
 
     @property
     def end(self) -> object:
@@ -218,7 +240,7 @@ class World:
         self.source.edit(fleet.files)
 
     def _people_want(self, fleet: FleetText) -> None:
-        self.witness.wanted[fleet.fingerprint] = self.witness.present = fleet.wanted
+        self.witness.wanted[fleet.fingerprint] = fleet.wanted
 
     def wait(self, hours: float) -> None:
         self.until = self.clock.at + timedelta(hours=hours)

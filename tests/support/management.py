@@ -19,6 +19,7 @@ class Management:
     """The cluster, with its administrator's client."""
 
     def __init__(self, server: ApiServer, folder: Path) -> None:
+        self.server = server
         self.client = Client(access_from_kubeconfig(server.kubeconfig()))
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(server.kubeconfig(), encoding="utf-8")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from fleetform.cli.rollout_view import span_text
+from fleetform.model.answers.planning import ObjectChange
 from loop.test_control import STAGES
 from support.api import ServedPlane
 from support.fleets import BASE, override
@@ -86,8 +89,23 @@ def test_of_a_secret_only_its_option_is_told(served: ServedPlane) -> None:
     assert "correct-horse" not in str(served.get("plan"))
 
 
+def test_a_first_install_changes_nothing(tmp_path: Path) -> None:
+    served = ServedPlane(tmp_path, FILES)
+    served.plane.settle()
+    told = served.get("rollouts/web")
+    assert (told["from"], told["to"]) == ("1.0.0", "1.0.0"), "one cluster has it by now"
+    assert span_text("1.0.0", "1.0.0", msgspec.convert(told["changes"], list[ObjectChange])) == "1.0.0"
+    assert span_text("1.0.0", "1.0.0", []) == "1.0.0"
+
+
 def test_another_version_is_told_as_that(served: ServedPlane, ask: Ask) -> None:  # noqa: F811
     newer = BASE["definition.yaml"].replace("1.0.0", "1.1.0")
     edit(served, newer=newer)
     assert "1.0.0 → 1.1.0" in ask("plan").out
     assert "values changed" not in ask("plan").out
+
+
+def test_asked_for_a_time_before_the_first_the_history_says_when_that_was(served: ServedPlane) -> None:
+    found = served.send("GET", "/api/v1/history", params={"cluster": "eu-1", "at": "2026-10-01T00:00:00Z"})
+    assert found.status_code == 404
+    assert found.json()["hint"] == "the first that happened there was at 2026-11-01T13:00:00Z"

@@ -24,8 +24,11 @@ from fleetform.model.answers.explanation import (
     UpgradeAhead,
     WantedVersion,
 )
+from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
 from fleetform.syntax.times import time_text
+
+_MOST_AHEAD = 200
 
 
 def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> Explanation:
@@ -66,6 +69,23 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         bindings=[explained_binding(each, target.owner, locator) for each in inputs.bound(plugin)],
         diagnostics=reported(fleet.findings.about(plugin), locator),
     )
+
+
+def explain_ahead(fleet: Fleet) -> None:
+    """Explains some plugins to nobody: for each owner and override one, up to a number.
+
+    Where objects stand in their files, and what is wrong with them, is found when it is first asked for and then known.
+    """
+    seen: set[AnyObject] = set()
+    explained = 0
+    for plugin in {(each.target.owner, each.shared): each for each in fleet.decisions.plugins.values()}.values():
+        made_of = {plugin.target.owner, *plugin.shared.overrides}
+        if not made_of <= seen:
+            seen |= made_of
+            explain(fleet, plugin)
+            explained += 1
+            if explained == _MOST_AHEAD:
+                return
 
 
 def _upgrade_ahead(fleet: Fleet, plugin: PluginDecision) -> UpgradeAhead | None:

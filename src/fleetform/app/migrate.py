@@ -17,6 +17,7 @@ from fleetform.engine.check.values import misfit
 from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.answers.conversion import MigrationEdit, MigrationResult, UnmadeEdit
+from fleetform.model.kinds.preset import PluginOverrideSpec
 from fleetform.model.objects import At, Object, Path
 from fleetform.model.results.decisions import ABSENT, Item, PluginDecision, Shared, Slot, Steps
 from fleetform.ports.files import Files
@@ -115,6 +116,7 @@ class _Readings:
         self.values: dict[Written, dict[str, tuple[Move, PluginDecision]]] = {}
         self._homes: dict[tuple[Object[object], Path], set[str | int]] = {}
         self._seen: set[Shared] = set()
+        self._definitions = fleet.decisions.index.definitions
         # Those that another owner keeps from their release read what is written, too.
         candidates = [each for cluster in fleet.decisions.clusters.values() for each in cluster.candidates]
         plugins = [each for plugin in candidates for each in (plugin, plugin.upgrade)]
@@ -147,6 +149,23 @@ class _Readings:
                     return text_of(other.outcome.steps or ())
         return None
 
+    def misfit(self, move: Move, plugin: PluginDecision) -> str | None:
+        """Why the new form of a value would be refused: by what reads it, or by a definition that an override names."""
+        steps, item = move.outcome.steps, move.item
+        value = item.value if move.outcome.value is ABSENT else move.outcome.value
+        if steps is None or value is ABSENT or variable_references_in(value):
+            return None
+        revision, spec = plugin.target.revision, item.layer.object.spec
+        named = (spec.plugin_definition_names or ()) if isinstance(spec, PluginOverrideSpec) else ()
+        readers = [[revision] if revision is not None else []]
+        readers += [self._definitions.of(item.layer.object.ref.organization, each) for each in named]
+        for versions in readers:
+            matches = [match for each in versions if (match := each.find(steps)) is not None]
+            problems = [misfit(*match, value, item.strategy, move.secret) for match in matches]
+            if problems and all(problems):
+                return problems[0]
+        return None
+
     def _skip(self, plugin: PluginDecision, item: Item, reason: str) -> None:
         # What a revision does not know yet, or nobody declares, stays as it is.
         self._note(plugin, item, Outcome(None) if reason == "removed" else Outcome(item.steps))
@@ -174,7 +193,7 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
     for outcomes in readings.values.values():
         found = [(_as_written(move), plugin) for move, plugin in outcomes.values()]
         changing = [move for move, _ in found if _changes(move)]
-        problems = [problem for move, plugin in found if (problem := _misfit(move, plugin)) is not None]
+        problems = [problem for move, plugin in found if (problem := readings.misfit(move, plugin)) is not None]
         staying = [plugin for move, plugin in found if not _changes(move)]
         if not changing:
             continue
@@ -189,16 +208,6 @@ def _settled(readings: _Readings) -> tuple[list[Move], list[tuple[Move, str]]]:
         else:
             moves.append(changing[0])
     return sorted(moves, key=_place), sorted(left, key=lambda entry: _place(entry[0]))
-
-
-def _misfit(move: Move, plugin: PluginDecision) -> str | None:
-    """Why the new form of a value would be refused; it blocks plugins as it is, and a person has to look at it."""
-    revision, steps = plugin.target.revision, move.outcome.steps
-    match = revision.find(steps) if revision is not None and steps is not None else None
-    value = move.item.value if move.outcome.value is ABSENT else move.outcome.value
-    if match is None or value is ABSENT or variable_references_in(value):
-        return None
-    return misfit(*match, value, move.item.strategy, move.secret)
 
 
 def _keeping_one(moves: list[Move], left: list[tuple[Move, str]]) -> tuple[list[Move], list[tuple[Move, str]]]:

@@ -24,7 +24,7 @@ from fleetform.model.answers.planning import RolloutAnswer
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.shape import did_you_mean
-from fleetform.model.state import PluginState
+from fleetform.model.state import UNKNOWN, PluginState
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import clock_text
 
@@ -116,8 +116,8 @@ class Rollouts:
     def retry(self, name: str) -> Asked:
         """What was rejected may start again, and what failed is tried again (B10, B34)."""
         owner, rollout = self._find(name)
-        states = list(self._fleet.plan.world.states.items())
-        again, changed = retry(rollout, states)
+        states = self._fleet.plan.world.states
+        again, changed = retry(rollout, [(step.key, states.get(step.key, UNKNOWN)) for step in owner.steps])
         known = self._fleet.state
         stored = known.rollouts
         for each in rollouts_of(self._fleet, owner):

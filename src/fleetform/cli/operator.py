@@ -15,6 +15,7 @@ from fleetform.cli.serve_log import ServeLog
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.files import read_file, reason
 from fleetform.outside.log import Log
+from fleetform.outside.promptness import answer_promptly
 from fleetform.ports.store import StoreError
 from fleetform.syntax.times import parse_duration
 
@@ -69,6 +70,7 @@ def command(flags: Flags, **given: Any) -> int:
     from fleetform.outside.listening import listen
     from fleetform.wiring.operator import Operator, OperatorLog, OperatorSettings
 
+    answer_promptly()
     log = ServeLog(flags, Log(given["log_format"]))
     interval = parse_duration(given["interval"])
     if interval is None:

@@ -52,7 +52,9 @@ def status_lines(
 def span_text(before: str | None, after: str | None, changes: Sequence[ObjectChange]) -> str:
     """`1.3.2 → 1.4.0`; `1.4.0, values changed: replicas (PluginOverride more)` if the version stays."""
     if before and after and before == after:
-        return f"{after}, {changes_text(changes)}"
+        # An owner that is new is being installed: all that it is made of is new with it.
+        is_new = any(each.change == "added" and each.kind in ("PluginPreset", "Plugin") for each in changes)
+        return f"{after}, {changes_text(changes)}" if changes and not is_new else after
     return f"{before} → {after}" if before and after else after or before or ""
 
 
@@ -92,7 +94,8 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
     until = f", until {clock_text(parse_time(cause.until), now)}" if cause.until is not None else ""
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
     tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
-    return f"{gate}{cause.message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
+    message = cause.message.replace("<cluster>", cause.names[0]) if len(cause.names) == 1 else cause.message
+    return f"{gate}{message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
 
 
 def progress_text(item: RolloutAnswer) -> str:

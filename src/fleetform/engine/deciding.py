@@ -165,22 +165,20 @@ class Deciding:
         owner, cluster = case.owner, case.cluster
         choice = self._index.definitions.choice(owner)
         chosen = choice.revision if isinstance(choice, Choice) else choice
-        wanted = self._at_revision(case, chosen)
         admitted = self._snapshot.state(cluster.ref, case.name).admitted
-        if admitted is None or admitted.version is None:
+        version = admitted.version if admitted is not None else None
+        wanted = self._at_revision(case, chosen, version)
+        if admitted is None or version is None or admitted.definition not in (None, owner.definition):
+            # What runs may be of another definition: its versions are no versions of this one.
             return wanted
-        version = admitted.version
-        if admitted.definition not in (None, owner.definition):
-            # What runs is of another definition: its versions are no versions of this one.
-            return structs.replace(wanted, running=version)
         running = self._index.definitions.known(owner).get(version)
         if running is not None and running is chosen:
-            return structs.replace(wanted, running=version)
-        wanted = structs.replace(wanted, gates=self._gates_of_upgrade(case, version, running, wanted), running=version)
+            return wanted
+        wanted = structs.replace(wanted, gates=self._gates_of_upgrade(case, version, running, wanted))
         if not wanted.gates or running is None:
             # What runs may be known by its version alone: there is then nothing to keep, and the gates stand.
             return wanted
-        return structs.replace(self._at_revision(case, running), running=version, upgrade=wanted)
+        return structs.replace(self._at_revision(case, running, version), upgrade=wanted)
 
     def _gates_of_upgrade(
         self, case: _Case, version: str, running: Revision | None, wanted: PluginDecision
@@ -206,8 +204,8 @@ class Deciding:
             *upgrade_gates(case.owner, case.cluster, step, self._snapshot.at, forced),
         )
 
-    def _at_revision(self, case: _Case, revision: Revision | Gate) -> PluginDecision:
-        """What a plugin gets of one revision."""
+    def _at_revision(self, case: _Case, revision: Revision | Gate, running: str | None = None) -> PluginDecision:
+        """What a plugin gets of one revision, while a version runs there."""
         owner, cluster, sharing = case.owner, case.cluster, self._sharing
         instance = self._index.instance(owner, case.name)
         holder = instance if instance is not None and instance.spec.configs else None
@@ -224,11 +222,11 @@ class Deciding:
                 own, skipped = self._own(case, schema, shared, items)
                 gates = gates_with_own(shared.gates, own, schema.hints)
         if case.frame is None:
-            return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
+            return PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, running=running)
         unresolved, idle = self._unresolved(case, revision, shared, own)
         if unresolved:
             gates += tuple([gate_of(each) for each in unresolved if each.gate in VALIDITY_GATES])
-        decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates)
+        decided = PluginDecision(case.name, cluster, target, instance, shared, own, skipped, gates, running=running)
         return structs.replace(decided, unresolved=unresolved, idle=idle) if unresolved or idle else decided
 
     def _unresolved(

@@ -80,10 +80,28 @@ class Views:
         self._failed_at = 0
         self._needed = 0
         self._follows = False
+        self._prepare: Callable[[Fleet], None] = lambda fleet: None
 
-    def follow(self, end: Event, told: Callable[[str], None], every: float = _EVERY) -> None:
-        """Make views beside those who ask, until the end. told gets what went wrong."""
+    def follow(
+        self,
+        end: Event,
+        told: Callable[[str], None],
+        every: float = _EVERY,
+        prepare: Callable[[Fleet], None] = lambda fleet: None,
+    ) -> None:
+        """Make views beside those who ask, until the end. told gets what went wrong.
+
+        prepare is given the first fleet before anybody sees it: what it finds out nobody has to wait for.
+        """
         self._follows = True
+
+        def prepared(fleet: Fleet) -> None:
+            try:
+                prepare(fleet)
+            except Exception as error:
+                told(f"the first view of the fleet could not be prepared: {error!r}; this is a bug")
+
+        self._prepare = prepared
 
         def run() -> None:
             while not end.wait(every):
@@ -151,6 +169,8 @@ class Views:
             except Exception as error:
                 self._keep(self._last, error, version)
                 raise
+            if self._last is None:
+                self._prepare(last.fleet)
             self._keep(last, None)
             return last
 

@@ -173,6 +173,7 @@ class RolloutDocument(_Document, frozen=True, kw_only=True):
     rejected: bool = False
     contents: str = ""
     note: str = ""
+    number: int = 0
 
 
 class ApprovalDocument(_Document, frozen=True, kw_only=True):

@@ -54,8 +54,8 @@ def _substring(value: str, offset: str, length: str | None = None) -> str:
 
 def _integer(text: str) -> int | None:
     found = _INTEGER.fullmatch(text)
-    number = int(found[1] + found[2]) if found else _LARGEST + 1
-    return number if -_LARGEST - 1 <= number <= _LARGEST else None
+    number = int(found[1] + found[2]) if found else None
+    return number if number is not None and -_LARGEST - 1 <= number <= _LARGEST else None
 
 
 def _replaced(value: str, old: str, new: str = "", *, times: int) -> str:

@@ -149,9 +149,8 @@ def with_value(tree: YamlValue, steps: Steps, value: YamlValue) -> YamlValue:
 
 def _with_list_value(items: list[YamlValue], index: int, rest: Steps, value: YamlValue) -> list[YamlValue]:
     if index > len(items):
-        raise IndexPastEndError(
-            f"index {index} is past the end: the list has {len(items)} items, so {len(items)} is next"
-        )
+        has = "1 item" if len(items) == 1 else f"{len(items)} items"
+        raise IndexPastEndError(f"index {index} is past the end: the list has {has}, so {len(items)} is next")
     before = items[index] if index < len(items) else ABSENT
     return [*items[:index], with_value(before, rest, value), *items[index + 1 :]]
 

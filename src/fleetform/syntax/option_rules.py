@@ -44,11 +44,15 @@ def breaks_rules(option: Option, value: YamlValue, secret: bool = False) -> str 
             return None
     if not has_type(option, value):
         got = "something else" if secret else describe(value)
-        article = "an" if kind in ("int", "any") else "a"
-        return f"{option.name} is {article} {kind} option and must be {_WORDS[kind]}, not {got}"
+        return f"{option.name} is {kind_of(option)} and must be {_WORDS[kind]}, not {got}"
     if option.regex is None and option.enum is None and option.minimum is None and option.maximum is None:
         return None
     return _breaks_limits(option, value, "its value" if secret else describe(value))
+
+
+def kind_of(option: Option) -> str:
+    """An option's type in a sentence."""
+    return f"{'an' if option.type in ('int', 'any') else 'a'} {option.type} option"
 
 
 def has_type(option: Option, value: YamlValue) -> bool:

@@ -94,6 +94,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
     # Imported here: only this process speaks HTTP.
     import uvicorn
 
+    from fleetform.app.explain import explain_ahead
     from fleetform.web.application import application
     from fleetform.web.notices import Notices
     from fleetform.web.refusals import Refusals
@@ -132,7 +133,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         served.log.write("error", f"api: {error}")
         return
     answer_promptly()
-    viewing.views.follow(Event(), remarks.say)
+    viewing.views.follow(Event(), remarks.say, prepare=explain_ahead)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)
     app = application(service, door, streams, Refusals(loop.refused).add, served.log)

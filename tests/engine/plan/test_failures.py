@@ -11,15 +11,20 @@ from fleetform.engine.plan.progress import Patience
 from fleetform.engine.plan.records import Limits
 from fleetform.engine.plan.requests import retry
 from fleetform.engine.plan.rollouts import OnFailure, Policy
+from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.state import PluginState
 from support.plans import (
+    CHANGE,
     DAY,
     HOUR,
     MINUTE,
+    NEW,
     NEWER,
+    NIGHTS,
     NOON,
+    OLD,
     Hand,
     candidate,
     key,
@@ -319,3 +324,131 @@ def test_what_failed_is_not_tried_again_where_nothing_may_start() -> None:
     assert hand.wait(5 * MINUTE) == []
     assert hand.gates("a") == ["freeze"]
     assert hand.wait(HOUR) == ["a"]
+
+
+def _fails_for_good(hand: Hand, cluster: str) -> list[str]:
+    """Who goes back then."""
+    for _ in range(2):
+        hand.fail(cluster)
+        assert hand.sleep() == [cluster]
+    hand.fail(cluster)
+    return hand.go()
+
+
+def _behind_a_later_rollout_that_went_back(back: bool) -> tuple[Hand, str]:
+    """Gold's cluster failed, on its way there or on its way back, and has retries left; meanwhile a later rollout had a
+    place for it, did not get to it, failed in the first stage and went back, so that what failed is wanted again."""
+    policy = Policy(stages=stages(qa={}, gold={"approvals": ApprovalRule(1)}), on_failure="Rollback")
+    hand = play([candidate("q", "qa"), candidate("g", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    first = hand.rollout.name
+    hand.approve("gold", "ann")
+    assert hand.go() == ["g"]
+    if back:
+        assert sorted(_fails_for_good(hand, "g")) == ["g", "q"]
+        hand.healthy("q")
+    hand.fail("g")
+    hand.go()
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    assert _fails_for_good(hand, "q") == ["q"]
+    hand.healthy("q")
+    hand.want(OLD if back else NEW, "c1:cccccccc33")
+    return hand, first
+
+
+@pytest.mark.rule("B34", "B26", "B8")
+def test_a_retry_belongs_to_the_rollout_that_was_approved_and_not_to_a_later_one() -> None:
+    hand, first = _behind_a_later_rollout_that_went_back(back=False)
+    place = hand.progress("g").enrolment
+    assert hand.wait(HOUR) == ["g"]
+    attempt = hand.progress("g").attempt
+    assert attempt is not None
+    assert (attempt.rollout, attempt.failures) == (first, 1)
+    assert hand.progress("g").enrolment == place, "the later rollout has not brought it this"
+    assert hand.step("g").state == "InFlight"
+    hand.healthy("g")
+    hand.go()
+    assert hand.step("g").state == "UpToDate", "there is nothing to go back from"
+
+
+@pytest.mark.rule("B34", "R2-38")
+def test_a_way_back_that_is_tried_again_stays_one_whatever_rollout_came_after() -> None:
+    hand, first = _behind_a_later_rollout_that_went_back(back=True)
+    assert hand.wait(HOUR) == ["g"]
+    attempt = hand.progress("g").attempt
+    assert attempt is not None
+    assert (attempt.rollout, attempt.back, attempt.failures) == (first, True, 1)
+
+
+@pytest.mark.rule("B34", "R2-38")
+def test_a_way_back_is_tried_again_windows_or_not_also_while_what_is_wanted_is_rejected() -> None:
+    hand = three("Rollback", RETRIES)
+    hand.go()
+    assert _fails_for_good(hand, "a") == ["a"]
+    assert hand.phase() == "RollingBack"
+    hand.edit("a", calendar=NIGHTS)
+    hand.fail("a")
+    assert hand.go() == []
+    assert hand.phase() == "Halted", "a fix does not wait for a cluster that fails on its way back"
+    assert (hand.step("a").state, hand.gates("a")) == ("Failed", ["rejected", "wait"])
+    for _ in range(2):
+        assert hand.sleep() == ["a"]
+        assert hand.progress("a").admitted == OLD
+        hand.fail("a")
+    assert hand.wait(DAY) == []
+    assert hand.gates("a") == ["rejected", "rejected"]
+
+
+@pytest.mark.rule("B24", "R2-14", "B8")
+def test_what_failed_with_a_change_counts_when_the_change_comes_again_after_its_fix_went_back() -> None:
+    """Otherwise a fix that is rolled back would let the change that it was to mend go on."""
+    policy = Policy(stages=stages(qa={}, gold={"max_concurrency": 1}), on_failure="Rollback")
+    hand = play([candidate("q", "qa"), candidate("g", "gold"), candidate("h", "gold")], policy, limits=RETRIES)
+    hand.go()
+    hand.healthy("q")
+    assert hand.go() == ["g"]
+    hand.fail("g")
+    hand.go()
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    assert _fails_for_good(hand, "q") == ["q"]
+    hand.healthy("q")
+    hand.want(NEW, CHANGE)
+    assert hand.go() == ["g"], "it is tried again, and nothing else starts"
+    assert (hand.rollout.name, hand.phase()) == ("certs-aaaaaaaa-2", "Halted")
+    assert hand.gates("h") == ["budget"]
+    hand.fail("g")
+    hand.go()
+    assert hand.sleep() == ["g"]
+    mended = Hand(hand.world, hand.now)
+    mended.healthy("g")
+    assert mended.go() == ["h"]
+    hand.fail("g")
+    assert hand.wait(DAY) == [], "nothing was started by this rollout, and nothing goes back"
+    assert hand.phase() == "Halted"
+    hand.edit("h", wanted=OLD)
+    hand.go()
+    assert hand.phase() == "Superseded", "all that it was about is what is wanted"
+
+
+@pytest.mark.rule("S45", "B8")
+def test_a_change_that_comes_again_soaks_where_it_has_come_back_to() -> None:
+    """It was replaced during its first soak, and what replaced it went back: nobody has seen it healthy for so long."""
+    policy = Policy(stages=stages(qa={"soak": HOUR}, gold={}), on_failure="Rollback", replaces=True)
+    hand = play([candidate("q", "qa"), candidate("g", "gold")], policy)
+    hand.go()
+    hand.healthy("q")
+    hand.wait(10 * MINUTE)
+    hand.want(NEWER)
+    assert hand.go() == ["q"]
+    hand.fail("q")
+    assert hand.go() == ["q"]
+    hand.healthy("q")
+    hand.want(NEW, CHANGE)
+    assert hand.go() == []
+    assert hand.gates("g") == ["soak"]
+    assert hand.wait(59 * MINUTE) == []
+    assert hand.wait(MINUTE) == ["g"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
+from fleetform.engine.plan.requests import abort, retry
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.model.results.decisions import Gate
 from fleetform.model.state import PluginState
-from support.plans import HOUR, NEW, NEWER, NIGHTS, OLD, Hand, candidate, key, play, stages
+from support.plans import DAY, HOUR, MINUTE, NEW, NEWER, NIGHTS, OLD, Hand, candidate, key, play, stages
 
 TWO = Policy("standard", stages(qa={}, prod={}))
 
@@ -59,6 +61,66 @@ def test_a_cluster_that_leaves_does_not_hold_up_its_stage() -> None:
     assert hand.go() == ["p"]
 
 
+def soaking() -> Hand:
+    """The first stage has one cluster, healthy for half of its soak."""
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], Policy("standard", stages(qa={"soak": HOUR}, prod={})))
+    hand.go()
+    hand.healthy("q")
+    assert hand.wait(30 * MINUTE) == []
+    return hand
+
+
+@pytest.mark.rule("B21", "S45")
+def test_a_stage_that_all_clusters_left_before_it_was_done_is_not_taken_for_tested() -> None:
+    hand = soaking()
+    leave(hand, "q")
+    assert hand.wait(DAY) == []
+    assert hand.gates("p") == ["stage"]
+    reason = hand.step("p").reasons[0]
+    assert reason.message == "stage prod follows qa, whose clusters all left before it was done"
+    assert "fleetform rollout abort certs-aaaaaaaa, then fleetform rollout retry certs" in reason.do
+    join(hand, "r", "qa")
+    assert hand.go() == ["r"]
+    hand.healthy("r")
+    assert hand.wait(59 * MINUTE) == []
+    assert hand.wait(MINUTE) == ["p"]
+
+
+@pytest.mark.rule("B21", "S50")
+def test_somebody_can_let_a_rollout_go_on_without_a_stage_that_was_left() -> None:
+    hand = soaking()
+    leave(hand, "q")
+    hand.go()
+    hand.ask(retry(abort(hand.rollout, hand.now), ())[0])
+    assert hand.go() == ["p"]
+    assert hand.rollout.name == "certs-aaaaaaaa-2"
+
+
+@pytest.mark.rule("B21", "B8")
+def test_a_newer_change_replaces_a_rollout_that_waits_for_a_stage_that_was_left() -> None:
+    hand = soaking()
+    leave(hand, "q")
+    hand.go()
+    hand.want(NEWER)
+    assert hand.go() == ["p"]
+    assert hand.version("p") == "1.2.0"
+
+
+@pytest.mark.rule("B21")
+def test_a_rollout_that_nobody_is_left_to_wait_for_ends() -> None:
+    hand = soaking()
+    leave(hand, "q")
+    leave(hand, "p")
+    hand.go()
+    assert hand.phase() == "Succeeded"
+    after_done = soaking()
+    after_done.wait(HOUR)
+    leave(after_done, "q")
+    after_done.healthy("p")
+    after_done.go()
+    assert after_done.phase() == "Succeeded"
+
+
 @pytest.mark.rule("B21", "S51")
 def test_a_new_cluster_gets_what_its_stage_has_admitted_at_once_windows_or_not() -> None:
     hand = running()
@@ -88,6 +150,44 @@ def test_a_new_cluster_of_a_stage_not_reached_gets_what_runs_there_and_then_goes
     hand.healthy("q")
     assert sorted(hand.go()) == ["new", "p"]
     assert hand.version("new") == "1.1.0"
+
+
+@pytest.mark.rule("B21", "S51", "B24")
+def test_a_new_cluster_gets_what_was_admitted_before_a_rollout_that_has_halted() -> None:
+    hand = running()
+    hand.fail("q")
+    hand.go()
+    join(hand, "new", "qa", baseline=OLD)
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.0.0"
+    hand.healthy("new")
+    hand.go()
+    assert (hand.phase(), hand.gates("new")) == ("Halted", ["budget"])
+    hand.healthy("q")
+    assert "new" in hand.go()
+    assert hand.version("new") == "1.1.0"
+
+
+@pytest.mark.rule("B21", "R2-1")
+def test_a_stage_waits_for_a_cluster_that_came_to_it_before_the_rollout_started() -> None:
+    """Also while that is installed with what was admitted before: it must not be passed over."""
+    policy = Policy("standard", stages(qa={}, prod={"approvals": ApprovalRule(1), "max_concurrency": 1}))
+    hand = play([candidate("p", "prod"), candidate("q", "prod")], policy)
+    assert hand.go() == []
+    hand.approve("prod", "ann")
+    join(hand, "new", "qa", baseline=OLD)
+    join(hand, "late", "prod", baseline=OLD)
+    assert sorted(hand.go()) == ["late", "new"]
+    assert (hand.version("new"), hand.gates("p")) == ("1.0.0", ["stage"])
+    assert hand.rollout.started is None
+    hand.healthy("new", "late")
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.1.0"
+    hand.healthy("new")
+    assert hand.go() == ["p"]
+    late = hand.progress("late").enrolment
+    assert late is not None
+    assert (late.stage, hand.gates("late")) == ("prod", ["concurrency"])
 
 
 @pytest.mark.rule("B21", "B8")

@@ -99,6 +99,7 @@ class Operator:
 
     def show(self, **span: float) -> int:
         """Passes until nothing is due; how many requests it took to show that."""
+        self.until(self._has_seen_all)
         before = self.writer.writes
         until = self.plane.clock.at + timedelta(**span)
         while True:
@@ -112,6 +113,14 @@ class Operator:
             self.plane.clock.at = until if due is None or due > until else due
         self.rest()
         return self.writer.writes - before
+
+    def _has_seen_all(self) -> bool:
+        """A first list may be older than what was applied; what is missing in it comes a little later."""
+        if not isinstance(self.plane.files, ApiObjects):
+            return True
+        names = [each.removesuffix(".yaml").split("/", 2) for each in self.plane.files.read().files]
+        refs = [Ref(*each) for each in names if each[0] != "Approval"]
+        return all(self.cache.get(ref) is not None for ref in refs)
 
     def rest(self) -> None:
         assert self.writer.wait(SECONDS)

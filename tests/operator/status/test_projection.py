@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from textwrap import dedent
+from typing import get_args
 
 import pytest
 from msgspec import Raw, convert, structs, to_builtins
 from msgspec.json import encode
 
-from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, Status
+from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, State, Status
 from fleetform.model.objects import Ref
 from fleetform.operator.status.comparing import Request, requests
+from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Seen
@@ -288,3 +291,35 @@ def test_a_plugin_that_somebody_made_of_their_own_accord_is_left_alone() -> None
     assert (deleted.verb, deleted.uid) == ("delete", "u-9")
     persons = Seen(there.metadata, Raw(b'{"presetRef":{"name":"web"},"optionValues":[{"name":"replicas","value":1}]}'))
     assert requests(gone, None, persons, shown.plane.clock.at) == []
+
+
+@pytest.mark.rule("R2-48")
+def test_revisions_that_nobody_uses_go_when_there_are_too_many() -> None:
+    policy = """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: LifecyclePolicy
+        metadata: {name: default, namespace: acme}
+        spec: {revisionHistory: 1}
+        """
+    shown = Shown(lifecycle=policy)
+    for version in ("1.1.0", "1.2.0", "1.3.0"):
+        upgrade(shown, version)
+        shown.settle()
+    revisions = {
+        ref.name: each.is_gone
+        for ref, each in shown.projection.wanted.items()
+        if ref.kind == "PluginDefinitionRevision"
+    }
+    assert revisions == {"web-1.0.0": True, "web-1.1.0": True, "web-1.2.0": False, "web-1.3.0": False}
+    there = structs.replace(seen_of(shown, "web-eu-1").metadata, name="web-1.0.0")
+    ref = Ref("PluginDefinitionRevision", "acme", "web-1.0.0")
+    (deleted,) = requests(ref, shown.projection.wanted[ref], Seen(there), shown.plane.clock.at)
+    assert deleted.verb == "delete"
+    # One of which nothing is known any more may still be what a cluster runs.
+    assert requests(ref._replace(name="web-0.9.0"), None, Seen(there), shown.plane.clock.at) == []
+
+
+def test_every_condition_is_documented(root: Path) -> None:
+    page = (root / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
+    assert [each for each in sorted(OURS) if f"`{each}`" not in page] == []
+    assert [each for each in get_args(State) if f"`{each}`" not in page] == []

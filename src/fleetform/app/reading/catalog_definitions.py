@@ -116,7 +116,7 @@ def _overridden(spec: PluginDefinitionSpec, override: CatalogOverride) -> Plugin
 def _problems_of(
     catalog: Object[CatalogSpec], index: int, source: CatalogSource, reading: SourceReading
 ) -> Iterator[Diagnostic]:
-    """What went wrong with a source, at the place that names it, and renamed entries that it does not hold."""
+    """What went wrong with a source, at the place that names it, and entries that it names and does not hold."""
     at = catalog.at("spec", "sources", index)
     severity: Severity = "error" if reading.ours else "warning"
     if reading.error:
@@ -147,9 +147,11 @@ def _problems_of(
                 place = catalog.at("spec", "sources", index, "overrides", position)
                 yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, place)
     names = {_map(each.document.tree.get("metadata")).get("name") for each in reading.entries}
-    for position, each in enumerate(source.rename or []):
-        if names and each.name not in names:
-            hint = did_you_mean(each.name, sorted(map(str, names)), "fix the name, or drop it")
-            message = f"{reading.title} holds no definition {each.name}"
-            at = catalog.at("spec", "sources", index, "rename", position, "name")
+    renamed = [("rename", position, each.name) for position, each in enumerate(source.rename or [])]
+    changed = [("overrides", position, each.name) for position, each in enumerate(source.overrides or [])]
+    for part, position, name in [*renamed, *changed] if names else ():
+        if name not in names:
+            hint = did_you_mean(name, sorted(map(str, names)), "fix the name, or drop it")
+            message = f"{reading.title} holds no definition {name}"
+            at = catalog.at("spec", "sources", index, part, position, "name")
             yield Diagnostic("unknown-name", message, hint, "warning", catalog.ref, at)

@@ -142,11 +142,13 @@ class _Reading:
             written.rejected,
             written.contents,
             written.note,
+            written.number,
         )
 
     def stored(self, document: StateDocument) -> Stored:
         rollouts: dict[Ref, tuple[Rollout, ...]] = {}
-        for each in sorted(map(self.rollout, document.rollouts), key=lambda each: (each.created, each.name)):
+        every = map(self.rollout, document.rollouts)
+        for each in sorted(every, key=lambda each: (each.number, each.created, each.name)):
             rollouts[each.owner] = (*rollouts.get(each.owner, ()), each)
         return Stored(
             rollouts,

@@ -180,6 +180,7 @@ def _rollout_document(rollout: Rollout) -> RolloutDocument:
         rejected=rollout.rejected,
         contents=rollout.contents,
         note=rollout.note,
+        number=rollout.number,
     )
 
 

@@ -60,7 +60,9 @@ class CheckedObjects:
 
     def gathered(self, decisions: Decisions) -> Gathered:
         """What checks of decisions look for, from what was gathered of the last ones that were asked about."""
-        self._gathered = found = Gathered(decisions, self._gathered)
+        found = self._gathered
+        if found is None or found.clusters is not decisions.clusters:
+            found = self._gathered = Gathered(decisions, found)
         return found
 
     def _still_holding(self, decisions: Decisions) -> _Kept:

@@ -22,7 +22,7 @@ from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError, compile_expression, matches
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
-from fleetform.syntax.option_rules import breaks_rules
+from fleetform.syntax.option_rules import breaks_rules, kind_of
 from fleetform.syntax.times import parse_time
 from fleetform.syntax.versions import VersionError, parse_version
 
@@ -154,7 +154,7 @@ def _lint_options(report: Report, options: list[Option]) -> None:
         path = ("spec", "options", index, "name")
         # Other systems accept it, and there the inner one replaces that part (S54).
         add = report.error if not report.object.conventions.lenient else report.warn
-        message = f"the option {option.name} lies inside {other.name}, which is a {other.type} option"
+        message = f"the option {option.name} lies inside {other.name}, which is {kind_of(other)}"
         add("duplicate-option", message, "declare one of them", *path, related=(first[outer],))
 
 
@@ -168,10 +168,10 @@ def _lint_option(report: Report, option: Option, names: list[str], index: int) -
             report.error("bad-regex", message, "write it as Go's regexp (RE2) takes it", *path, "regex")
     _lint_option_values(report, option, path)
     if option.regex is not None and option.type not in ("string", "secret", "any"):
-        report.warn("bad-value", f"regex has no effect on a {option.type} option", "drop it", *path, "regex")
+        report.warn("bad-value", f"regex has no effect on {kind_of(option)}", "drop it", *path, "regex")
     for bound, value in (("minimum", option.minimum), ("maximum", option.maximum)):
         if value is not None and option.type not in ("int", "any"):
-            report.warn("bad-value", f"{bound} has no effect on a {option.type} option", "drop it", *path, bound)
+            report.warn("bad-value", f"{bound} has no effect on {kind_of(option)}", "drop it", *path, bound)
     if option.minimum is not None and option.maximum is not None and option.minimum > option.maximum:
         report.error("bad-value", f"no value of {option.name} can fit its bounds", "swap them", *path, "minimum")
     replacement = option.deprecated.replaced_by if option.deprecated else None

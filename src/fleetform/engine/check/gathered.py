@@ -27,17 +27,17 @@ class Gathered:
     """
 
     def __init__(self, decisions: Decisions, before: Gathered | None = None) -> None:
-        self._clusters: Mapping[Ref, ClusterDecisions] = decisions.clusters
+        self.clusters: Mapping[Ref, ClusterDecisions] = decisions.clusters
         self._gated: dict[Ref, tuple[PluginDecision, ...]] = dict(before._gated) if before is not None else {}
         self._owned: dict[Owner, Clusters] = before._owned if before is not None else {}
         self._staged: tuple[tuple[object, ...], tuple[Diagnostic, ...]] = (
             before._staged if before is not None else ((), ())
         )
-        then = before._clusters if before is not None else {}
-        changed = changed_keys(self._clusters, then)
+        then = before.clusters if before is not None else {}
+        changed = changed_keys(self.clusters, then)
         moved = []
         for ref in changed:
-            here, before_here = self._clusters.get(ref), then.get(ref)
+            here, before_here = self.clusters.get(ref), then.get(ref)
             anew = _decided_anew(here, before_here)
             if ref in self._gated or any((each.upgrade or each).gates for each in anew):
                 gated = tuple(each for each in _plugins(here) if (each.upgrade or each).gates)
@@ -48,7 +48,7 @@ class Gathered:
             if _is_moved(here, before_here, anew):
                 moved.append(ref)
         if moved:
-            self._owned = _owned_after(self._owned, moved, then, self._clusters)
+            self._owned = _owned_after(self._owned, moved, then, self.clusters)
 
     @property
     def gated(self) -> Iterator[PluginDecision]:

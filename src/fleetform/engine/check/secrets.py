@@ -36,7 +36,7 @@ def lint_secret(
 
 
 def lint_notification(report: Report, notification: Notification, known: Index, *path: str | int) -> None:
-    nobody = "nobody is told there"
+    nobody = "nothing is sent there"
     if notification.webhook is not None:
         lint_secret(report, notification.webhook.secret_ref, known, nobody, ("secret",), *path, "webhook")
     slack = notification.slack

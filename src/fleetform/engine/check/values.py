@@ -17,7 +17,7 @@ from fleetform.model.results.decisions import Revision, Steps
 from fleetform.model.shape import did_you_mean
 from fleetform.syntax.cel import ExpressionError, compile_expression
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path, text_of
-from fleetform.syntax.option_rules import breaks_rules, is_secret_reference
+from fleetform.syntax.option_rules import breaks_rules, is_secret_reference, kind_of
 from fleetform.syntax.trees import same_value
 from fleetform.syntax.variables import variable_references_in
 from fleetform.syntax.versions import parse_version
@@ -168,9 +168,11 @@ def lint_rules(
         moved = migrations_to(sorted(revisions, key=lambda one: parse_version(one.version))).moved(steps)
         if moved == steps:
             return False
-        became = f"is {text_of(moved)} now" if moved is not None else "was removed"
-        message = f"{each.text} {became}; the value is migrated in memory"
-        report.warn("deprecated-option", message, "write it as it is now", *each.name_place)
+        message, hint = f"{each.text} was removed; the value is left out", "drop it"
+        if moved is not None:
+            message = f"{each.text} is {text_of(moved)} now; the value is migrated in memory"
+            hint = "write it as it is now"
+        report.warn("deprecated-option", message, hint, *each.name_place)
         return True
     secret = any(option.type == "secret" for option, _ in found)
     problems = [misfit(option, inside, each.item.value, each.strategy, secret) for option, inside in found]
@@ -195,11 +197,11 @@ def misfit(option: Option, inside: Steps, value: object, strategy: str | None, s
     if inside:
         if option.type in ("map", "list", "any"):
             return None
-        return f"there is no {text_of(inside)} inside {option.name}, which is a {option.type} option"
+        return f"there is no {text_of(inside)} inside {option.name}, which is {kind_of(option)}"
     if value is UNSET or value is None or strategy == "Remove":
         return None
     if strategy == "Merge" and option.type not in ("map", "any"):
-        return f"Merge needs a map option, and {option.name} is a {option.type} option"
+        return f"Merge needs a map option, and {option.name} is {kind_of(option)}"
     return breaks_rules(option, value, secret)
 
 

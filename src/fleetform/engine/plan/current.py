@@ -89,7 +89,10 @@ def _is_late(last: Rollout | None, candidate: Candidate, progress: PluginState) 
 def _new(change: Change, last: Rollout | None, now: datetime) -> Rollout:
     used = change.used | {last.name} if last is not None else change.used
     name = rollout_name(change.owner.name, change.change_id, used)
-    return Rollout(name, change.owner, change.change_id, change.policy, now, _stages(change), contents=change.contents)
+    stages, number = _stages(change), last.number + 1 if last is not None else 1
+    return Rollout(
+        name, change.owner, change.change_id, change.policy, now, stages, contents=change.contents, number=number
+    )
 
 
 def _stages(change: Change) -> tuple[StageTimes, ...]:

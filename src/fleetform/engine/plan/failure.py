@@ -9,6 +9,7 @@ from __future__ import annotations
 from fleetform.engine.plan.gates.chain import way_back_reasons
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.gates.rejected import gave_up
+from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import rolled_back
 from fleetform.engine.plan.records import Reason, Step
@@ -25,7 +26,7 @@ def goes_back(view: View, members: list[Member]) -> bool:
         return False
     if rollout.phase == "RollingBack":
         return True
-    if rollout.policy.on_failure != "Rollback" or view.breached(final=True) is None:
+    if rollout.started is None or rollout.policy.on_failure != "Rollback" or view.breached(final=True) is None:
         return False
     return not any(_was_started(rollout, each.progress) and _is_irreversible(each.progress) for each in members)
 
@@ -97,7 +98,12 @@ def _on_its_way(view: View, member: Member, attempt: Attempt) -> Step:
     if attempt.phase == "Applying":
         return Step(member.candidate.key, "nothing", "InFlight", member.progress)
     if attempt.phase == "Failed":
-        return Step(member.candidate.key, "nothing", "Failed", member.progress, (gave_up(view, member.progress),))
+        reason = gave_up(view, member.progress)
+        until, patience = view.limits.patience.retry_at(attempt), view.limits.patience
+        if until is not None:
+            # Once the rollout is over, which does not wait for it: a fix must not.
+            reason = retry_later(attempt.failures, patience.retries, until if until > view.now else None)
+        return Step(member.candidate.key, "nothing", "Failed", member.progress, (reason,))
     return not_again(view, member)
 
 

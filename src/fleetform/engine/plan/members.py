@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.records import Candidate
-from fleetform.engine.plan.rollouts import Rollout
+from fleetform.engine.plan.rollouts import Rollout, is_rollout_of, rollout_name
 from fleetform.engine.plan.stages import (
     ABSENT,
     APPLYING,
@@ -72,12 +72,13 @@ def place(view: View, members: list[Member]) -> None:
     rollout = view.rollout
     name = rollout.name if rollout is not None else None
     positions = {stage.rule.name: index for index, stage in enumerate(view.stages)}
+    again = rollout is not None and rollout.name != rollout_name(rollout.owner.name, rollout.change_id)
     for member in members:
         enrolment = member.progress.enrolment
         if rollout is not None and enrolment is not None and enrolment.rollout == name:
             _place_enrolled(view, rollout, member, enrolment, positions)
         else:
-            _place_other(view, rollout, member, positions)
+            _place_other(view, rollout, member, positions, again)
 
 
 def _place_enrolled(
@@ -97,11 +98,11 @@ def _place_enrolled(
     member.soaked_at, member.joined = soaked_at, enrolment.joined
 
 
-def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int]) -> None:
+def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int], again: bool) -> None:
+    """again: the change was on its way before."""
     candidate, progress = member.candidate, member.progress
     admitted, wanted = progress.admitted, candidate.wanted
-    if not differs(progress, wanted) and (rollout is None or not progress.in_flight):
-        # What is still in flight takes part, so that it holds its slot whoever started it.
+    if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress, again)):
         return member.becomes("settled", wanted, DONE)
     # What its stage has admitted, for a cluster that joins before its turn (B21).
     late = candidate.baseline if admitted is None else None
@@ -112,15 +113,28 @@ def _place_other(view: View, rollout: Rollout | None, member: Member, positions:
     if is_fixed and rollout.change_id != view.change.change_id:
         # It finishes on what it started with, on clusters that join, too (B8).
         target = candidate.underway if admitted is None else None
-    if late is not None and (target is None or not is_fixed):
-        return member.becomes("free", late, WAITING)
     if target is None:
-        return member.becomes("queued", wanted, WAITING)
-    standing, soaked_at = stand(view, candidate, progress, target, None)
-    member.becomes("member", target, standing, _position(rollout, candidate, positions))
-    member.soaked_at, member.joined = soaked_at, is_fixed
-    view.joins = view.joins or member.joined
+        return member.becomes("free", late, WAITING) if late is not None else member.becomes("queued", wanted, WAITING)
+    position = _position(rollout, candidate, positions, differs(progress, target))
+    rule = rollout.policy.stages[position] if position >= 0 else None
+    standing, soaked_at = stand(view, candidate, progress, target, rule)
+    member.becomes("member", target, standing, position)
+    member.soaked_at, member.joined = soaked_at, is_fixed or late is not None
+    view.joins = view.joins or is_fixed
     return None
+
+
+def _takes_part(rollout: Rollout, progress: PluginState, again: bool) -> bool:
+    """Whether a plugin that has what is wanted is a member all the same.
+
+    What is in flight holds its slot, whoever started it. Where a change comes again, because what replaced it went back
+    or somebody asked for it, so is whatever has it already: what failed counts against the budget, and what is healthy
+    must have soaked.
+    """
+    attempt = progress.attempt
+    if attempt is None or attempt.phase == "Applying":
+        return attempt is not None
+    return again and (attempt.back or is_rollout_of(attempt.rollout, rollout.owner.name, rollout.change_id))
 
 
 def stage_name(rollout: Rollout, position: int) -> str | None:
@@ -130,8 +144,9 @@ def stage_name(rollout: Rollout, position: int) -> str | None:
     return "" if position == UNSTAGED else None
 
 
-def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int]) -> int:
-    if not candidate.kinds & rollout.policy.trigger:
+def _position(rollout: Rollout, candidate: Candidate, positions: dict[str, int], is_changed: bool) -> int:
+    """What has come to its target already stands in its stage: in what it differed nobody knows any more."""
+    if is_changed and not candidate.kinds & rollout.policy.trigger:
         return UNSTAGED
     return positions.get(candidate.stage, NO_STAGE) if candidate.stage is not None else NO_STAGE
 

@@ -33,8 +33,7 @@ def plan_owner(
         now, change, rollout, limits, emergency, world.states, round_.busy, round_.pending, round_.almanac, look=look
     )
     _count_in(view, members)
-    if rollout is not None and rollout.started is None and not view.members:
-        # It was about plugins that are what is wanted by now.
+    if rollout is not None and rollout.started is None and _concerns_nobody(view, members):
         view.rollout, replaced = None, replaced or structs.replace(rollout, phase="Superseded", ended=now)
         rollout = None
     if rollout is not None and goes_back(view, members):
@@ -54,6 +53,13 @@ def plan_owner(
     if crowd is None:
         return answer
     return structs.replace(answer, crowd=crowd, is_idle=answer.is_idle and crowd is change.crowd)
+
+
+def _concerns_nobody(view: View, members: list[Member]) -> bool:
+    """Whether all that a rollout was about is what is wanted by now. What failed with that takes no rollout to mend."""
+    if view.change.crowd is not None:
+        return not view.members
+    return not any(each.role == "member" and (each.is_changed or each.progress.in_flight) for each in members)
 
 
 def _answer(
@@ -109,18 +115,27 @@ def _count_in(view: View, members: list[Member]) -> None:
 
 
 def _find_done(view: View, rollout: Rollout) -> None:
-    """Stages are done in order. That one was done is a fact: nothing that happens in it later takes that back."""
+    """Stages are done in order. That one was done is a fact: nothing that happens in it later takes that back.
+
+    One that never had a cluster is passed over, and so is one that was done before the rollout's first start. One whose
+    clusters have all left says nothing of the change (B21): those that follow wait, if there are any.
+    """
     before: datetime = rollout.created
-    for stage in view.stages:
+    for position, stage in enumerate(view.stages):
         if stage.times.done is not None:
             stage.done = stage.times.done
         elif not stage.tally.members:
-            stage.done = before
-        elif rollout.started is not None and stage.tally.is_finished(view.forgives, stage.budget):
-            stage.done = view.now
+            stage.done = None if stage.was_left and _is_followed(view, position) else before
+        elif stage.tally.is_finished(view.forgives, stage.budget):
+            stage.done = view.now if rollout.started is not None else before
         if stage.done is None:
             return
         before = stage.done
+
+
+def _is_followed(view: View, position: int) -> bool:
+    following = view.stages[position + 1 :]
+    return any(not stage.tally.is_finished(view.forgives, stage.budget) for stage in following)
 
 
 def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPlan:
@@ -135,8 +150,9 @@ def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPla
 def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
     """Whether a newer change waits, nothing is under way, and what is left can go on only if somebody mends it.
 
-    A plugin that lacks a value gets it by a newer change, so waiting for the older one would wait for ever (R2-17). A
-    rollout with a crowd is only played to its end, and gives way to none.
+    A plugin that lacks a value gets it by a newer change, so waiting for the older one would wait for ever (R2-17); and
+    so it would where the clusters of a stage have all left (B21). A rollout with a crowd is only played to its end, and
+    gives way to none.
     """
     if rollout.queued is None or rollout.started is None or rollout.paused or view.change.crowd is not None:
         return False
@@ -147,8 +163,11 @@ def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
     if any(tally.of(BUSY, APPLYING, RETRYING, SOAKING) for tally in tallies):
         return False
     waiting = [step for step in steps if step.action in ("wait", "block") and not _only_queues(step)]
-    current = next((stage.rule.name for stage in view.stages if stage.done is None), None)
-    here = [step for step in waiting if step.stage == current]
+    current = next((stage for stage in view.stages if stage.done is None), None)
+    if current is not None and current.was_left:
+        return True
+    name = current.rule.name if current is not None else None
+    here = [step for step in waiting if step.stage == name]
     return bool(here) and all(any(reason.gate in BLOCKING for reason in step.reasons) for step in here)
 
 

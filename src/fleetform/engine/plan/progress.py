@@ -15,22 +15,26 @@ Health = Literal["Healthy", "Failed", "Unknown"]
 def started(
     progress: PluginState, target: Deployed, enrolment: Enrolment | None, rollout: str, now: datetime
 ) -> PluginState:
-    """Target becomes admitted. A hash that failed and is started again keeps count of its failures."""
-    hash_ = target.input_hash or ""
-    last = progress.attempt
-    if last is not None and last.back and last.failures and (last.input_hash, last.rollout) == (hash_, rollout):
-        # A way back that is tried again stays one: it brings nothing that there would be a way back from.
-        return structs.replace(progress, attempt=Attempt(hash_, rollout, now, now, failures=last.failures, back=True))
-    failures = last.failures if last is not None and last.input_hash == hash_ and not last.back else 0
-    attempt = Attempt(hash_, rollout, now, now, failures=failures)
-    failure = progress.failure if failures else ""
+    """Target becomes admitted. What was healthy until now is what the rollout would return to."""
+    attempt = Attempt(target.input_hash or "", rollout, now, now)
     if enrolment is not None:
-        # A retry must not take what it is about to repair for what was healthy before it.
-        again = progress.admitted is not None and progress.admitted.input_hash == hash_
-        before = enrolment.before if again else progress.last_healthy
-        enrolment = structs.replace(enrolment, target=target, before=before)
+        enrolment = structs.replace(enrolment, target=target, before=progress.last_healthy)
     place = enrolment or progress.enrolment
-    return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure=failure)
+    return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure="")
+
+
+def tried_again(progress: PluginState, now: datetime) -> PluginState:
+    """What failed is started once more, and its failures stay counted (B34).
+
+    It is still the attempt of whoever made it: of the rollout that people agreed to then, also if the plugin has its
+    place in a later one by now; and a way back stays one. Places stay as they are: a later rollout that goes back has
+    not brought this, and what it is about to repair was not healthy before it.
+    """
+    last = progress.attempt
+    if last is None:
+        raise ValueError("there is nothing to try again")
+    again = Attempt(last.input_hash, last.rollout, now, now, failures=last.failures, back=last.back)
+    return structs.replace(progress, attempt=again)
 
 
 def rolled_back(progress: PluginState, now: datetime) -> PluginState:

@@ -36,12 +36,13 @@ def retry(
 ) -> tuple[Rollout, list[tuple[PluginKey, PluginState]]]:
     """What was rejected may start again, and what failed is tried again from its first time on (B10, B34).
 
-    Changed records only: of the plugins that failed under this rollout, with their failures forgotten.
+    states are those of its owner's plugins: what an earlier rollout failed with may be what is wanted again. Changed
+    records only, with their failures forgotten.
     """
     again = []
     for key, progress in states:
         attempt = progress.attempt
-        if attempt is None or attempt.phase != "Failed" or attempt.rollout != rollout.name:
+        if attempt is None or attempt.phase != "Failed":
             continue
         # One failure is left: the state it is in. The first retry is due at once.
         since = attempt.started

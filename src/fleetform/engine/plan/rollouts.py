@@ -56,7 +56,7 @@ class Rollout(Struct, frozen=True):
     targets are fixed. queued is the newer change that waits, skipped are those that waited and were overtaken.
     paused, aborted and returning are what people ask for; rejected marks a change that must not start again by itself.
     contents is a hash of all that the change was made of when it was first seen. note is who last asked for something,
-    and why.
+    and why. number counts the owner's rollouts: which one is the last is no matter of a clock that may be set.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Rollout(Struct, frozen=True):
     rejected: bool = False
     contents: str = ""
     note: str = ""
+    number: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -85,3 +86,10 @@ def rollout_name(owner: str, change_id: str, used: frozenset[str] = frozenset())
     name = f"{owner}-{change_id.rpartition(':')[2][:8]}"
     candidates = (name, *(f"{name}-{number}" for number in range(2, len(used) + 3)))
     return next(each for each in candidates if each not in used)
+
+
+def is_rollout_of(name: str, owner: str, change_id: str) -> bool:
+    """Whether a rollout of that name brought, or brings, this change of its owner."""
+    first = rollout_name(owner, change_id)
+    number = name.removeprefix(first)
+    return name.startswith(first) and (not number or number.removeprefix("-").isdecimal())

@@ -13,6 +13,7 @@ from fleetform.engine.plan.gates.chain import (
     plugin_reasons,
     queued_reasons,
     stage_reasons,
+    way_back_reasons,
 )
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.gates.found_by_decide import validity
@@ -21,7 +22,7 @@ from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
-from fleetform.engine.plan.progress import started
+from fleetform.engine.plan.progress import started, tried_again
 from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
 from fleetform.engine.plan.verdicts import Reasons, Verdict, verdict_of
@@ -49,6 +50,7 @@ class Held:
 
     def __init__(self, view: View) -> None:
         self.members = member_reasons(view)
+        self.over_budget = any(reason.gate == "budget" for reason in self.members)
         self.by_stage = [(*self.members, *stage_reasons(view, stage)) for stage in view.stages]
         self.nowhere = (*self.members, no_stage(view))
         self.free = free_reasons(view)
@@ -78,12 +80,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
     standing = member.standing
     if standing is WAITING:
         baseline = member.candidate.baseline
-        if (
-            member.joined
-            and baseline is not None
-            and member.progress.admitted is None
-            and not _has_started(view, member)
-        ):
+        is_new = member.joined and member.progress.admitted is None
+        if is_new and baseline is not None and (held.over_budget or not _has_started(view, member)):
             return _start_meanwhile(view, member, baseline)
         return _try_to_start(view, member, held.of(view, member))
     if standing is DONE or standing is SOAKING:
@@ -123,6 +121,9 @@ def _free(view: View, member: Member, held: Held) -> Step:
         reasons = _baseline_reasons(view, member, member.target)
     else:
         reasons = held.free + plugin_reasons(view, candidate, progress, member.target.input_hash)
+    if held.free and progress.attempt is not None and progress.attempt.back and progress.failed:
+        # While what is wanted may not start, what it went back to is tried again.
+        return _with(held.free, _failed(view, member))
     if reasons:
         return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
@@ -131,7 +132,10 @@ def _free(view: View, member: Member, held: Held) -> Step:
 
 
 def _failed(view: View, member: Member) -> Step:
-    """Tried again after a while, by the gates of its own cluster and in a slot of its stage; in the end given up."""
+    """Tried again after a while, by the gates of its own cluster and in a slot of its stage; in the end given up.
+
+    A way back that is tried again passes what it passed at first (R2-38).
+    """
     candidate, progress = member.candidate, member.progress
     attempt, patience, stage = progress.attempt, view.limits.patience, _stage_name(view, member)
     until = patience.retry_at(attempt) if attempt is not None else None
@@ -141,14 +145,26 @@ def _failed(view: View, member: Member) -> Step:
         reason = retry_later(attempt.failures, patience.retries, until)
         return Step(candidate.key, "wait", "Failed", progress, (reason,), stage)
     held = tuple([reason for reason in member_reasons(view) if reason.gate == "suspended"])
-    reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
+    if attempt.back:
+        reasons = held + way_back_reasons(view, candidate)
+    else:
+        reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
     here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
     if here is not None and not reasons and not (member.standing is FAILED and here.rule.failed_holds_slot):
         full = concurrency(here)
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:
         return Step(candidate.key, "wait", "Failed", progress, reasons, stage)
-    return _start(view, member, progress.admitted, here)
+    _take_place(view, member, here)
+    after = tried_again(progress, view.now)
+    return Step(candidate.key, "start", "InFlight", after, (), stage, progress.admitted)
+
+
+def _with(held: Reasons, step: Step) -> Step:
+    """A step that does not start, told with what holds the plugin beside it."""
+    if step.action == "start":
+        return step
+    return structs.replace(step, reasons=(*[each for each in held if each not in step.reasons], *step.reasons))
 
 
 def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
@@ -166,13 +182,18 @@ def _try_to_start(view: View, member: Member, held: Reasons) -> Step:
 
 
 def _start_meanwhile(view: View, member: Member, baseline: Deployed) -> Step:
-    """A new cluster gets what its stage has admitted at once, and goes with its stage from there (B21, S51)."""
+    """A new cluster gets what its stage has admitted at once, and goes with its stage from there (B21, S51).
+
+    Its place is written down if the rollout has started; until then its stage waits for it as for any other.
+    """
     candidate, progress = member.candidate, member.progress
     reasons = _baseline_reasons(view, member, baseline)
     if reasons:
         return _held(member, verdict_of(reasons), _stage_name(view, member))
     view.busy[candidate.cluster.key] = candidate.key
-    after = structs.replace(started(progress, baseline, None, "", view.now), enrolment=enrolment_of(view, member))
+    is_fixed = view.rollout is not None and view.rollout.started is not None
+    place = enrolment_of(view, member) if is_fixed else progress.enrolment
+    after = structs.replace(started(progress, baseline, None, "", view.now), enrolment=place)
     return Step(candidate.key, "start", "InFlight", after, (), None, baseline)
 
 
@@ -198,19 +219,23 @@ def _meanwhile(member: Member, meanwhile: Deployed, own: Reasons) -> tuple[Deplo
 
 
 def _start(view: View, member: Member, target: Deployed, here: StageView | None) -> Step:
-    candidate = member.candidate
+    if member.position >= 0:
+        view.stages[member.position].first_starts += 1
+    _take_place(view, member, here)
+    place = enrolment_of(view, member)
+    name, stage = (place.rollout, place.stage) if place is not None else ("", None)
+    after = started(member.progress, target, place, name, view.now)
+    return Step(member.candidate.key, "start", "InFlight", after, (), stage, target)
+
+
+def _take_place(view: View, member: Member, here: StageView | None) -> None:
+    """What starts takes a slot, if it needs one, and its cluster; its deadline is something to look at."""
     if here is not None:
         here.starts += 1
-    if member.position >= 0:
-        stage = view.stages[member.position]
-        stage.first_starts += member.standing is WAITING
-        if stage.rule.deadline is not None:
-            view.look_at(view.now + stage.rule.deadline)
-    view.busy[candidate.cluster.key] = candidate.key
-    place = enrolment_of(view, member)
-    name = place.rollout if place is not None else ""
-    after = started(member.progress, target, place, name, view.now)
-    return Step(candidate.key, "start", "InFlight", after, (), place.stage if place is not None else None, target)
+    deadline = view.stages[member.position].rule.deadline if member.position >= 0 else None
+    if deadline is not None:
+        view.look_at(view.now + deadline)
+    view.busy[member.candidate.cluster.key] = member.candidate.key
 
 
 def enrolment_of(view: View, member: Member) -> Enrolment | None:

@@ -46,6 +46,11 @@ class StageView:
         return self.times.total or self.tally.members
 
     @property
+    def was_left(self) -> bool:
+        """Whether it had clusters, and none of them is there any more."""
+        return self.times.total > 0 and not self.tally.members
+
+    @property
     def free(self) -> int:
         return self.slots - self.taken - self.starts
 

@@ -132,7 +132,9 @@ def choose(offers: Offers, definition: str, wanted: str | None, rules: SupportRu
             return forced
     if admitted:
         why = ", ".join(f"{each} is {rules.refuses(each)}" for each in sorted(admitted, key=_order))
-        return _gate(f"no supported version of {definition} fits {wanted or 'newest'}: {why}", "widen the range")
+        if wanted is None:
+            return _gate(f"no version of {definition} is supported: {why}", "add a newer version")
+        return _gate(f"no supported version of {definition} fits {wanted}: {why}", "widen the range")
     if wanted is None and all(each.object.conventions.takes_prereleases for each in offers.values()):
         return choose(offers, definition, ANY_VERSION, rules)
     if wanted is None:

@@ -9,7 +9,7 @@ from fleetform.engine.versions.choose import Offers, versions_between
 from fleetform.engine.versions.migrations import migrations_to
 from fleetform.model.kinds.definition import Option
 from fleetform.model.results.decisions import Revision
-from fleetform.syntax.option_paths import normal_form
+from fleetform.syntax.option_paths import normal_form, parse_path
 from fleetform.syntax.option_rules import must_be_set
 
 
@@ -29,9 +29,12 @@ def span_between(offers: Offers, low: Revision, high: Revision) -> Span:
     """What an upgrade from one revision to another brings."""
     passed = tuple(versions_between(offers, low.version, high.version))
     old, new = low.forms, high.forms
+    migrations = migrations_to(passed)
     renamed = {}
-    for _, form, steps in migrations_to(passed).moves:
-        if steps is not None and form in old and form not in new and normal_form(steps) in new:
+    for form, option in old.items():
+        # Through all versions passed: a name may change in each of them.
+        steps = migrations.moved(parse_path(option.name)) if form not in new else None
+        if steps is not None and normal_form(steps) in new:
             renamed[form] = normal_form(steps)
     both = [(old[form], new[form]) for form in old.keys() & new.keys()]
     both += [(old[before], new[after]) for before, after in renamed.items()]

@@ -20,7 +20,15 @@ from fleetform.engine.world.opening import OpeningOf
 from fleetform.engine.world.staging import Staging
 from fleetform.model.kinds.preset import WaitFor
 from fleetform.model.objects import Ref
-from fleetform.model.results.decisions import ABSENT, ClusterDecisions, PluginDecision, Revision, Shared, Target
+from fleetform.model.results.decisions import (
+    ABSENT,
+    ClusterDecisions,
+    PluginDecision,
+    PluginKey,
+    Revision,
+    Shared,
+    Target,
+)
 from fleetform.model.state import Deployed, Installer, Parts, PluginState
 from fleetform.syntax.hashing import content_hash
 from fleetform.syntax.names import generated_name
@@ -56,6 +64,7 @@ class Candidates:
 
     def candidate(
         self,
+        key: PluginKey,
         plugin: PluginDecision,
         state: PluginState,
         cluster: ClusterFacts,
@@ -75,7 +84,7 @@ class Candidates:
             gates = (*gates, *wanted_plugin.waits)
         here = plugin.cluster
         return Candidate(
-            plugin.key,
+            key,
             cluster,
             wanted,
             staging.stage_of(here),

@@ -206,8 +206,8 @@ class OwnerChanges:
         before = earlier.rows if earlier is not None and earlier.made_of[:2] == (part.owner, context.key) else None
         opening = context.openings.of(part.owner, next(iter(plugins.values())).target.definition)
 
-        def candidate(plugin: PluginDecision, state: PluginState, facts: ClusterFacts) -> Candidate:
-            return context.candidates.candidate(plugin, state, facts, staging, opening)
+        def candidate(key: PluginKey, plugin: PluginDecision, state: PluginState, facts: ClusterFacts) -> Candidate:
+            return context.candidates.candidate(key, plugin, state, facts, staging, opening)
 
         moved = self._moved if self._touched is not None else None
         return rows_of(

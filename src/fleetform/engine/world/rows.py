@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from fleetform.engine.plan.records import Candidate, ClusterFacts
 from fleetform.engine.world.candidate import Facts
 from fleetform.engine.world.parts import has_dependencies
@@ -16,8 +18,8 @@ from fleetform.model.results.decisions import ClusterDecisions, PluginDecision, 
 from fleetform.model.state import UNKNOWN, PluginState
 
 
-class Row(NamedTuple):
-    """One plugin."""
+class Row(Struct, frozen=True, eq=False, gc=False):
+    """One plugin. There may be a hundred thousand: a tuple would take twice the room."""
 
     plugin: PluginDecision
     state: PluginState
@@ -41,7 +43,7 @@ class Surrounding(NamedTuple):
     states: Mapping[PluginKey, PluginState]
     facts: Facts
     decided: Mapping[Ref, ClusterDecisions]
-    candidate: Callable[[PluginDecision, PluginState, ClusterFacts], Candidate]
+    candidate: Callable[[PluginKey, PluginDecision, PluginState, ClusterFacts], Candidate]
     moved: Iterable[PluginKey] | None
 
 
@@ -86,7 +88,7 @@ def _row(
     state, facts = around.states.get(key, UNKNOWN), facts or around.facts.of(plugin.cluster)
     if before is not None and before.plugin is plugin and before.state is state and before.facts == facts:
         return before
-    return Row(plugin, state, facts, around.candidate(plugin, state, facts))
+    return Row(plugin, state, facts, around.candidate(key, plugin, state, facts))
 
 
 def _says_the_same(one: Row, other: Row) -> bool:

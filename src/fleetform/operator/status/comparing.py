@@ -24,9 +24,10 @@ from fleetform.operator.status.wanted import MANAGED_BY, MANAGER, Generated, Own
 from fleetform.syntax.times import time_text
 
 Tree = dict[str, Any]
-# Kinds that Fleetform makes and takes away. Revisions stay: what ran once can be looked up.
 _NO_BODY: Mapping[str, Any] = MappingProxyType({})
-REMOVED = frozenset({"Plugin", "Rollout"})
+# Kinds of which all that is wanted is known in a pass: what is not wanted goes. A revision of which nothing is known
+# any more may still be what a cluster runs.
+_REMOVED = frozenset({"Plugin", "Rollout"})
 
 
 class Request(NamedTuple):
@@ -42,8 +43,9 @@ def requests(ref: Ref, wanted: Wanted | None, seen: Seen | None, now: datetime) 
     """What has to be written, in order."""
     if seen is not None and seen.metadata.deletion_timestamp is not None:
         return []
-    if wanted is None:
-        return _removal(ref, seen)
+    if wanted is None or wanted.is_gone:
+        known = wanted is not None or ref.kind in _REMOVED
+        return _removal(ref, seen) if known else []
     found: list[Request] = []
     if wanted.generated is not None:
         if seen is not None and not _is_ours(wanted.generated, ref, seen):
@@ -65,7 +67,7 @@ def _has_persons_part(spec: Tree) -> bool:
 
 
 def _removal(ref: Ref, seen: Seen | None) -> list[Request]:
-    if seen is None or ref.kind not in REMOVED or not _is_fleetforms_alone(seen):
+    if seen is None or not _is_fleetforms_alone(seen):
         return []
     return [Request("delete", ref, uid=seen.metadata.uid)]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_objects import list_catalogs
@@ -128,12 +129,12 @@ def override_status(report: OverrideReport, validity: Validity) -> OverrideStatu
 
 
 def revisions_told(fleet: Fleet) -> Iterator[Wanted]:
-    """A PluginDefinitionRevision for each version that is in use, and of others as many as are kept."""
+    """A PluginDefinitionRevision for each version that is in use, and of others as many as are kept (R2-48)."""
     known = (*fleet.decisions.revisions.items(), *fleet.decisions.retired.items())
     native = {name for name, versions in known if all(each.object.dialect == "native" for each in versions.values())}
     for each in list_revisions(fleet, _EVERYTHING):
-        if not each.status.prunable and (each.metadata.namespace, _definition(each)) in native:
-            yield _revision(each)
+        if (each.metadata.namespace, _definition(each)) in native:
+            yield structs.replace(_revision(each), is_gone=each.status.prunable)
 
 
 def _definition(listed: ListedRevision) -> str:

@@ -46,7 +46,8 @@ class Generated(Struct, frozen=True):
 class Wanted(Struct, frozen=True):
     """What an object should tell, and what it should be if Fleetform makes it.
 
-    generation is the one that was read; None: the one that is there, as nobody else writes the object.
+    generation is the one that was read; None: the one that is there, as nobody else writes the object. is_gone: it
+    should not be there any more.
     """
 
     ref: Ref
@@ -54,6 +55,7 @@ class Wanted(Struct, frozen=True):
     generated: Generated | None = None
     generation: int | None = None
     api_version: str = API_VERSION
+    is_gone: bool = False
 
 
 def is_of(organization: str, ref: Ref) -> bool:

@@ -21,12 +21,21 @@ def stage(view: View, here: StageView) -> Reason | None:
     earlier = earlier_stage(view, here)
     if earlier is None or only_soaks(earlier):
         return None
+    if earlier.was_left:
+        return _left(view, here, earlier)
     tally = earlier.tally
     parts = [f"{tally.of(Standing.DONE, Standing.SOAKING)} of {tally.members} are healthy"]
     parts += [f"{tally.failed} failed"] if tally.failed else []
     parts += [f"{count} cannot be reached"] if (count := tally.of(Standing.ABSENT)) else []
     message = f"stage {here.rule.name} follows {earlier.rule.name}, where {', '.join(parts)}"
     return Reason("stage", message, f"see what {earlier.rule.name} waits for: fleetform plan")
+
+
+def _left(view: View, here: StageView, earlier: StageView) -> Reason:
+    rollout, owner = view.rollout.name if view.rollout is not None else "", view.change.owner
+    message = f"stage {here.rule.name} follows {earlier.rule.name}, whose clusters all left before it was done"
+    without = f"fleetform rollout abort {rollout}, then fleetform rollout retry {owner.name}"
+    return Reason("stage", message, f"add a cluster to {earlier.rule.name}; or go on without it: {without}", ref=owner)
 
 
 def only_soaks(earlier: StageView) -> bool:

@@ -23,5 +23,5 @@ def wait(view: View, here: StageView) -> Reason | None:
     return Reason("wait", f"stage {here.rule.name} waits before it starts", "wait", until=until)
 
 
-def retry_later(failures: int, retries: int, until: datetime) -> Reason:
+def retry_later(failures: int, retries: int, until: datetime | None) -> Reason:
     return Reason("wait", f"it failed and is tried again: {failures} of {retries} retries", "wait", until=until)

@@ -65,11 +65,7 @@ class Window(Struct, frozen=True):
         if self.schedule is None:
             opening = Opening(self.begin or _EVER, self.end or _FAR)
             return opening if opening.begin <= now else None
-        # The search looks strictly before its start, and knows whole minutes.
-        last = next(self._starts(now + timedelta(minutes=1), backwards=True), None)
-        if last is not None and last > now:
-            last = next(self._starts(now, backwards=True), None)
-        return self._joined(self._first_of(last)) if last is not None else None
+        return _latest(self, now)
 
     def upcoming(self, now: datetime) -> Iterator[Opening]:
         """Openings that begin after now, in order; overlapping ones are one."""
@@ -122,6 +118,16 @@ class Window(Struct, frozen=True):
                 return Opening(begin, _FAR)
             end = max(end, start + self.duration)
         return Opening(begin, end)
+
+
+@lru_cache(maxsize=4096)
+def _latest(window: Window, now: datetime) -> Opening | None:
+    """Asked again and again: plans, and checks of a window at each edit, come to the same times."""
+    # The search looks strictly before its start, and knows whole minutes.
+    last = next(window._starts(now + timedelta(minutes=1), backwards=True), None)
+    if last is not None and last > now:
+        last = next(window._starts(now, backwards=True), None)
+    return window._joined(window._first_of(last)) if last is not None else None
 
 
 @lru_cache(maxsize=1024)
