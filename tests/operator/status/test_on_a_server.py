@@ -592,14 +592,15 @@ spec: {level: debug}
 
 @pytest.mark.rule("R1-10")
 def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: Operator) -> None:
+    # The other system is installed while the operator runs.
+    operator.writer.stop()
+    operator.cache.stop()
+    operator.begin("default")
     operator.management.kubectl("apply", "--server-side", "-f", "-", given=ADD_ONS)
     waited = operator.management.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
     assert waited.returncode == 0, waited.stderr
     # A kind is established a little before it is listed among those that are served.
     operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
-    operator.writer.stop()
-    operator.cache.stop()
-    operator.begin("default")
     hub = HUB.replace("NAMESPACE", operator.namespace)
     operator.plane.files = Files({"hub.yaml": hub})
     operator.plane.restart()

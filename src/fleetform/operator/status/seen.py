@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import msgspec
@@ -63,31 +63,38 @@ class Cache:
         kinds: Iterable[tuple[str, str]],
         failed: Callable[[str, OutsideError], None] = lambda kind, error: None,
     ) -> None:
-        self._failed = failed
+        self._client, self._failed = client, failed
         self._listeners: dict[int, tuple[str, Callable[[Iterable[Ref]], None]]] = {}
         self._numbers = count()
         self._stop = Event()
         self._threads: list[Thread] = []
         self._reflectors: dict[str, Reflector[Seen]] = {}
         self._resources: dict[str, Resource] = {}
+        # Of other systems that are not there; our own kinds are part of the installation.
+        self._absent: dict[str, str] = {}
+        self._finding = Lock()
         for api_version, kind in kinds:
             try:
-                resource = client.resource(api_version, kind)
+                self._add(kind, client.resource(api_version, kind))
             except NoKindError:
-                # Of another system that is not there; our own kinds are part of the installation.
                 if api_version == API_VERSION:
                     raise
-                continue
-            self._resources[kind] = resource
-            self._reflectors[kind] = Reflector(
-                client,
-                resource,
-                lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
-                lambda each: each.metadata.resource_version,
-                type_=Seen,
-                changed=lambda keys, kind=kind: self._tell(kind, keys),  # type: ignore[misc]
-                failed=lambda error, kind=kind: self._failed(kind, error),  # type: ignore[misc]
-            )
+                self._absent[kind] = api_version
+
+    def _add(self, kind: str, resource: Resource) -> Reflector[Seen]:
+        made = Reflector(
+            self._client,
+            resource,
+            lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
+            lambda each: each.metadata.resource_version,
+            type_=Seen,
+            changed=lambda keys: self._tell(kind, keys),
+            failed=lambda error: self._failed(kind, error),
+        )
+        # New mappings: others may be going through them.
+        self._resources = {**self._resources, kind: resource}
+        self._reflectors = {**self._reflectors, kind: made}
+        return made
 
     @property
     def kinds(self) -> Iterable[str]:
@@ -98,9 +105,27 @@ class Cache:
 
     def start(self) -> None:
         for kind, reflector in self._reflectors.items():
-            thread = Thread(target=reflector.run, args=(self._stop,), name=f"follows {kind}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._run(kind, reflector)
+
+    def _run(self, kind: str, reflector: Reflector[Seen]) -> None:
+        thread = Thread(target=reflector.run, args=(self._stop,), name=f"follows {kind}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def follow(self, kind: str) -> None:
+        """Follow a kind that was not there when all began, if its system was installed meanwhile."""
+        with self._finding:
+            if kind not in self._absent:
+                return
+            try:
+                reflector = self._add(kind, self._client.resource(self._absent[kind], kind))
+            except NoKindError:
+                return
+            except OutsideError as error:
+                self._failed(kind, error)
+                return
+            del self._absent[kind]
+            self._run(kind, reflector)
 
     def stop(self) -> None:
         self._stop.set()

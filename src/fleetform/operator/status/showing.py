@@ -98,4 +98,7 @@ class StatusWriter:
         return self._writing.writes
 
     def _look_at(self, refs: Iterable[Ref]) -> None:
-        self._writing.look_at(each for each in refs if is_of(self._organization, each))
+        ours = [each for each in refs if is_of(self._organization, each)]
+        for kind in {each.kind for each in ours}.difference(self._cache.kinds):
+            self._cache.follow(kind)
+        self._writing.look_at(ours)
