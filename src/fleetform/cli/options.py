@@ -38,7 +38,8 @@ from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
-    from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.boundary import EVERYWHERE, Boundary
+from fleetform.outside.control_plane import ControlPlane
 
 # So many errors are named before a partial answer; nobody reads more.
 _SHOWN = 20
@@ -195,7 +196,8 @@ class Flags:
 
     def renderers(self) -> Renders:
         """What renders and transforms."""
-        return open_renderers(self.fetching == "all", self.plugin_dir, self.confined)
+        boundary = Boundary.of_repository() if self.confined else EVERYWHERE
+        return open_renderers(self.fetching == "all", self.plugin_dir, boundary)
 
     def scope(self, fleet: Fleet, owner: str | None = None) -> Scope:
         """What the flags are about; owner is the preset or plugin that is asked about, if there is one."""
