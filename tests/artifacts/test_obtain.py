@@ -81,8 +81,8 @@ def test_one_folder_may_be_named_and_what_is_in_it(place: Place) -> None:
     chart = place.chart()
     inside = Boundary.of_folder(str(place.folder))
     assert Artifacts(ArtifactStore(str(place.cache)), False, Web(), inside).obtain(chart).digest
+    beside = Boundary.of_folder(str(place.folder / "elsewhere"))
     with pytest.raises(BoundaryError):
-        beside = Boundary.of_folder(str(place.folder / "elsewhere"))
         Artifacts(ArtifactStore(str(place.cache)), False, Web(), beside).obtain(chart)
 
 

@@ -140,7 +140,7 @@ def test_another_kubeconfig_in_the_secret_counts_at_once(start: Started) -> None
     assert fleet.trouble("c1").message
     assert "nobody-any-more" not in fleet.trouble("c1").message
     fleet.reach_by("c1", good)
-    fleet.wait()
+    fleet.settle()
     assert fleet.versions() == {"c1": "1.0.0"}
 
 

@@ -50,7 +50,7 @@ def _no_slots_at_first(patch: Patch) -> None:
 
 def _forgets_failures(patch: Patch) -> None:
     """Of a rollout that was replaced."""
-    patch.setattr(members, "_takes_part", lambda rollout, progress: progress.in_flight)
+    patch.setattr(members, "_takes_part", lambda rollout, progress, again: progress.in_flight)
 
 
 def _left_is_done(patch: Patch) -> None:

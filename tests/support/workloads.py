@@ -109,6 +109,11 @@ class Workloads:
         made = {"version": version, "source": {"manifests": {"path": f"../sources/{version}"}}, **spec}
         self.write(f"web-{version}.yaml", document("PluginDefinition", "web", made))
 
+    def keep_secret(self, name: str, **texts: str) -> None:
+        metadata = {"name": name, "namespace": "acme"}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": texts}
+        self.write(f"kept-{name}.yaml", write_yaml(secret))
+
     def reach_by(self, cluster: str, kubeconfig: str) -> None:
         data = {"kubeconfig": b64encode(kubeconfig.encode()).decode()}
         metadata = {"name": cluster, "namespace": "acme"}

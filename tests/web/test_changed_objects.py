@@ -103,3 +103,9 @@ def test_another_version_is_told_as_that(served: ServedPlane, ask: Ask) -> None:
     edit(served, newer=newer)
     assert "1.0.0 → 1.1.0" in ask("plan").out
     assert "values changed" not in ask("plan").out
+
+
+def test_asked_for_a_time_before_the_first_the_history_says_when_that_was(served: ServedPlane) -> None:
+    found = served.send("GET", "/api/v1/history", params={"cluster": "eu-1", "at": "2026-10-01T00:00:00Z"})
+    assert found.status_code == 404
+    assert found.json()["hint"] == "the first that happened there was at 2026-11-01T13:00:00Z"

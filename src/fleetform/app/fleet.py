@@ -14,6 +14,7 @@ from fleetform.app.findings import Findings, file_of
 from fleetform.app.reading.catalog_definitions import CatalogDefinitions, read_catalogs
 from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.app.reading.live_exports import set_apart
+from fleetform.app.reading.secret_values import SecretDigests
 from fleetform.app.reading.snapshots import assemble
 from fleetform.app.reading.source_folders import below, is_local, names_folder, source_folders
 from fleetform.dialects.envelope import Reading
@@ -96,7 +97,8 @@ class Fleet:
     @cached_property
     def inputs(self) -> Inputs:
         """What plugins are made of."""
-        return Inputs(self.decisions, self.transforms)
+        key = self.state.secret_key
+        return Inputs(self.decisions, self.transforms, SecretDigests(key, self.snapshot) if key else None)
 
     @cached_property
     def owner_changes(self) -> OwnerChanges:

@@ -23,7 +23,8 @@ def history(
     """What happened on a cluster up to a time. NotFoundError if nothing ever did."""
     events = store.events(organization, cluster, plugin, at)
     if not events:
-        raise nothing_known(organization, cluster, plugin)
+        later = store.events(organization, cluster, plugin)
+        raise nothing_known(organization, cluster, plugin, later[-1].at if later else None)
     return History(
         cluster=cluster,
         at=time_text(at),
@@ -32,9 +33,12 @@ def history(
     )
 
 
-def nothing_known(organization: str, cluster: str, plugin: str | None) -> NotFoundError:
+def nothing_known(organization: str, cluster: str, plugin: str | None, first: datetime | None = None) -> NotFoundError:
+    """first is when something happened there for the first time, if anything ever did."""
     what = f"plugin {plugin} on {cluster}" if plugin is not None else f"cluster {cluster}"
     message = f"nothing is known of {what} in organization {organization} up to then"
+    if first is not None:
+        return NotFoundError(message, f"the first that happened there was at {time_text(first)}")
     return NotFoundError(message, "check the names, the organization (-n) and --at; `get clusters` lists what there is")
 
 

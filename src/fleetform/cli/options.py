@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
 from fleetform.app.consents import CONSENT_CODES
@@ -38,7 +39,6 @@ from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
-    from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.outside.control_plane import ControlPlane
 
 # So many errors are named before a partial answer; nobody reads more.

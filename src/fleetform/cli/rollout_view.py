@@ -94,7 +94,8 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
     until = f", until {clock_text(parse_time(cause.until), now)}" if cause.until is not None else ""
     more = f" and {cause.clusters - _NAMED:,} more" if cause.clusters > _NAMED else ""
     tried = tried_text(cause.trouble, now) if cause.trouble is not None else ""
-    return f"{gate}{cause.message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
+    message = cause.message.replace("<cluster>", cause.names[0]) if len(cause.names) == 1 else cause.message
+    return f"{gate}{message}{until}{tried}  ({', '.join(cause.names[:_NAMED])}{more})"
 
 
 def progress_text(item: RolloutAnswer) -> str:

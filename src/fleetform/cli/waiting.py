@@ -65,7 +65,7 @@ def tried_text(trouble: ReportedTrouble, now: datetime) -> str:
     """How often it was tried, since when, and when the next try is; empty if nothing is tried."""
     since = clock_text(parse_time(trouble.since), now)
     if trouble.next_try is None:
-        return f"; so since {since}"
+        return f", since {since}"
     where = f" ({trouble.where})" if trouble.where not in trouble.message else ""
     times = "once" if trouble.tries == 1 else f"{trouble.tries:,} times"
     due = parse_time(trouble.next_try)

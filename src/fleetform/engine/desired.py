@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -82,6 +82,22 @@ def renderer_of(spec: PluginDefinitionSpec) -> RendererName | None:
     return "manifests" if source.manifests is not None else None
 
 
+def secrets_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Secret]]:
+    """Every secret in a tree, and where it stands."""
+    if isinstance(value, Secret):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from secrets_in(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from secrets_in(each, (*path, index))
+
+
+# The digest of a secret of an organization, made with the store's key; None if the secret is not known.
+SecretDigest = Callable[[str, Secret], str | None]
+
+
 class _Fixed(NamedTuple):
     """What many plugins are made of in common; unknown says that a part of it is not known."""
 
@@ -101,8 +117,17 @@ class _Base(NamedTuple):
 class Inputs:
     """What the plugins of one pass are made of."""
 
-    def __init__(self, decisions: Decisions, transforms: Mapping[str, str] | None = None) -> None:
-        """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest."""
+    def __init__(
+        self,
+        decisions: Decisions,
+        transforms: Mapping[str, str] | None = None,
+        secret_digest: SecretDigest | None = None,
+    ) -> None:
+        """transforms are what transform plugins are, by name: `name@N` of a built-in one, else the file's digest.
+
+        Without secret_digest nobody can tell one secret from another (B18).
+        """
+        self.secret_digest = secret_digest
         self._index, self._binders, self._sharing = decisions.index, decisions.binders, decisions.sharing
         self._transforms: Mapping[str, str] = transforms if transforms is not None else {}
         self._bases: dict[Shared, _Base | None] = {}
@@ -234,12 +259,24 @@ class Inputs:
         if not self.varies(plugin):
             values = self.values(plugin)
             kinds = self._kinds(plugin, values)
-            return None if Secret in kinds else fixed.head.with_last("values", values, float in kinds)
+            if Secret not in kinds:
+                return fixed.head.with_last("values", values, float in kinds)
         parts = self.parts(plugin)
         made_there = parts["downstream"]["options"] if parts["downstream"] is not None else {}
         values = values_tree({name: each for name, each in plugin.options.items() if name not in made_there})
         whole = {**parts, "values": values}
-        return None if has_secret(whole) else input_hash(whole)
+        return self._hash_with_secrets(plugin, whole) if has_secret(whole) else input_hash(whole)
+
+    def _hash_with_secrets(self, plugin: PluginDecision, whole: dict[str, Any]) -> str | None:
+        """Each secret counts by where it stands, where it is kept, and its keyed digest (B3, B18)."""
+        found: list[dict[str, Any]] = []
+        for path, secret in secrets_in(whole):
+            digest = self.secret_digest(plugin.organization, secret) if self.secret_digest is not None else None
+            if digest is None:
+                return None
+            ref = f"{secret.ref.name}/{secret.ref.key}" if secret.ref is not None else ""
+            found.append({"path": [str(each) for each in path], "ref": ref, "digest": digest})
+        return input_hash({**with_placeholders(whole), "secrets": found})
 
     def _kinds(self, plugin: PluginDecision, values: dict[str, Any]) -> set[type]:
         """Whether secrets and floats are among the values. Most trees have none: then a plugin's own are looked at."""
@@ -286,8 +323,10 @@ class Inputs:
 
     # ---- Rendering
 
-    def render_input(self, plugin: PluginDecision) -> RenderInput | None:
-        """What a plugin's render takes; None where there is nothing to render."""
+    def render_input(
+        self, plugin: PluginDecision, hidden: Callable[[Any], Any] = with_placeholders
+    ) -> RenderInput | None:
+        """What a plugin's render takes; None where there is nothing to render. hidden is what stands for secrets."""
         revision = plugin.target.revision
         renderer = renderer_of(revision.object.spec) if revision is not None else None
         add_on = _add_on(plugin) if renderer is None else None
@@ -302,8 +341,8 @@ class Inputs:
         return RenderInput(
             revision.object,
             renderer,
-            with_placeholders(self.values(plugin)) if takes_values else {},
-            with_placeholders(variables),
+            hidden(self.values(plugin)) if takes_values else {},
+            hidden(variables),
             plugin.target.release_name,
             plugin.target.release_namespace,
             tuple((*each.identity, each.spec_hash) for each in plugin.configs.effective),
@@ -320,6 +359,15 @@ class Inputs:
         values = {name: each.value for name, each in plugin.options.items()}
         options = [name for name, each in values.items() if has_secret(each) and not _refers_to_secret(each)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
+
+    def plain_secrets(self, plugin: PluginDecision) -> list[str]:
+        """Those of them that are not kept in a Secret by themselves: written in plain text, or made of others."""
+        values = {name: each.value for name, each in plugin.options.items()} | self.substituted(plugin)
+        return [name for name, each in values.items() if any(_is_plain(secret) for _, secret in secrets_in(each))]
+
+
+def _is_plain(secret: Secret) -> bool:
+    return secret.ref is None and not is_secret_reference(secret.plain)
 
 
 def _refers_to_secret(value: Any) -> bool:

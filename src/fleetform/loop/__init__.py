@@ -6,6 +6,9 @@
     observing.py     what was delivered is judged; what time and observations do to what is stored
     admitting.py     the plan's starts are rendered, and only what rendered is stored as admitted (B2)
     delivering.py    what is admitted and not delivered goes to its destination
+    cluster_answers.py  what deliveries straight to clusters tell of them
+    sealing.py       what holds secrets: stored by reference, rendered whole where it is applied
+    reaching.py      how clusters are reached
     drifting.py    delivered files that somebody changed, found between passes
     caring.py      what is done now and then while nothing is due: decide anew, render again, forget what nobody needs
     polling.py     a repository elsewhere, fetched beside the loop

@@ -6,7 +6,7 @@ A tool or a source that is missing here says nothing about the input: such a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
@@ -27,6 +27,7 @@ from fleetform.engine.world.hashes import unknown_hash
 from fleetform.engine.world.stored import is_settled, objects_after
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import AdmittedState, packed
+from fleetform.loop.sealing import sealed
 from fleetform.model.objects import AnyObject, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import VersionKey
@@ -57,8 +58,10 @@ def render_targets(
     renders: Renders,
     extras: Extras,
     changes: OwnerChanges | None = None,
+    straight: Callable[[Fleet, PluginDecision], bool] = lambda fleet, plugin: False,
 ) -> Rendering:
-    """Renders what is not stored yet, each distinct hash once. changes know what clusters get that join."""
+    """Renders what is not stored yet, each distinct hash once. changes know what clusters get that join, straight which
+    plugins are applied to their clusters themselves: secrets are filled in there."""
     found = Rendering()
     wanted: dict[str, tuple[Fleet, PluginDecision]] = {}
     asked: dict[str, PluginKey] = {}
@@ -72,7 +75,7 @@ def render_targets(
         else:
             wanted[hash_], asked[hash_] = decision, key
     sources = _Sources(renders, image, extras)
-    for hash_, side, result in _rendered(wanted, renders):
+    for hash_, side, result in _rendered(wanted, renders, straight):
         if result.unavailable:
             found.unavailable[asked[hash_]] = _reason(result)
         elif result.blocked:
@@ -83,6 +86,9 @@ def render_targets(
             plugin = result.plugin
             definition, revision = plugin.target.definition, image.source.revision
             source, source_files = sources.of(side, plugin)
+            seal = sealed(side, plugin) if straight(side, plugin) else None
+            if seal is not None:
+                extras.blobs.append(seal)
             found.states[hash_] = AdmittedState(
                 digest,
                 plugin.version,
@@ -92,6 +98,7 @@ def render_targets(
                 source,
                 source_files,
                 health=_health_checks(plugin),
+                sealed=seal[0] if seal is not None else "",
             )
             if source and plugin.target.revision is not None:
                 found.sources[plugin.target.revision.object.ref, plugin.target.revision.version] = source
@@ -220,7 +227,9 @@ def _with_sources(known: KnownState, sources: Mapping[VersionKey, str]) -> Known
 
 
 def _rendered(
-    wanted: Mapping[str, tuple[Fleet, PluginDecision]], renders: Renders
+    wanted: Mapping[str, tuple[Fleet, PluginDecision]],
+    renders: Renders,
+    straight: Callable[[Fleet, PluginDecision], bool],
 ) -> Iterator[tuple[str, Fleet, PluginRender]]:
     """What is wanted by hash, with the side that it was decided on; what is of one side is rendered together."""
     by_side: dict[int, list[str]] = {}
@@ -228,7 +237,8 @@ def _rendered(
         by_side.setdefault(id(side.snapshot), []).append(hash_)
     for hashes in by_side.values():
         side, plugins = wanted[hashes[0]][0], [wanted[each][1] for each in hashes]
-        results = render_plugins(side, plugins, renders, to_folder=True, despite_gates=True)
+        by_reference = partial(straight, side)
+        results = render_plugins(side, plugins, renders, to_folder=True, despite_gates=True, by_reference=by_reference)
         yield from ((hash_, side, result) for hash_, result in zip(hashes, results, strict=True))
 
 

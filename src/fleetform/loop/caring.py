@@ -82,7 +82,7 @@ def decided_anew(fleet: Fleet) -> tuple[Decisions, list[PluginKey]]:
     """The same fleet decided with nothing at hand, and the plugins of which that says something else."""
     fresh = decide(fleet.snapshot)
     before, after = fleet.decisions, fresh
-    mine, theirs = fleet.inputs, Inputs(after, fleet.transforms)
+    mine, theirs = fleet.inputs, Inputs(after, fleet.transforms, fleet.inputs.secret_digest)
     keys = sorted(before.plugins.keys() | after.plugins.keys())
 
     def said(decisions: Decisions, inputs: Inputs, key: PluginKey) -> object:
@@ -162,4 +162,5 @@ def _needed(state: PluginState) -> Iterator[str | None]:
 
 def blobs_of(image: Image) -> set[str]:
     """The bytes that the states of an image need."""
-    return {digest for each in image.states.values() for digest in (each.files, each.source_files) if digest}
+    blobs = ((each.files, each.source_files, each.sealed) for each in image.states.values())
+    return {digest for of_state in blobs for digest in of_state if digest}

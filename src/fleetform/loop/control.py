@@ -28,6 +28,7 @@ from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
 from fleetform.loop.observing import Seen, observe
 from fleetform.loop.records import DeliveryRecord
+from fleetform.loop.sealing import Unsealing
 from fleetform.loop.standing import Standing
 from fleetform.loop.surroundings import Surroundings
 from fleetform.model.kinds.fleet import ClusterSpec
@@ -73,7 +74,10 @@ class Control:
         self._intake = Intake(self._standing)
         self._drift_search = DriftSearch(self._standing)
         self._caretaker = Caretaker(self._standing)
-        self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside)
+        unsealing = None
+        if around.rerenders is not None:
+            unsealing = Unsealing(around.rerenders, around.store.blob, lambda: self._standing.fleet)
+        self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside, unsealing)
         self._almanac = Almanac()
         self._plan: Plan | None = None
         self._destined_by: tuple[object, ...] = ()
@@ -220,7 +224,8 @@ class Control:
         destinations = Destinations(fleet, self._around.destination_of)
         nowhere = {key for key, _ in targets if key not in destinations}
         reachable = [each for each in targets if each[0] not in nowhere]
-        rendering = render_targets(fleet, reachable, self.image, self._around.renders, extras, changes)
+        around = self._around
+        rendering = render_targets(fleet, reachable, self.image, around.renders, extras, changes, around.is_straight)
         for key, target in targets:
             if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION

@@ -17,6 +17,7 @@ from fleetform.engine.plan.records import Removal, Step
 from fleetform.loop.cluster_answers import ClusterAnswers, is_cleared, is_overwritten, is_refused, with_refusals
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.records import DeliveryRecord, Destination, unpacked
+from fleetform.loop.sealing import Unsealing
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Deployed, PluginState, Trouble
@@ -45,8 +46,9 @@ class Deliveries:
         deliverer: Callable[[Destination], Deliverer],
         blob: Callable[[str], bytes | None],
         beside: Beside | None = None,
+        unsealing: Unsealing | None = None,
     ) -> None:
-        self._deliverer, self._blob = deliverer, blob
+        self._deliverer, self._blob, self._unsealing = deliverer, blob, unsealing
         self._beside: Beside = beside or NothingBeside()
         # What was tried last. A pause ends where that is another by now; after a restart all is tried once.
         self._tried: dict[PluginKey, _Attempt] = {}
@@ -171,7 +173,13 @@ class Deliveries:
         blob = self._blob(state.files) if state is not None else None
         if state is None or blob is None:
             return Failure(f"the bytes of {hash_[:11]} are not stored", "retry the rollout", refused=True)
-        return Parcel(key, unpacked(blob), state.files, hash_, state.version)
+        parcel = Parcel(key, unpacked(blob), state.files, hash_, state.version)
+        if not state.sealed:
+            return parcel
+        if self._unsealing is None:
+            return Failure("its secrets cannot be filled in here", "deliver it straight to its cluster", refused=True)
+        reveal = self._unsealing.reveal(key[0], state)
+        return reveal if isinstance(reveal, Failure) else structs.replace(parcel, reveal=reveal)
 
 
 def gone(image: Image, removals: Iterable[Removal], steps: Iterable[Step]) -> dict[PluginKey, str]:

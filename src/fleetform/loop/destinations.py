@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 
 from fleetform.app.fleet import Fleet
-from fleetform.app.reading.secrets import secret_named
+from fleetform.app.reading.secrets import secret_named, secret_object
 from fleetform.app.rendering.flux_delivery import flux_namespace
 from fleetform.loop.records import ON_HUB, Destination
 from fleetform.model.kinds.base import Delivery, Drift, FluxDelivery, GitDelivery, KubernetesDelivery, SecretRef
@@ -110,12 +110,22 @@ class Logins:
         self._fleet = fleet
         self._found: dict[str, Mapping[str, str] | None] = {}
 
-    def __call__(self, destination: Destination) -> Mapping[str, str] | None:
+    def __call__(self, destination: Destination) -> object:
+        if destination.kind == "kubernetes":
+            return self._cluster_secret(destination)
         name = destination.secret
         if name and name not in self._found:
             objects = self._fleet.snapshot.others.values()
             self._found[name] = secret_named(objects, *name.split("/", 1))
         return self._found.get(name)
+
+    def _cluster_secret(self, destination: Destination) -> object:
+        """The Secret with a cluster's kubeconfig, as an object: one that was read anew may say something else."""
+        cluster = self._fleet.snapshot.clusters.get(Ref("Cluster", *destination.cluster))
+        access = cluster.spec.access if cluster is not None else None
+        if access is None or access.kubeconfig is None:
+            return access
+        return secret_object(self._fleet.snapshot, destination.cluster[0], access.kubeconfig.secret.name)
 
 
 def drift_of(fleet: Fleet, key: PluginKey) -> Drift:

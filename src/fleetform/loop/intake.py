@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from secrets import token_hex
 
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.kept_objects import kept_from, needed
+from fleetform.app.reading.secrets import SECRET_KIND
 from fleetform.engine.world.contents import ContentHashes
 from fleetform.loop.accepting import AcceptedChange, Refusal, accept, accepted_by, change_between, next_reading
 from fleetform.loop.admitting import render_targets
@@ -62,6 +64,9 @@ class Intake:
         extras = Extras(deeds=accepted_by(reading, now))
         image = self._with_targets_of_open_rollouts(found.image, now, extras)
         image = self._with_kept_objects(image, found.fleet, now)
+        if not image.known.secret_key and any(ref.kind == SECRET_KIND for ref in found.fleet.snapshot.others):
+            # Made once, when there is something to tell apart.
+            image = replace(image, known=replace(image.known, secret_key=token_hex(32)))
         standing.commit(image, extras, now)
         self.refusal = None
         standing.take(found.fleet)
@@ -94,7 +99,8 @@ class Intake:
         before = self._standing.decide(now) if targets else None
         if before is None:
             return image
-        rendering = render_targets(before, targets, stored, self._standing.around.renders, extras)
+        around = self._standing.around
+        rendering = render_targets(before, targets, stored, around.renders, extras, straight=around.is_straight)
         return replace(image, states={**image.states, **rendering.states})
 
     def _with_kept_objects(self, image: Image, fleet: Fleet, now: datetime) -> Image:

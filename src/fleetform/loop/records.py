@@ -100,7 +100,8 @@ class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     A later render of the same that differs is reported and not applied (R2-38): changed is the digest of its files.
     source is the digest of what was rendered, source_files that of the blob which holds it. revision is the commit
-    whose files it was first rendered from. health are the objects whose health counts; none: all of them.
+    whose files it was first rendered from. health are the objects whose health counts; none: all of them. sealed
+    is the digest of the blob from which it is rendered with its secrets, if it has any (S5).
     """
 
     files: str
@@ -112,6 +113,7 @@ class AdmittedState(Struct, frozen=True, rename="camel", omit_defaults=True):
     source_files: str = ""
     changed: str = ""
     health: tuple[CheckedObject, ...] = ()
+    sealed: str = ""
 
 
 def file_ref(name: str) -> Ref:

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from fleetform.model.results.decisions import PluginKey
-
-
-class Parcel(Struct, frozen=True, gc=False):
-    """One plugin's objects for one cluster, as files of one folder. digest names these very files; predecessor is the
-    plugin that had its release before (B23)."""
-
-    key: PluginKey
-    files: Mapping[str, bytes]
-    digest: str
-    input_hash: str
-    version: str | None = None
-    predecessor: PluginKey | None = None
-
-
-class Note(NamedTuple):
-    """Why a delivery takes place, for people who read it where it arrives: a headline, and a line for each start."""
-
-    headline: str
-    lines: Sequence[str] = ()
 
 
 class Failure(NamedTuple):
@@ -41,6 +22,39 @@ class Failure(NamedTuple):
 
 # No failure: it is on its way, beside the passes, and what comes of it is told when it is asked for again.
 UNDER_WAY = Failure("it is on its way", "")
+
+
+class Revealed(NamedTuple):
+    """Files with what is secret in them, and what that is: no message may hold it."""
+
+    files: Mapping[str, bytes]
+    secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "Revealed(…)"
+
+
+class Parcel(Struct, frozen=True, gc=False):
+    """One plugin's objects for one cluster, as files of one folder. digest names these very files; predecessor is the
+    plugin that had its release before (B23).
+
+    reveal gives the files with what is secret in them, where files have placeholders for it (S5); it may take a while.
+    """
+
+    key: PluginKey
+    files: Mapping[str, bytes]
+    digest: str
+    input_hash: str
+    version: str | None = None
+    predecessor: PluginKey | None = None
+    reveal: Callable[[], Revealed | Failure] | None = None
+
+
+class Note(NamedTuple):
+    """Why a delivery takes place, for people who read it where it arrives: a headline, and a line for each start."""
+
+    headline: str
+    lines: Sequence[str] = ()
 
 
 class Drift(NamedTuple):

@@ -15,6 +15,13 @@ class RenderSource(NamedTuple):
     files: Callable[[], Mapping[str, bytes]]
 
 
+class Rerenders(Protocol):
+    """Renders again what was rendered before."""
+
+    def render_from(self, input_: RenderInput, files: Mapping[str, bytes]) -> Rendered | RenderFailure:
+        """The objects of an input, out of these very files of its source. Nothing is kept: secrets may be in it."""
+
+
 class Renders(Protocol):
     """Makes objects out of charts, kustomizations and manifests."""
 

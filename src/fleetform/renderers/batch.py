@@ -140,6 +140,24 @@ class Renderers:
             return None
         return RenderSource(artifact.digest, partial(self._source_files, input_.definition, artifact))
 
+    def render_from(self, input_: RenderInput, files: Mapping[str, bytes]) -> Rendered | RenderFailure:
+        """The objects of an input, out of these very files of its source. Nothing is kept: secrets may be in it."""
+        if input_.add_on is not None:
+            return _from_template(input_)
+        try:
+            with Scratch() as scratch:
+                artifact = Artifact("", dict(files))
+                if len(files) == 1 and input_.renderer == "helm":
+                    (name,) = files
+                    folder = scratch.export(artifact, lambda: files).folder
+                    artifact = artifact._replace(archive=os.path.join(folder, name))
+                job = _Job("", input_, artifact, self._tool(input_))
+                objects = self._render_with_tool(job, scratch, lambda: files)
+                check_distinct(objects, input_.release_namespace)
+                return Rendered("", tuple(objects))
+        except _AT_FAULT as error:
+            return failure_of(error)
+
     def _source_files(self, definition: Definition, artifact: Artifact) -> Mapping[str, bytes]:
         if artifact.archive is not None:
             return {os.path.basename(artifact.archive): read_file(artifact.archive)}
@@ -188,12 +206,8 @@ class Renderers:
         artifact = self._obtained[id(input_.definition)][1]
         if isinstance(artifact, RenderFailure):
             return artifact
-        tool = None
         try:
-            if input_.renderer == "helm":
-                tool = self._tools.helm()
-            elif input_.renderer == "kustomize":
-                tool = self._tools.kustomize()
+            tool = self._tool(input_)
             key = render_key(
                 {
                     "source": artifact.digest,
@@ -212,6 +226,11 @@ class Renderers:
             return _Job(key, input_, artifact, tool)
         except _AT_FAULT as error:
             return failure_of(error)
+
+    def _tool(self, input_: RenderInput) -> Tool | None:
+        if input_.renderer == "helm":
+            return self._tools.helm()
+        return self._tools.kustomize() if input_.renderer == "kustomize" else None
 
     # ---- Renders
 
@@ -252,15 +271,15 @@ class Renderers:
 
     def _render(self, job: _Job, scratch: Scratch) -> RenderedObjects | RenderFailure:
         try:
-            objects = self._render_with_tool(job, scratch)
+            files = partial(self._files, job.input.definition, job.artifact)
+            objects = self._render_with_tool(job, scratch, files)
             check_distinct(objects, job.input.release_namespace)
             return tuple(objects)
         except _AT_FAULT as error:
             return failure_of(error)
 
-    def _render_with_tool(self, job: _Job, scratch: Scratch) -> list[YamlMap]:
+    def _render_with_tool(self, job: _Job, scratch: Scratch, files: Callable[[], Mapping[str, bytes]]) -> list[YamlMap]:
         input_, artifact = job.input, job.artifact
-        files = partial(self._files, input_.definition, artifact)
         if input_.renderer == "helm":
             assert job.tool is not None
             chart = artifact.archive or scratch.export(artifact, files).folder

@@ -91,7 +91,10 @@ _SECTIONS = (
 )
 # Documents as people wrote them: a database has them beside the files, an export has not, for secrets may be in them.
 KEPT = "KeptObject"
-KINDS = frozenset({KEPT, *(section.kind for section in _SECTIONS)})
+# What digests of secrets are made with: it is of one database, and goes nowhere else.
+SECRET_KEY = "SecretKey"
+_SECRET_KEY_REF = Ref(SECRET_KEY, "", "digests")
+KINDS = frozenset({KEPT, SECRET_KEY, *(section.kind for section in _SECTIONS)})
 # What becomes of sections: fields of what is known, and of what is stored about rollouts.
 _KNOWN_AS = {
     "Stamp": "stamps",
@@ -99,6 +102,7 @@ _KNOWN_AS = {
     "Rejection": "rejected",
     "PlacementDecision": "placements",
     KEPT: "kept",
+    SECRET_KEY: "secret_key",
 }
 _STORED_AS = {
     "Silence": "silent_since",
@@ -204,6 +208,9 @@ def _read(store: StoreReader, kinds: Collection[str], name: str, version: int | 
             records = store.list(section.kind, version=version).records
             sections[section.field] = [decoder.decode(record.body) for record in records]
     known = known_state(StateDocument(**sections), name)
+    if SECRET_KEY in kinds:
+        keys = store.list(SECRET_KEY, version=version).records
+        known = replace(known, secret_key=keys[0].body.decode() if keys else "")
     if KEPT not in kinds:
         return known
     kept = [_kept.decode(record.body) for record in store.list(KEPT, version=version).records]
@@ -219,6 +226,8 @@ def writes_between(before: KnownState, after: KnownState) -> list[Put | Delete]:
         Put(_kept_ref(key), msgspec.json.encode(each)) for key, each in after.kept.items() if key not in before.kept
     ]
     found += [Delete(_kept_ref(key)) for key in before.kept if key not in after.kept]
+    if after.secret_key != before.secret_key and after.secret_key:
+        found.append(Put(_SECRET_KEY_REF, after.secret_key.encode()))
     return [*found, *_plugin_writes(before.plugins, after.plugins)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -27,7 +28,7 @@ from fleetform.model.results.rendering import (
     Transformation,
 )
 from fleetform.model.shape import did_you_mean
-from fleetform.ports.rendering import Renders, RenderSource
+from fleetform.ports.rendering import Renders, RenderSource, Rerenders
 from fleetform.renderers.failures import RenderError
 from fleetform.renderers.parse import check_distinct
 from fleetform.syntax.hashing import render_key
@@ -42,9 +43,11 @@ from fleetform.transformers.plugins import BoundPlugin, TransformPlugin
 class TransformingRenders:
     """Renders, and then transforms and patches; each distinct combination once."""
 
-    def __init__(self, renders: Renders, opened: Callable[[], OpenedPlugins]) -> None:
-        """opened is called when an input names a transform, and not before."""
+    def __init__(self, renders: Renders, opened: Callable[[], OpenedPlugins], again: Rerenders | None = None) -> None:
+        """opened is called when an input names a transform, and not before; again is for what is rendered again."""
         self._renders, self._open = renders, opened
+        self._again: Rerenders = again if again is not None else _NoRerenders()
+        self._transforming = Lock()
         self._known: dict[str, Rendered | RenderFailure] = {}
 
     @cached_property
@@ -61,6 +64,24 @@ class TransformingRenders:
 
     def source(self, input_: RenderInput) -> RenderSource | None:
         return self._renders.source(input_)
+
+    def render_from(self, input_: RenderInput, files: Mapping[str, bytes]) -> Rendered | RenderFailure:
+        """The same out of these very files; nothing is kept of it."""
+        result = self._again.render_from(input_, files)
+        if isinstance(result, RenderFailure) or not (input_.transforms or input_.patches):
+            return result
+        for each in input_.transforms:
+            failure = self._unusable(each)
+            if failure is not None:
+                return failure
+        try:
+            # Plugins that are kept running take one request at a time.
+            with self._transforming:
+                return self._transformed(result, "", input_)
+        except TransformError as error:
+            return RenderFailure(error.message, error.hint)
+        except RenderError as error:
+            return error.failure
 
     def _changed(self, result: Rendered | RenderFailure, input_: RenderInput) -> Rendered | RenderFailure:
         if isinstance(result, RenderFailure) or not (input_.transforms or input_.patches):
@@ -79,7 +100,8 @@ class TransformingRenders:
         key = render_key(parts)
         if key not in self._known:
             try:
-                self._known[key] = self._transformed(result, key, input_)
+                with self._transforming:
+                    self._known[key] = self._transformed(result, key, input_)
             except TransformError as error:
                 self._known[key] = RenderFailure(error.message, error.hint)
             except RenderError as error:
@@ -138,6 +160,11 @@ class TransformingRenders:
                 raise TransformError(message, "correct the plugin or its options, or leave it out")
             found.append(Proposal(each.plugin, answer, each.priority))
         return found
+
+
+class _NoRerenders:
+    def render_from(self, input_: RenderInput, files: Mapping[str, bytes]) -> Rendered | RenderFailure:
+        return RenderFailure("nothing is rendered again here", "")
 
 
 def _by_patch(label: str, number: int, before: dict[str, Any], after: dict[str, Any] | None) -> Iterable[KeptChange]:

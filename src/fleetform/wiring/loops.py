@@ -119,13 +119,14 @@ def open_loop(parts: LoopParts) -> Loop:
         parts.connect,
         parts.hub,
     )
+    renderers = open_renderers(plugin_folder=parts.plugin_folder, boundary=parts.boundary)
     control = Control(
         Surroundings(
             parts.store,
             parts.clock,
             parts.source,
             parts.open_fleet,
-            open_renderers(plugin_folder=parts.plugin_folder, boundary=parts.boundary),
+            renderers,
             deliverer,
             clusters.observer,
             destination,
@@ -133,6 +134,7 @@ def open_loop(parts: LoopParts) -> Loop:
             parts.folder_of,
             sends=parts.sends,
             beside=clusters.deliveries,
+            rerenders=renderers,
         )
     )
 

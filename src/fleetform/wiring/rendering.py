@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from fleetform.artifacts.store import cache_folder
 from fleetform.outside.boundary import EVERYWHERE, Boundary
-from fleetform.ports.rendering import Renders
 
 if TYPE_CHECKING:
     from fleetform.transformers.opened import OpenedPlugins
+    from fleetform.transformers.pipeline import TransformingRenders
 
 
 def open_renderers(
     fetching: bool = False, plugin_folder: str | None = None, boundary: Boundary = EVERYWHERE
-) -> Renders:
+) -> TransformingRenders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
     fetching downloads their sources anew; plugin_folder holds transform plugins; boundary is how far reading goes.
@@ -27,7 +27,7 @@ def open_renderers(
     from fleetform.transformers.pipeline import TransformingRenders
 
     renderers = Renderers(cache_folder(), fetching, boundary=boundary)
-    return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder))
+    return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder), renderers)
 
 
 @cache

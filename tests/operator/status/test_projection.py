@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from textwrap import dedent
+from typing import get_args
 
 import pytest
 from msgspec import Raw, convert, structs, to_builtins
 from msgspec.json import encode
 
-from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, Status
+from fleetform.model.kinds.status import MOST_NAMED, PluginPresetStatus, PluginStatus, RolloutStatus, State, Status
 from fleetform.model.objects import Ref
 from fleetform.operator.status.comparing import Request, requests
+from fleetform.operator.status.conditions import OURS
 from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Seen
@@ -314,3 +317,9 @@ def test_revisions_that_nobody_uses_go_when_there_are_too_many() -> None:
     assert deleted.verb == "delete"
     # One of which nothing is known any more may still be what a cluster runs.
     assert requests(ref._replace(name="web-0.9.0"), None, Seen(there), shown.plane.clock.at) == []
+
+
+def test_every_condition_is_documented(root: Path) -> None:
+    page = (root / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
+    assert [each for each in sorted(OURS) if f"`{each}`" not in page] == []
+    assert [each for each in get_args(State) if f"`{each}`" not in page] == []

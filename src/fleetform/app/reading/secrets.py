@@ -11,6 +11,9 @@ from fleetform.model.answers.base import Json
 from fleetform.model.objects import Object, Ref
 from fleetform.model.snapshot import Snapshot
 
+# How the snapshot calls Kubernetes' own Secrets.
+SECRET_KIND = "Secret.v1"
+
 
 def secret_named(objects: Iterable[Object[Any]], organization: str, name: str) -> dict[str, str] | None:
     """The texts in a Secret of an organization; None if there is no such Secret."""
@@ -23,7 +26,7 @@ def secret_named(objects: Iterable[Object[Any]], organization: str, name: str) -
 
 def secret_object(snapshot: Snapshot, organization: str, name: str) -> Object[Any] | None:
     """The Secret of an organization, without looking at every object."""
-    return snapshot.others.get(Ref("Secret.v1", organization, name))
+    return snapshot.others.get(Ref(SECRET_KIND, organization, name))
 
 
 def secret_texts(tree: Json) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -48,8 +48,10 @@ def render_plugins(
     to_folder: bool = False,
     despite_gates: bool = False,
     transforming: bool = True,
+    by_reference: Callable[[PluginDecision], bool] = lambda plugin: False,
 ) -> list[PluginRender]:
-    """Every plugin rendered, in order. to_folder: a secret that would be written there in plain text is refused (S40).
+    """Every plugin rendered, in order. to_folder: a secret that would be written there in plain text is refused (S40);
+    of plugins by_reference only what is not kept in a Secret: the others are filled in where they are applied (S5).
 
     despite_gates: also what may not be installed yet, as long as nothing of it is missing. Without transforming,
     transforms and patches are left out.
@@ -60,7 +62,11 @@ def render_plugins(
     for index, plugin in enumerate(plugins):
         gates = (*plugin.gates, *plugin.waits)
         stopping = tuple(each for each in gates if not despite_gates or each.gate in _INCOMPLETE)
-        found = _without_renderer(fleet, through_flux, plugin, stopping, to_folder)
+        secrets: list[str] = []
+        if to_folder:
+            inputs_ = fleet.inputs
+            secrets = inputs_.plain_secrets(plugin) if by_reference(plugin) else inputs_.holds_secrets(plugin)
+        found = _without_renderer(fleet, through_flux, plugin, stopping, secrets)
         if isinstance(found, PluginRender):
             answers[index] = found
         else:
@@ -92,7 +98,7 @@ def render_plugins(
 
 
 def _without_renderer(
-    fleet: Fleet, through_flux: ThroughFlux, plugin: PluginDecision, blocked: tuple[Gate, ...], to_folder: bool
+    fleet: Fleet, through_flux: ThroughFlux, plugin: PluginDecision, blocked: tuple[Gate, ...], secrets: list[str]
 ) -> PluginRender | RenderInput:
     """What is known at once, or what is to be rendered."""
     delivery = fleet.inputs.delivery(plugin)
@@ -102,7 +108,6 @@ def _without_renderer(
     if flux is not None:
         objects = through_flux.objects(plugin, flux)
         return PluginRender(plugin, blocked=(objects,)) if isinstance(objects, Gate) else PluginRender(plugin, objects)
-    secrets = fleet.inputs.holds_secrets(plugin) if to_folder else []
     if secrets:
         message = (
             f"{', '.join(secrets[:4])}{' and more' if len(secrets) > 4 else ''} would be written there in plain text"

@@ -15,7 +15,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.ports.delivery import UNDER_WAY, Drift, Failure, Note, Parcel
+from fleetform.ports.delivery import UNDER_WAY, Drift, Failure, Note, Parcel, Revealed
 from fleetform.syntax.yaml_in import read_one
 
 # What was found out about drift on a cluster counts for so many seconds.
@@ -71,7 +71,7 @@ class KubernetesDelivery:
         return found
 
     def _begun_or_done(
-        self, key: PluginKey, id_: tuple[object, ...], work: Callable[[Client], Waiting[Sequence[Problem]]]
+        self, key: PluginKey, id_: tuple[object, ...], work: Callable[[Client], Waiting[Sequence[Problem] | Failure]]
     ) -> dict[PluginKey, Failure]:
         """Nothing once it has arrived."""
         # What was seen before it arrives says nothing of what is there then.
@@ -106,19 +106,35 @@ class KubernetesDelivery:
         ]
 
 
-def _apply(parcel: Parcel, namespace: str, options: ApplyOptions, client: Client) -> Waiting[Sequence[Problem]]:
-    objects: list[Manifest] = [read_one(content.decode()) for _, content in sorted(parcel.files.items())]
-    return ClusterApply(client).apply(parcel.key, namespace, objects, options, parcel.input_hash)
+def _apply(
+    parcel: Parcel, namespace: str, options: ApplyOptions, client: Client
+) -> Waiting[Sequence[Problem] | Failure]:
+    revealed = parcel.reveal() if parcel.reveal is not None else Revealed(parcel.files)
+    if isinstance(revealed, Failure):
+        return revealed
+    objects: list[Manifest] = [read_one(content.decode()) for _, content in sorted(revealed.files.items())]
+    problems = yield from ClusterApply(client).apply(parcel.key, namespace, objects, options, parcel.input_hash)
+    return [_without_secrets(each, revealed.secrets) for each in problems]
 
 
-def _remove(key: PluginKey, namespace: str, client: Client) -> Waiting[Sequence[Problem]]:
-    return ClusterApply(client).remove(key, namespace)
+def _without_secrets(problem: Problem, secrets: Sequence[str]) -> Problem:
+    """What a cluster refuses it may quote."""
+    message, hint = problem.message, problem.hint
+    for each in secrets:
+        message, hint = message.replace(each, "…"), hint.replace(each, "…")
+    return problem._replace(message=message, hint=hint)
+
+
+def _remove(key: PluginKey, namespace: str, client: Client) -> Waiting[Sequence[Problem] | Failure]:
+    return (yield from ClusterApply(client).remove(key, namespace))
 
 
 def _failure(outcome: Outcome) -> Failure | None:
     """What came of it, if it is not what it should be: the first problem in words, and how many there are."""
     if outcome.error is not None:
         return Failure(outcome.error.message, outcome.error.hint, unreachable=outcome.unreachable)
+    if isinstance(outcome.answer, Failure):
+        return outcome.answer
     problems: Sequence[Problem] = outcome.answer
     if not problems:
         return None

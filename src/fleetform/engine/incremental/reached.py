@@ -14,6 +14,7 @@ from fleetform.engine.incremental.changes import Changes
 from fleetform.engine.incremental.configs import ChangedConfigs
 from fleetform.engine.incremental.definitions import ChangedDefinitions
 from fleetform.engine.incremental.fields import owners_reading_changes
+from fleetform.engine.incremental.secrets import holders_of_changed_secrets
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.index.outputs import Binders
@@ -92,6 +93,8 @@ def reached_by(changes: Changes, index: Index, previous: Decisions) -> Reached:
             reached.add(cluster, (owner.object,))
     for owner in owners_reading_changes(changes, index, before, reached.changed):
         reached.add_owner(owner)
+    for cluster, holder in holders_of_changed_secrets(changes, previous):
+        reached.add(cluster, (holder,))
     _add_readers(reached, index)
     return reached
 

@@ -72,12 +72,13 @@ def place(view: View, members: list[Member]) -> None:
     rollout = view.rollout
     name = rollout.name if rollout is not None else None
     positions = {stage.rule.name: index for index, stage in enumerate(view.stages)}
+    again = rollout is not None and rollout.name != rollout_name(rollout.owner.name, rollout.change_id)
     for member in members:
         enrolment = member.progress.enrolment
         if rollout is not None and enrolment is not None and enrolment.rollout == name:
             _place_enrolled(view, rollout, member, enrolment, positions)
         else:
-            _place_other(view, rollout, member, positions)
+            _place_other(view, rollout, member, positions, again)
 
 
 def _place_enrolled(
@@ -97,10 +98,11 @@ def _place_enrolled(
     member.soaked_at, member.joined = soaked_at, enrolment.joined
 
 
-def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int]) -> None:
+def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int], again: bool) -> None:
+    """again: the change was on its way before."""
     candidate, progress = member.candidate, member.progress
     admitted, wanted = progress.admitted, candidate.wanted
-    if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress)):
+    if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress, again)):
         return member.becomes("settled", wanted, DONE)
     # What its stage has admitted, for a cluster that joins before its turn (B21).
     late = candidate.baseline if admitted is None else None
@@ -122,7 +124,7 @@ def _place_other(view: View, rollout: Rollout | None, member: Member, positions:
     return None
 
 
-def _takes_part(rollout: Rollout, progress: PluginState) -> bool:
+def _takes_part(rollout: Rollout, progress: PluginState, again: bool) -> bool:
     """Whether a plugin that has what is wanted is a member all the same.
 
     What is in flight holds its slot, whoever started it. Where a change comes again, because what replaced it went back
@@ -132,9 +134,7 @@ def _takes_part(rollout: Rollout, progress: PluginState) -> bool:
     attempt = progress.attempt
     if attempt is None or attempt.phase == "Applying":
         return attempt is not None
-    owner, change = rollout.owner.name, rollout.change_id
-    is_first = rollout.name == rollout_name(owner, change)
-    return not is_first and (attempt.back or is_rollout_of(attempt.rollout, owner, change))
+    return again and (attempt.back or is_rollout_of(attempt.rollout, rollout.owner.name, rollout.change_id))
 
 
 def stage_name(rollout: Rollout, position: int) -> str | None:

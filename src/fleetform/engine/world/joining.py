@@ -130,7 +130,8 @@ class Joining:
             self._sides[key] = None
             if snapshot is not None:
                 side = self._redecide.side(self._decisions, snapshot)
-                self._sides[key] = side, Candidates(side, Inputs(side, self._inputs.transforms), lifecycle)
+                inputs = Inputs(side, self._inputs.transforms, self._inputs.secret_digest)
+                self._sides[key] = side, Candidates(side, inputs, lifecycle)
         return self._sides[key]
 
 

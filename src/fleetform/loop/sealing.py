@@ -1,0 +1,172 @@
+"""Sealing: what a state with secrets is rendered from, stored with references in their places; and the same rendered
+again with what they refer to, in memory, where it is applied (S5)."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from fleetform.app.fleet import Fleet
+from fleetform.app.reading.secret_values import secret_value
+from fleetform.app.rendering.delivered_files import delivered_files
+from fleetform.engine.desired import with_placeholders
+from fleetform.loop.records import AdmittedState, packed, unpacked
+from fleetform.model.kinds.base import Metadata, SecretKey
+from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
+from fleetform.model.objects import Object, Origin, Ref
+from fleetform.model.results.decisions import PluginDecision, Secret
+from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
+from fleetform.ports.delivery import Failure, Revealed
+from fleetform.ports.rendering import Rerenders
+
+# No key of a YAML file can be this.
+_MARK = "\0secret"
+
+
+class SealedInput(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A RenderInput as it is stored: secrets by reference."""
+
+    definition: str
+    version: str
+    renderer: RendererName
+    values: dict[str, Any]
+    variables: dict[str, Any]
+    release_name: str
+    release_namespace: str
+    configs: tuple[tuple[str, ...], ...] = ()
+    strict: bool = True
+    declared_only: bool = True
+    unset: tuple[str, ...] = ()
+    transforms: tuple[Transform, ...] = ()
+    patches: tuple[Patch, ...] = ()
+
+
+_sealed = msgspec.json.Decoder(SealedInput)
+
+
+def sealed(fleet: Fleet, plugin: PluginDecision) -> tuple[str, bytes] | None:
+    """What a plugin with secrets is rendered from, as a blob and its digest; None if it has none."""
+    if not fleet.inputs.holds_secrets(plugin):
+        return None
+    input_ = fleet.inputs.render_input(plugin, _marked)
+    if input_ is None or input_.add_on is not None:
+        return None
+    written = SealedInput(
+        input_.definition.ref.name,
+        input_.definition.spec.version or "",
+        input_.renderer,
+        input_.values,
+        input_.variables,
+        input_.release_name,
+        input_.release_namespace,
+        input_.configs,
+        input_.strict,
+        input_.declared_only,
+        input_.unset,
+        input_.transforms,
+        input_.patches,
+    )
+    content = msgspec.json.encode(written)
+    return "sha256:" + hashlib.sha256(content).hexdigest(), content
+
+
+class Unsealing:
+    """Renders states with their secrets. blob gives the bytes of a digest, fleet the fleet whose Secrets count."""
+
+    def __init__(
+        self, rerenders: Rerenders, blob: Callable[[str], bytes | None], fleet: Callable[[], Fleet | None]
+    ) -> None:
+        self._rerenders, self._blob, self._fleet = rerenders, blob, fleet
+
+    def reveal(self, organization: str, state: AdmittedState) -> Callable[[], Revealed | Failure] | Failure:
+        """What renders a state with the secrets that its organization has now; or why that cannot be."""
+        sealed_, source = self._blob(state.sealed), self._blob(state.source_files)
+        if sealed_ is None or source is None:
+            return Failure("what it was rendered from is not stored", "retry the rollout", refused=True)
+        input_ = _opened(_sealed.decode(sealed_))
+        secrets: dict[tuple[str, str], str] = {}
+        for name, key in sorted(_references(input_.values) | _references(input_.variables)):
+            fleet = self._fleet()
+            value = secret_value(fleet.snapshot, organization, name, key) if fleet is not None else None
+            if value is None:
+                return Failure(f"there is no Secret {name} with a key {key}", "bring it back", refused=True)
+            secrets[name, key] = value
+        return partial(_revealed, self._rerenders, input_, unpacked(source), state.files, secrets)
+
+
+def _revealed(
+    rerenders: Rerenders,
+    input_: RenderInput,
+    source: Mapping[str, bytes],
+    admitted: str,
+    secrets: Mapping[tuple[str, str], str],
+) -> Revealed | Failure:
+    """Apart from its secrets it must be what was admitted: so it is first rendered without them, as it was then."""
+    hint = "charts that make up values each time cannot have secrets too: give it the values that it makes up"
+    shown = _rendered(rerenders, _filled(input_, lambda ref: with_placeholders(Secret(SecretKey(*ref)))), source)
+    if isinstance(shown, RenderFailure):
+        return Failure(f"it does not render again: {shown.message}", shown.hint, refused=not shown.unavailable)
+    if packed(shown)[0] != admitted:
+        return Failure("it renders otherwise than it was admitted", hint, refused=True)
+    whole = _rendered(rerenders, _filled(input_, lambda ref: secrets[ref]), source)
+    if isinstance(whole, RenderFailure):
+        # What the tool says may quote a secret.
+        message = "it renders with placeholders, and not with its secrets"
+        return Failure(message, "a check of the chart refuses one of them", refused=not whole.unavailable)
+    return Revealed(whole, _in_any_form(secrets.values()))
+
+
+def _rendered(
+    rerenders: Rerenders, input_: RenderInput, source: Mapping[str, bytes]
+) -> dict[str, bytes] | RenderFailure:
+    result = rerenders.render_from(input_, source)
+    return delivered_files(result.objects) if isinstance(result, Rendered) else result
+
+
+def _opened(stored: SealedInput) -> RenderInput:
+    ref = Ref("PluginDefinition", "", stored.definition)
+    spec = PluginDefinitionSpec(version=stored.version)
+    rest = structs.asdict(stored)
+    del rest["definition"], rest["version"]
+    return RenderInput(Object(ref, Metadata(), spec, Origin("", 0, 0)), **rest)
+
+
+def _marked(tree: Any) -> Any:
+    if isinstance(tree, Secret):
+        return {_MARK: [tree.ref.name, tree.ref.key]} if tree.ref is not None else with_placeholders(tree)
+    if isinstance(tree, dict):
+        return {key: _marked(each) for key, each in tree.items()}
+    return [_marked(each) for each in tree] if isinstance(tree, list) else tree
+
+
+def _references(tree: Any) -> set[tuple[str, str]]:
+    if isinstance(tree, dict):
+        if _MARK in tree:
+            name, key = tree[_MARK]
+            return {(name, key)}
+        return {found for each in tree.values() for found in _references(each)}
+    return {found for each in tree for found in _references(each)} if isinstance(tree, list) else set()
+
+
+def _filled(input_: RenderInput, value: Callable[[tuple[str, str]], str]) -> RenderInput:
+    def fill(tree: Any) -> Any:
+        if isinstance(tree, dict):
+            if _MARK in tree:
+                name, key = tree[_MARK]
+                return value((name, key))
+            return {key: fill(each) for key, each in tree.items()}
+        return [fill(each) for each in tree] if isinstance(tree, list) else tree
+
+    return structs.replace(input_, values=fill(input_.values), variables=fill(input_.variables))
+
+
+def _in_any_form(secrets: Any) -> tuple[str, ...]:
+    """Secrets as they may stand in a message: as they are, and in base64. The longest first."""
+    found = {form for each in secrets for form in (each, b64encode(each.encode()).decode()) if len(each) > 3}
+    return tuple(sorted(found, key=len, reverse=True))
