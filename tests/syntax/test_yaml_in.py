@@ -90,6 +90,19 @@ def test_documents_beside_one_with_a_control_character_are_read(text: str, trees
     assert [each.tree if isinstance(each, YamlDocument) else "error" for each in read_stream(text)] == trees
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a: x: y\n---\nb: 1\n", [1, 2]),
+        ("\na: x: y\n---\nb: 1\n", [2, 3]),
+        ("\n\na: x: y\n---\nb: x: y\n---\n\nc: 1\n", [3, 5, 6]),
+    ],
+)
+def test_lines_are_counted_from_the_top_also_behind_documents_that_cannot_be_read(text: str, lines: list[int]) -> None:
+    found = [each.line if isinstance(each, YamlError) else each.first_line for each in read_stream(text)]
+    assert found == lines
+
+
 def test_a_control_character_is_reported_at_its_line() -> None:
     assert error_of("a: 1\nb: 2\nc: \x01\n").line == 3
 
