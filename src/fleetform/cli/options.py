@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.app.answering.references import reported
 from fleetform.app.comparing.beside import beside
 from fleetform.app.consents import CONSENT_CODES
@@ -29,6 +28,7 @@ from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
@@ -39,7 +39,7 @@ from fleetform.wiring.fleets import Fetching, Parses, open_fleet, open_parses
 from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
-from fleetform.outside.control_plane import ControlPlane
+    from fleetform.outside.control_plane import ControlPlane
 
 # So many errors are named before a partial answer; nobody reads more.
 _SHOWN = 20
