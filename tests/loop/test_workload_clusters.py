@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from fleetform.clusters import work
 from fleetform.clusters.ownership import OWNER
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import BusyError
 from support.api_servers import ApiServer, ApiServers
 from support.workloads import MANIFESTS, Started, Workloads, document
 
@@ -248,3 +251,64 @@ def test_drift_is_only_reported_where_that_is_asked_for(start: Started) -> None:
     assert fleet.said_of_drift() == [f"ConfigMap {fleet.namespace}/web is missing"]
     assert fleet.state("c1").drift == (f"ConfigMap {fleet.namespace}/web",)
     assert fleet.get("c1", "ConfigMap") is None
+
+
+class Ending(Client):
+    """A client of a process that ends at one of its writes."""
+
+    left = 0
+
+    def raw(self, method: str, path: str, *rest: Any, **more: Any) -> bytes:
+        if method != "GET":
+            if Ending.left == 0:
+                raise BusyError("the process ended")
+            Ending.left -= 1
+        return super().raw(method, path, *rest, **more)
+
+
+@pytest.mark.parametrize("writes", range(4))
+def test_a_process_that_ends_at_a_write_is_gone_on_from(
+    start: Started, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    """And goes back if that is what the next one is asked for, though nobody knows how much of it was there."""
+    fleet = start()
+    fleet.installed()
+    fleet.restart()
+    Ending.left = writes
+    with monkeypatch.context() as patched:
+        patched.setattr(work, "_connect", lambda access: Ending(access, tries=1))
+        fleet.offer("1.1.0")
+        fleet.wait()
+        assert fleet.record("c1").input_hash == ""
+        fleet.restart()
+    (fleet.folder / "fleet" / "web-1.1.0.yaml").unlink()
+    fleet.opened().driver.run_once()
+    fleet.wait(60)
+    live = fleet.get("c1", "Deployment", api_version="apps/v1")
+    assert live is not None
+    image = live["spec"]["template"]["spec"]["containers"][0]["image"]
+    assert image.endswith(f":{fleet.versions()['c1']}")
+    assert fleet.record("c1").input_hash == fleet.state("c1").admitted.input_hash
+
+
+def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_and_taken_over_when_asked(
+    start: Started,
+) -> None:
+    fleet = start()
+    client = fleet.clients["c1"]
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fleet.namespace}})
+    metadata = {
+        "name": "web",
+        "namespace": fleet.namespace,
+        "annotations": {"meta.helm.sh/release-name": "old", "meta.helm.sh/release-namespace": fleet.namespace},
+    }
+    client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": "0.9.0"}})
+    fleet.settle()
+    assert f"belongs to the Helm release {fleet.namespace}/old" in fleet.trouble("c1").message
+    assert fleet.trouble("c1").hint.endswith("takes it over, which would change .data.version")
+    assert fleet.versions() == {"c1": "0.9.0"}
+    fleet.delivery = {"adopt": True}
+    fleet.write_preset()
+    fleet.settle()
+    assert fleet.versions() == {"c1": "1.0.0"}
+    assert fleet.trouble("c1") is None

@@ -163,6 +163,7 @@ def test_each_kind_of_change_is_told(cluster: Management, objects: ApiObjects) -
     _until(lambda: "acme/deployments.apps/gate" in objects.files("acme").files)
 
 
+@pytest.mark.rule("B15", "S7")
 def test_kinds_of_another_system_are_read_once_it_is_installed(cluster: Management, objects: ApiObjects) -> None:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     names = {"plural": "managedclusters", "kind": "ManagedCluster"}
@@ -179,7 +180,10 @@ def test_kinds_of_another_system_are_read_once_it_is_installed(cluster: Manageme
     made = {"apiVersion": f"{group}/v1", "kind": "ManagedCluster", "metadata": {"name": "eu-1"}, "spec": {}}
     _tried(lambda: cluster.client.create(made))
     objects.look()
-    _until(lambda: f"managedclusters.{group}/eu-1" in objects.files("acme").files)
+    # It belongs to one organization, and to no other (S7, B15).
+    _until(lambda: f"managedclusters.{group}/eu-1" in objects.files("default").files)
+    assert f"managedclusters.{group}/eu-1" not in objects.files("acme").files
+    assert "default" in objects.organizations()
 
 
 def _tried(action: Callable[[], object]) -> None:

@@ -146,7 +146,7 @@ def _run(
         return log.outcome(plane.driver.run_ahead(start + arguments.ahead, plane.turn_clock))
     if given["once"]:
         plane.fetch()
-        plane.control.find_drift(everything=True)
+        plane.driver.find_drift()
         outcome = log.outcome(plane.driver.run_once())
         plane.drain(_SENDING)
         return outcome

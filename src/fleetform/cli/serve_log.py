@@ -81,7 +81,8 @@ class ServeLog:
             trouble, clusters = failing[cause]
             number = count(len(clusters), "plugin")
             doing = f"deliver {number} to" if trouble.of == "delivery" else f"remove {number} from"
-            text = f"cannot {doing} {trouble.where}: {trouble.message}; it is tried again"
+            again = "; it is tried again" if trouble.retry_at is not None else ""
+            text = f"cannot {doing} {trouble.where}: {trouble.message}{again}"
             text += f": {trouble.hint}" if trouble.hint else ""
             fields = {
                 "reason": trouble.message,

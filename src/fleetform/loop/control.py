@@ -115,6 +115,10 @@ class Control:
         with self._whole_or_forgotten():
             return self._drift_search.run(everything)
 
+    def is_busy(self) -> bool:
+        """Whether clusters are being worked on beside the passes."""
+        return self._around.beside.is_busy()
+
     def care(self) -> Care:
         """What is done from time to time while nothing is due."""
         with self._whole_or_forgotten():

@@ -122,12 +122,18 @@ class Deliveries:
                     records[key] = _failed(record, "delivery", destination, parcel, now)
                 else:
                     parcel = structs.replace(parcel, predecessor=predecessors.get(key))
+                    if record is not None and record.refused:
+                        # It was started again: what its cluster said of the time before is over.
+                        records[key] = structs.replace(record, refused="", trouble=None)
                     parcels.setdefault(destination, []).append(parcel)
         removed = []
         for destination in sorted({*parcels, *leaving}, key=str):
             sent, gone = parcels.get(destination, []), leaving.get(destination, [])
             failures = self._deliverer(destination).deliver(sent, gone, _note(image, sent, gone))
             answers.note(destination, sent, gone, failures)
+            for key in [key for key, failure in failures.items() if failure is UNDER_WAY]:
+                # What comes of it is taken as soon as it is there, whatever failed before.
+                self._tried.pop(key, None)
             records.update(_after(records, destination, sent, failures, now))
             for key in gone:
                 failure = failures.get(key)
@@ -279,6 +285,9 @@ def _after(
         elif failure is not UNDER_WAY:
             record = _failed(before, "delivery", destination, failure, now)
             refused = failure.refused and destination.kind == "kubernetes"
+            if refused and record.trouble is not None:
+                # It is not brought again before it is started again.
+                record = structs.replace(record, trouble=structs.replace(record.trouble, retry_at=None))
             yield parcel.key, structs.replace(record, refused=parcel.input_hash if refused else "")
 
 

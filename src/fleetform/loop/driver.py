@@ -69,6 +69,17 @@ class Driver:
         self._stop.set()
         self._wake.set()
 
+    def find_drift(self) -> None:
+        """Looks at everything that was delivered; clusters are looked at beside the loop, and waited for."""
+        self._control.find_drift(everything=True)
+        if not self._control.is_busy():
+            return
+        while self._control.is_busy():
+            self._wake.wait(_WORKED_FOR)
+            self._wake.clear()
+            self._carry_out_requests()
+        self._control.find_drift(everything=True)
+
     def run_once(self) -> PassReport:
         """Passes until nothing more is stored at this time; the report of the last one that did something.
 

@@ -6,14 +6,14 @@ whatever else objects refer to by name where something does. Of each only what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
 import msgspec
 
-from fleetform.app.reading.documents import is_read_by_dialect
-from fleetform.model.kinds import API_VERSION, KINDS, PLATFORM_NAMESPACE
+from fleetform.app.reading.documents import is_of_one_organization, is_read_by_dialect
+from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLATFORM_NAMESPACE
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
 from fleetform.operator.references import KindName, Names, referred_kinds, texts_of
@@ -23,6 +23,7 @@ from fleetform.outside.kubernetes.errors import DeniedError, NoKindError
 from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector
 from fleetform.outside.kubernetes.resources import Resource
 from fleetform.ports.sources import SourceFiles
+from fleetform.syntax.trees import as_map
 
 # New kinds of other systems are looked for so often.
 _BETWEEN_LOOKS = 30.0
@@ -102,15 +103,15 @@ class ApiObjects:
         return self._looked.is_set() and listed and self._namespaces <= by_name
 
     def organizations(self) -> frozenset[str]:
-        """Namespaces that have objects of a fleet; the platform's is one of them if it has."""
+        """Those that have objects of a fleet; the platform is one of them if it has."""
         found = {
-            key.namespace
+            _home(resource, key)
             for (resource, _), reflector in self._reflectors().items()
-            if resource.kind not in _BY_NAME and is_read_by_dialect(resource.api_version, resource.kind)
+            if _is_input(resource)
             for key, each in reflector.objects().items()
-            if each.content is not None and key.namespace
+            if each.content is not None
         }
-        return frozenset(found)
+        return frozenset(found - {""})
 
     def files(self, organization: str | None = None) -> SourceFiles:
         """Everything, or what one organization sees. What is not listed yet, or cannot be, is a problem."""
@@ -171,9 +172,9 @@ class ApiObjects:
             if kind.name not in ours:
                 raise NoKindError(f"the cluster has no kind {kind.name} of {API_VERSION}: apply the CRDs first")
             yield Followed(ours[kind.name])
-        for group, version in sorted(served.items()):
-            if group != _OUR_GROUP and is_read_by_dialect(version, ""):
-                yield from (Followed(each) for each in self._client.kinds(version).values() if _is_input(each))
+        for group, versions in sorted(served.items()):
+            if group != _OUR_GROUP and is_read_by_dialect(versions[0], ""):
+                yield from (Followed(each) for each in self._kinds(versions) if _is_input(each))
         core = self._client.kinds("v1")
         # In the namespaces of organizations alone: nobody should have to let an operator read all Secrets.
         yield from (Followed(core[kind], namespace) for kind in _BY_NAME for namespace in sorted(self._namespaces))
@@ -182,10 +183,15 @@ class ApiObjects:
             if found is not None and found.kind not in _BY_NAME:
                 yield Followed(found)
 
-    def _found(self, name: KindName, served: Mapping[str, str]) -> Resource | None:
-        version = served.get(name.group) if name.group else "v1"
-        kinds = self._client.kinds(version) if version is not None else {}
-        for each in kinds.values():
+    def _kinds(self, versions: Sequence[str]) -> Collection[Resource]:
+        """The kinds of a group, each in the first of the versions that has it: they differ in which they have."""
+        found: dict[str, Resource] = {}
+        for version in versions:
+            found = {**self._client.kinds(version), **found}
+        return found.values()
+
+    def _found(self, name: KindName, served: Mapping[str, Sequence[str]]) -> Resource | None:
+        for each in self._kinds(served.get(name.group, ()) if name.group else ["v1"]):
             if each.kind == name.kind or each.plural == name.plural:
                 return each
         return None
@@ -211,13 +217,14 @@ class ApiObjects:
     def _kept(self, resource: Resource, manifest: dict[str, Any]) -> Kept:
         metadata = manifest["metadata"]
         content = _content(resource, manifest)
-        if content is not None and resource.group == _OUR_GROUP and any(mark in content for mark in _MARKS):
+        if content is not None and _is_input(resource) and any(mark in content for mark in _MARKS):
             self._refer_to(referred_kinds([manifest]))
-        namespace = metadata.get("namespace", "")
-        if namespace and namespace not in self._namespaces and _is_input(resource):
-            self._namespaces |= {namespace}
+        key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
+        organization = _home(resource, key) if _is_input(resource) else ""
+        if organization and organization not in self._namespaces:
+            self._namespaces |= {organization}
             self._look.set()
-        return Kept(ObjectKey(namespace, metadata["name"]), metadata["resourceVersion"], content)
+        return Kept(key, metadata["resourceVersion"], content)
 
     def _refer_to(self, kinds: set[KindName]) -> None:
         """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
@@ -245,11 +252,23 @@ def _is_input(resource: Resource) -> bool:
     return is_read_by_dialect(resource.api_version, resource.kind) and resource.kind != "List"
 
 
+def _home(resource: Resource, key: ObjectKey) -> str:
+    """The organization of an object; "" if it is everybody's."""
+    if is_of_one_organization(resource.api_version):
+        return DEFAULT_ORGANIZATION
+    # Greenhouse's Organizations have no namespace: they are one.
+    return key.name if resource.kind == "Organization" and not key.namespace else key.namespace
+
+
 def _is_seen(organization: str | None, resource: Resource, key: ObjectKey) -> bool:
-    """Whether an organization sees an object (B15); kinds without namespaces are everybody's."""
-    if organization is None or not key.namespace or key.namespace == organization:
+    """Whether an organization sees an object (B15)."""
+    home = _home(resource, key)
+    if organization is None or home in ("", organization):
         return True
-    return key.namespace == PLATFORM_NAMESPACE and resource.kind in (*_OF_PLATFORM, *_BY_NAME)
+    if organization == DEFAULT_ORGANIZATION and not _is_input(resource) and resource.kind not in _BY_NAME:
+        # Configs of Open Cluster Management's add-ons lie in any namespace; nothing else may refer to them there.
+        return True
+    return home == PLATFORM_NAMESPACE and resource.kind in (*_OF_PLATFORM, *_BY_NAME)
 
 
 def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:
@@ -261,6 +280,9 @@ def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:
         return None
     if resource.group == _OUR_GROUP:
         found.pop("status", None)
+    elif resource.kind == "ManagedClusterAddOn":
+        # The rest is written by us and by agents, and no input.
+        found["status"] = {"supportedConfigs": as_map(found.get("status")).get("supportedConfigs") or []}
     metadata = {key: value for key, value in manifest["metadata"].items() if key not in _NOISE}
     annotations = {key: each for key, each in (metadata.pop("annotations", None) or {}).items() if key != _LAST_APPLIED}
     if annotations:

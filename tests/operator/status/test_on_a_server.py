@@ -80,12 +80,13 @@ class Operator:
         self.plane = Plane(ApiObjects(management.client, namespace))
         self.begin()
 
-    def begin(self) -> None:
-        """A new process."""
+    def begin(self, organization: str = "") -> None:
+        """A new process, for the organization of the namespace unless for another."""
         following = Client(self.management.client.access, connections=len(FOLLOWED) + 2)
         self.cache = Cache(following, FOLLOWED, self._failed)
         self.cache.start()
-        self.writer = StatusWriter(self.client, self.cache, self._now, organization=self.namespace, failed=self._failed)
+        whose = organization or self.namespace
+        self.writer = StatusWriter(self.client, self.cache, self._now, organization=whose, failed=self._failed)
         self.writer.start()
 
     def _now(self) -> datetime:
@@ -98,6 +99,7 @@ class Operator:
 
     def show(self, **span: float) -> int:
         """Passes until nothing is due; how many requests it took to show that."""
+        self.until(self._has_seen_all)
         before = self.writer.writes
         until = self.plane.clock.at + timedelta(**span)
         while True:
@@ -111,6 +113,14 @@ class Operator:
             self.plane.clock.at = until if due is None or due > until else due
         self.rest()
         return self.writer.writes - before
+
+    def _has_seen_all(self) -> bool:
+        """A first list may be older than what was applied; what is missing in it comes a little later."""
+        if not isinstance(self.plane.files, ApiObjects):
+            return True
+        names = [each.removesuffix(".yaml").split("/", 2) for each in self.plane.files.read().files]
+        refs = [Ref(*each) for each in names if each[0] != "Approval"]
+        return all(self.cache.get(ref) is not None for ref in refs)
 
     def rest(self) -> None:
         assert self.writer.wait(SECONDS)
@@ -589,7 +599,7 @@ def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: O
     operator.until(lambda: "ManagedClusterAddOn" in operator.client.kinds("addon.open-cluster-management.io/v1alpha1"))
     operator.writer.stop()
     operator.cache.stop()
-    operator.begin()
+    operator.begin("default")
     hub = HUB.replace("NAMESPACE", operator.namespace)
     operator.plane.files = Files({"hub.yaml": hub})
     operator.plane.restart()

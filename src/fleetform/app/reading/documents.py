@@ -66,6 +66,11 @@ def is_read_by_dialect(version: str, kind: str) -> bool:
     return ours or kind in ("PluginOverride", "List") or misspelt_version(version, kind) is not None
 
 
+def is_of_one_organization(version: str) -> bool:
+    """Whether objects of an apiVersion belong to one organization whatever their namespaces are (S7)."""
+    return version.startswith((*_OCM, "fleet.squaremo.dev/", "cluster.x-k8s.io/"))
+
+
 def _read_no_map(tree: Json, origin: Origin) -> Reading:
     """A text, a list such as a JSON patch, or a document that was not read to the end; a list of manifests is wrong."""
     items = [as_map(each) for each in tree] if isinstance(tree, list) else []

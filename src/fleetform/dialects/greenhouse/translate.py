@@ -25,7 +25,7 @@ from fleetform.dialects.greenhouse.kinds import (
     GreenhouseWaitFor,
 )
 from fleetform.dialects.manifest import Manifest
-from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, SecretRef, ValueFrom
+from fleetform.model.kinds.base import ClusterSelector, OptionValue, OptionValues, SecretKey, SecretRef, ValueFrom
 from fleetform.model.kinds.definition import (
     CatalogGit,
     CatalogOverride,
@@ -39,7 +39,7 @@ from fleetform.model.kinds.definition import (
     PluginDefinitionSpec,
     Source,
 )
-from fleetform.model.kinds.fleet import ClusterSpec, OrganizationSpec
+from fleetform.model.kinds.fleet import Access, ClusterSpec, KubeconfigAccess, OrganizationSpec
 from fleetform.model.kinds.preset import (
     ClusterOptionOverride,
     DefinitionRef,
@@ -53,6 +53,7 @@ from fleetform.syntax.times import parse_duration
 from fleetform.syntax.trees import YamlMap
 
 SUSPENDED = "greenhouse.sap/suspend"
+_KUBECONFIG = "greenhousekubeconfig"
 
 
 def translate_definition(spec: GreenhouseDefinitionSpec, manifest: Manifest) -> PluginDefinitionSpec:
@@ -203,7 +204,9 @@ def translate_cluster(spec: GreenhouseClusterSpec, manifest: Manifest) -> Cluste
         manifest.note("accessMode has no counterpart here", hint, "spec", "accessMode")
     if spec.kube_config is not None:
         manifest.note("kubeConfig has no counterpart here", "", "spec", "kubeConfig")
-    return ClusterSpec()
+    # Greenhouse keeps the kubeconfig that it itself uses in a Secret of the cluster's name.
+    secret = SecretKey(manifest.name, _KUBECONFIG)
+    return ClusterSpec(access=Access(kubeconfig=KubeconfigAccess(secret)))
 
 
 def translate_catalog(spec: GreenhouseCatalogSpec, manifest: Manifest) -> CatalogSpec:

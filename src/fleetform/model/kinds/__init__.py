@@ -4,6 +4,6 @@ Spellings that the seeds allow side by side are unions here, so that a document 
 message can point into it; the engine asks the records' own functions for the one meaning.
 """
 
-from fleetform.model.kinds.registry import API_VERSION, KINDS, PLATFORM_NAMESPACE, Kind
+from fleetform.model.kinds.registry import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLATFORM_NAMESPACE, Kind
 
-__all__ = ["API_VERSION", "KINDS", "PLATFORM_NAMESPACE", "Kind"]
+__all__ = ["API_VERSION", "DEFAULT_ORGANIZATION", "KINDS", "PLATFORM_NAMESPACE", "Kind"]

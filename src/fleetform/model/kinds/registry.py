@@ -32,6 +32,8 @@ from fleetform.model.kinds.status import (
 
 API_VERSION = "fleetform.dev/v1alpha1"
 PLATFORM_NAMESPACE = "fleetform-system"
+# Whose an object is that says nothing of it (S7).
+DEFAULT_ORGANIZATION = "default"
 
 
 class Kind(NamedTuple):

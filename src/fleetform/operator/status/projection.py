@@ -22,6 +22,8 @@ from fleetform.operator.status.owners import preset_told, rollout_told
 from fleetform.operator.status.passes import Amiss, Changes, Found, Pass, Placed, wanted_hash, whole_owner
 from fleetform.operator.status.plugins import Told, add_on_status, leaving_status, plugin_status
 from fleetform.operator.status.wanted import (
+    ADD_ON,
+    ADD_ONS,
     CLUSTER,
     MANAGED_BY,
     MANAGER,
@@ -31,7 +33,6 @@ from fleetform.operator.status.wanted import (
 )
 from fleetform.syntax.names import cut_name, label_value, object_name_of
 
-ADD_ONS, ADD_ON = "addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn"
 # Of an owner's rollouts that ended, so many are shown (B33).
 _MOST_ENDED = 10
 
@@ -109,11 +110,11 @@ class Projection:
             if told.is_as(self._told.get(key)):
                 continue
             self._told[key] = told
-            dialect = told.plugin.target.owner.dialect
-            if dialect == "native":
-                changed |= self._put(_wanted_plugin(self._named(key), told, overrides))
-            elif dialect == "ocm":
+            owner = told.plugin.target.owner
+            if owner.dialect == "ocm":
                 changed |= self._put(_wanted_add_on(told))
+            elif owner.dialect == "native" or owner.ref.kind == "PluginPreset":
+                changed |= self._put(_wanted_plugin(self._named(key), told, overrides))
         return changed
 
     def _valid(self, plugin: PluginDecision) -> Condition | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Ref
+from fleetform.operator.status.wanted import is_of
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import NoKindError
@@ -117,14 +118,14 @@ class Cache:
         reflector = self._reflectors.get(kind)
         return reflector is None or reflector.listed.is_set()
 
-    def listen(self, namespace: str, changed: Callable[[Iterable[Ref]], None]) -> Callable[[], None]:
-        """changed is told which objects of a namespace ("": of all) are others than before, and at first all that there
-        are. What comes back ends that."""
+    def listen(self, organization: str, changed: Callable[[Iterable[Ref]], None]) -> Callable[[], None]:
+        """changed is told which objects of an organization ("": of all) are others than before, and at first all that
+        there are. What comes back ends that."""
         number = next(self._numbers)
-        self._listeners[number] = (namespace, changed)
+        self._listeners[number] = (organization, changed)
         for kind, reflector in self._reflectors.items():
-            keys = reflector.objects()
-            changed([Ref(kind, *key) for key in keys if namespace in ("", key.namespace)])
+            refs = (Ref(kind, *key) for key in reflector.objects())
+            changed([each for each in refs if is_of(organization, each)])
         return lambda: self._listeners.pop(number, None) and None
 
     def get(self, ref: Ref) -> Seen | None:
@@ -142,7 +143,8 @@ class Cache:
         return self._reflectors[ref.kind].is_behind(ObjectKey(ref.organization, ref.name))
 
     def _tell(self, kind: str, keys: frozenset[ObjectKey]) -> None:
-        for namespace, changed in list(self._listeners.values()):
-            found = [Ref(kind, *key) for key in keys if namespace in ("", key.namespace)]
+        refs = [Ref(kind, *key) for key in keys]
+        for organization, changed in list(self._listeners.values()):
+            found = [each for each in refs if is_of(organization, each)]
             if found:
                 changed(found)

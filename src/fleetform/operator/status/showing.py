@@ -12,8 +12,9 @@ from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, from_changes, from_store
 from fleetform.operator.status.passes import Pass
-from fleetform.operator.status.projection import ADD_ON, ADD_ONS, Projection
+from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Cache
+from fleetform.operator.status.wanted import ADD_ON, ADD_ONS, is_of
 from fleetform.operator.status.writing import Writing
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
@@ -97,4 +98,4 @@ class StatusWriter:
         return self._writing.writes
 
     def _look_at(self, refs: Iterable[Ref]) -> None:
-        self._writing.look_at(each for each in refs if self._organization in ("", each.organization))
+        self._writing.look_at(each for each in refs if is_of(self._organization, each))

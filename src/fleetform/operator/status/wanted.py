@@ -7,13 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from fleetform.model.kinds import API_VERSION
+from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION
 from fleetform.model.kinds.status import Status
 from fleetform.model.objects import Object, Ref
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fleetform"
 CLUSTER = "fleetform.dev/cluster"
+ADD_ONS, ADD_ON = "addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn"
 
 
 class OwnerReference(Struct, frozen=True, rename="camel"):
@@ -55,3 +56,10 @@ class Wanted(Struct, frozen=True):
     generation: int | None = None
     api_version: str = API_VERSION
     is_gone: bool = False
+
+
+def is_of(organization: str, ref: Ref) -> bool:
+    """Whether an object is an organization's ("": of any): an add-on lies in its cluster's namespace, and is nobody
+    else's all the same (S7)."""
+    home = DEFAULT_ORGANIZATION if ref.kind == ADD_ON else ref.organization
+    return organization in ("", home)

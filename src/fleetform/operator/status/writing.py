@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
-from threading import Condition, Thread
+from threading import Condition, RLock, Thread
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -64,7 +64,10 @@ class Writing:
         self._client, self._cache, self._wanted, self._now = client, cache, wanted, now
         self._failed, self._threads = failed, threads
         self._query = urlencode({"fieldManager": client.manager, "force": "true", "fieldValidation": "Strict"})
-        self._state = Condition()
+        lock = RLock()
+        self._state = Condition(lock)
+        # For those who wait until all is written: they need not hear of every object.
+        self._idle = Condition(lock)
         self._dirty: set[Ref] = set()
         self._again: set[Ref] = set()
         self._behind: set[Ref] = set()
@@ -108,8 +111,8 @@ class Writing:
 
     def wait(self, seconds: float) -> bool:
         """Whether everything that was to be written is written, and the cache has seen it."""
-        with self._state:
-            return self._state.wait_for(lambda: not (self._busy or self._dirty or self._again or self._behind), seconds)
+        with self._idle:
+            return self._idle.wait_for(lambda: not (self._busy or self._dirty or self._again or self._behind), seconds)
 
     # ---- The thread
 
@@ -137,7 +140,7 @@ class Writing:
         """What to look at; what failed is tried again after a pause. None: stop."""
         with self._state:
             self._busy = False
-            self._state.notify_all()
+            self._idle.notify_all()
             if self._again and not self._state.wait_for(self._may_go_on, pause * random.uniform(1.0, 1.2)):
                 self._dirty |= self._again
                 self._again = set()

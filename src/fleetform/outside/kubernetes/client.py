@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
@@ -142,8 +142,9 @@ class Client:
         except MissingError:
             return {}
 
-    def served(self) -> Mapping[str, str]:
-        """The groups that the server has now, each with the version that it prefers; the core group is none of them."""
+    def served(self) -> Mapping[str, Sequence[str]]:
+        """The groups that the server has now, each with its versions, the one that it prefers first; the core group is
+        none of them."""
         return groups(self.raw("GET", "/apis"))
 
     def kinds(self, api_version: str) -> Mapping[str, Resource]:

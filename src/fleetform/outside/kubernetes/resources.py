@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -71,7 +71,7 @@ class _GroupVersion(Struct, rename="camel"):
 
 class _Group(Struct, rename="camel"):
     name: str
-    preferred_version: _GroupVersion
+    versions: list[_GroupVersion]
 
 
 class _GroupList(Struct):
@@ -81,6 +81,6 @@ class _GroupList(Struct):
 _groups = msgspec.json.Decoder(_GroupList)
 
 
-def groups(body: bytes) -> Mapping[str, str]:
-    """The groups that a server lists at `/apis`, each with the version that it prefers."""
-    return {each.name: each.preferred_version.group_version for each in _groups.decode(body).groups}
+def groups(body: bytes) -> Mapping[str, Sequence[str]]:
+    """The groups that a server lists at `/apis`, each with its versions, the one that it prefers first."""
+    return {each.name: [one.group_version for one in each.versions] for each in _groups.decode(body).groups}
