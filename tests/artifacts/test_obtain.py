@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from fleetform.artifacts.digests import ArtifactDigests, is_of_this_machine
+from fleetform.artifacts.obtain import Artifacts
 from fleetform.artifacts.store import ArtifactStore
 from fleetform.model.objects import Object
 from fleetform.model.results.rendering import Rendered
+from fleetform.outside.boundary import Boundary, BoundaryError
+from fleetform.outside.http import Web
 from support.kit import CONFIG, TEMPLATE, Place, archive, chart_files, definition, input_of
 from support.repositories import GitServer, Repository, http_backend
 from support.servers import HelmServer, OciServer, Reply, WebServer, digest_of, packed
@@ -55,6 +58,32 @@ def test_the_digest_of_a_folder_is_the_one_that_catalogs_know(place: Place) -> N
     assert place.renderers().digest(chart) == digest
     place.write({".helmignore": "*.old\n"}, "charts/web")
     assert place.renderers().digest(chart) != digest
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{manifests: {path: /etc}}",
+        "{helm: {repository: ./charts, chart: web}}",
+        "{helm: {repository: 'file:///charts', chart: web, version: 1.0.0}}",
+        "{kustomize: {git: {url: ../other, ref: {tag: v1}}}}",
+        "{kustomize: {git: {url: 'file:///srv/other', ref: {tag: v1}}}}",
+    ],
+)
+def test_who_writes_objects_on_an_api_server_reads_no_files_of_the_operator(source: str, place: Place) -> None:
+    place.chart()
+    boundary = Boundary.of_folder(None)
+    with pytest.raises(BoundaryError, match="outside of what may be read here"):
+        Artifacts(ArtifactStore(str(place.cache)), False, Web(), boundary).obtain(definition(source))
+
+
+def test_one_folder_may_be_named_and_what_is_in_it(place: Place) -> None:
+    chart = place.chart()
+    inside = Boundary.of_folder(str(place.folder))
+    assert Artifacts(ArtifactStore(str(place.cache)), False, Web(), inside).obtain(chart).digest
+    beside = Boundary.of_folder(str(place.folder / "elsewhere"))
+    with pytest.raises(BoundaryError):
+        Artifacts(ArtifactStore(str(place.cache)), False, Web(), beside).obtain(chart)
 
 
 @pytest.mark.rule("S35")

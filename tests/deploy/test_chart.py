@@ -173,6 +173,7 @@ def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_
     installed.admin.create(secret)
     log = tmp_path / "log"
     command = [FLEETFORM, "operator", "--kubeconfig", str(installed.kubeconfig), "--state-dir", str(tmp_path / "state")]
+    command += ["--sources-dir", str(tmp_path)]
     with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:
         try:
             plugins = installed.admin.resource("fleetform.dev/v1alpha1", "Plugin")

@@ -62,6 +62,7 @@ class _Replica:
         self._log = folder / "log"
         command = [FLEETFORM, "operator", "--kubeconfig", str(cluster.kubeconfig)]
         command += ["--state-dir", str(folder / "state"), "--shards", "3", "--interval", "1s"]
+        command += ["--sources-dir", str(folder.parent)]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
         until(lambda: "operator " in self.said() or self.process.poll() is not None)

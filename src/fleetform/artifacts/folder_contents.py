@@ -112,7 +112,7 @@ def folder_reader(
             # Files that git ignores were made on this machine, and are in no revision.
             real = os.path.realpath(place)
             if not boundary.holds(real):
-                raise BoundaryError(os.path.relpath(place))
+                raise BoundaryError(os.path.relpath(place), boundary)
             return read_tree(LocalTree({os.path.join(real, name) for name in ignored_below(real)}), place)
 
         return read_local, os.path.abspath(folder.path)

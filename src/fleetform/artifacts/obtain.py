@@ -14,7 +14,7 @@ from fleetform.artifacts.store import ArtifactStore, cache_key
 from fleetform.load.inputs import git_folder
 from fleetform.model.kinds.definition import GitRevision, GitSource, HelmSource, PluginDefinitionSpec
 from fleetform.model.objects import Object
-from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary
+from fleetform.outside.boundary import EVERYWHERE, HINT, Boundary, BoundaryError
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.git import GitError, NoFolderError
 from fleetform.outside.http import UnavailableError, Web
@@ -71,7 +71,7 @@ class Artifacts:
     # ---- Charts
 
     def _from_chart_repository(self, definition: Definition, helm: HelmSource) -> Artifact:
-        _refuse_this_machine(definition, helm.repository, "source.helm.repository")
+        _refuse_this_machine(definition, helm.repository, "source.helm.repository", self._boundary)
         key, name = chart_key(definition, helm), chart_name(helm)
         seen = self._store.charts(key).get(name)
         kept = self._kept_archive(seen.last) if seen is not None else None
@@ -117,7 +117,7 @@ class Artifacts:
     # ---- Git repositories
 
     def _from_git(self, definition: Definition, git: GitSource) -> Artifact:
-        address = _git_address(definition, git)
+        address = _git_address(definition, git, self._boundary)
         key = cache_key("source", definition.ref.organization, address)
         mirror = Mirror(self._store.mirror(key), address)
         # The folder as git names it: the whole repository is "".
@@ -151,7 +151,7 @@ class Artifacts:
         return mirror.commit(ref_name(mirror, ref))
 
     def _refuse_fetching(self, what: str) -> None:
-        if self._boundary != EVERYWHERE:
+        if not self._boundary.fetches:
             raise UnavailableError(f"{what} is not in the cache", HINT)
 
 
@@ -163,16 +163,20 @@ def _update(mirror: Mirror) -> None:
         raise UnavailableError(error.message, "check the address, the network and your git credentials") from error
 
 
-def _refuse_this_machine(definition: Definition, address: str, field: str) -> None:
+def _refuse_this_machine(definition: Definition, address: str, field: str, boundary: Boundary) -> None:
     """A definition that others publish must not make us read files of this machine."""
+    if boundary != EVERYWHERE and boundary.fetches and is_of_this_machine(address):
+        raise BoundaryError(shown(address), boundary)
     if is_from_catalog(definition) and is_of_this_machine(address):
         named = f"{definition.ref.name} {definition.spec.version}"
         message = f"{shown(address)}, which {named} names, is on this machine, and the definition is from a catalog"
         raise ArtifactError(message, f"give {field} an address that everybody reaches")
 
 
-def _git_address(definition: Definition, git: GitSource) -> str:
-    _refuse_this_machine(definition, git.url, "source.kustomize.git.url")
+def _git_address(definition: Definition, git: GitSource, boundary: Boundary) -> str:
+    _refuse_this_machine(definition, git.url, "source.kustomize.git.url", boundary)
+    if is_path(git.url) and boundary.fetches and not boundary.holds(git.url):
+        raise BoundaryError(git.url, boundary)
     if not is_path(git.url):
         return git.url
     if is_from_catalog(definition):

@@ -52,6 +52,7 @@ Examples:
     metavar="NAMESPACE",
     help="Act on clusters as the ServiceAccount there that bears the organization's name.",
 )
+@click.option("--sources-dir", metavar="DIR", help="The folder whose charts and manifests definitions may name.")
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option(
     "--log-format",
@@ -93,6 +94,7 @@ def command(flags: Flags, **given: Any) -> int:
                 flags.plugin_dir,
                 given["allow_private_endpoints"],
                 given["service_accounts_in"],
+                given["sources_dir"],
             )
             told = OperatorLog(
                 lambda organization: ServeLog(flags, log.log).told,

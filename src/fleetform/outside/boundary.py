@@ -1,6 +1,7 @@
-"""How far reading goes: everywhere, or no further than the repository (`--confined`).
+"""How far reading goes: everywhere, no further than the repository (`--confined`), or into no folder but one.
 
-Manifests name folders, and folders hold links. Who checks a stranger's pull request must not read other files for it.
+Manifests name folders, and folders hold links. Who checks a stranger's pull request must not read other files for it,
+and neither must an operator for those who write objects on an API server.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ from fleetform.outside.git import GitError, run_git
 HINT = "--confined reads what is in the repository, and fetches nothing"
 
 
-class BoundaryError(OutsideError):
-    """Something is outside of the repository."""
+_NO_FOLDERS = "name a chart or a repository by its address; folders mean nothing on an API server"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is outside of the repository", HINT)
+
+class BoundaryError(OutsideError):
+    """Something is outside."""
+
+    def __init__(self, name: str, boundary: Boundary) -> None:
+        super().__init__(f"{name} is outside of {boundary.where}", boundary.hint)
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """A folder that reading must not leave; None is no boundary."""
+    """A folder that reading must not leave; None is no boundary. fetches: what is elsewhere may be downloaded."""
 
     root: str | None = None
+    fetches: bool = True
+    where: str = "the repository"
+    hint: str = HINT
 
     @classmethod
     def of_repository(cls) -> Boundary:
@@ -34,12 +41,19 @@ class Boundary:
             top = run_git("rev-parse", "--show-toplevel", failing="").decode().rstrip("\n")
         except GitError:
             top = "."
-        return cls(os.path.realpath(top))
+        return cls(os.path.realpath(top), fetches=False)
+
+    @classmethod
+    def of_folder(cls, folder: str | None) -> Boundary:
+        """Of this machine only one folder is read, or none at all; from elsewhere anything."""
+        return cls(os.path.realpath(folder) if folder is not None else "", True, "what may be read here", _NO_FOLDERS)
 
     def holds(self, path: str) -> bool:
         """Whether a path is inside, with all links followed."""
         if self.root is None:
             return True
+        if not self.root:
+            return False
         real = os.path.realpath(path)
         return real == self.root or real.startswith(self.root.rstrip("/") + "/")
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.artifacts.store import cache_folder
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 
@@ -42,7 +43,7 @@ class LoopParts:
     output_folder None: nothing is delivered into folders.
     private_endpoints: notifications may go to addresses of this network. sends: they are sent at all. kubeconfig and
     accounts_in say how clusters are reached (loop/reaching), connect makes their clients; in a trial none is.
-    hub is the access to the management cluster, if there is one.
+    hub is the access to the management cluster, if there is one; boundary is how far sources are read on this machine.
     """
 
     store: Store
@@ -67,6 +68,7 @@ class LoopParts:
     connect: Connect | None = None
     hub: Access | None = None
     trial: bool = False
+    boundary: Boundary = EVERYWHERE
 
 
 class Loop(NamedTuple):
@@ -117,7 +119,7 @@ def open_loop(parts: LoopParts) -> Loop:
         parts.connect,
         parts.hub,
     )
-    renderers = open_renderers(plugin_folder=parts.plugin_folder)
+    renderers = open_renderers(plugin_folder=parts.plugin_folder, boundary=parts.boundary)
     control = Control(
         Surroundings(
             parts.store,

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.outside.boundary import Boundary
 from fleetform.wiring.clock import SystemClock
 from fleetform.wiring.loops import LoopParts, open_loop
 from fleetform.wiring.views import stored_fleet_opener
@@ -37,7 +38,8 @@ class OperatorSettings(NamedTuple):
 
     admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
     Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
-    accounts_in is how clusters are reached (loop/reaching).
+    accounts_in is how clusters are reached (loop/reaching). sources_folder is the one folder of this machine that
+    definitions may name; without it, none.
     """
 
     access: Access
@@ -51,6 +53,7 @@ class OperatorSettings(NamedTuple):
     plugin_folder: str | None = None
     private_endpoints: bool = False
     accounts_in: str | None = None
+    sources_folder: str | None = None
 
 
 class OperatorLog(NamedTuple):
@@ -86,7 +89,8 @@ class Operator:
         self._objects = ApiObjects(self._following, self._changed, log.said)
         self._shown: Cache | None = None
         self._opening = Lock()
-        opener = stored_fleet_opener([], None, self._clock, "none", settings.plugin_folder, with_approvers)
+        boundary = Boundary.of_folder(settings.sources_folder)
+        opener = stored_fleet_opener([], None, self._clock, "none", settings.plugin_folder, with_approvers, boundary)
         self._earlier = EarlierVersions(
             self._following,
             lambda: self._fleet.wake(),
@@ -219,6 +223,7 @@ class _Organization:
         self._client = Client(settings.access, may_write=may_write)
         self._superseded: StoreError | None = None
         clock = SystemClock(None)
+        boundary = Boundary.of_folder(settings.sources_folder)
         name = store_name(organization)
         path = os.path.join(settings.state_folder, f"{name}.db")
         store = KubernetesStore(path, SecretCells(self._client, settings.namespace, name))
@@ -233,7 +238,7 @@ class _Organization:
                 store,
                 OrganizationSource(objects, organization, lambda: self._loop.control.image.files),
                 clock,
-                stored_fleet_opener([], organization, clock, "due", settings.plugin_folder, with_approvers),
+                stored_fleet_opener([], organization, clock, "due", settings.plugin_folder, with_approvers, boundary),
                 f"the state of {organization}",
                 show,
                 self._failed,
@@ -245,6 +250,7 @@ class _Organization:
                 private_endpoints=settings.private_endpoints,
                 accounts_in=settings.accounts_in,
                 hub=settings.access,
+                boundary=boundary,
                 connect=lambda access: Client(access, timeout=10.0, tries=3, may_write=may_write),
             )
         )

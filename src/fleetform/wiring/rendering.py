@@ -16,18 +16,16 @@ if TYPE_CHECKING:
 
 
 def open_renderers(
-    fetching: bool = False, plugin_folder: str | None = None, confined: bool = False
+    fetching: bool = False, plugin_folder: str | None = None, boundary: Boundary = EVERYWHERE
 ) -> TransformingRenders:
     """What renders charts, kustomizations and manifests, and transforms what comes of them.
 
-    fetching downloads their sources anew; plugin_folder holds transform plugins; confined reads nothing outside of the
-    repository, and downloads nothing.
+    fetching downloads their sources anew; plugin_folder holds transform plugins; boundary is how far reading goes.
     """
     # Imported where it is needed: most commands render nothing, and start-up time counts.
     from fleetform.renderers.batch import Renderers
     from fleetform.transformers.pipeline import TransformingRenders
 
-    boundary = Boundary.of_repository() if confined else EVERYWHERE
     renderers = Renderers(cache_folder(), fetching, boundary=boundary)
     return TransformingRenders(renderers, partial(_transform_plugins, plugin_folder), renderers)
 

@@ -12,6 +12,7 @@ from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.artifacts.store import cache_folder
 from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
+from fleetform.outside.boundary import EVERYWHERE, Boundary
 from fleetform.ports.inputs import Input
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import parse_time
@@ -54,6 +55,7 @@ def stored_fleet_opener(
     fetching: Fetching,
     plugin_folder: str | None,
     authored: Callable[[Input], Input] | None = None,
+    boundary: Boundary = EVERYWHERE,
 ) -> OpenFleet:
     """Reads stored files as a fleet; those that did not change are not parsed again.
 
@@ -65,7 +67,7 @@ def stored_fleet_opener(
 
     cache, authors, readings = DocumentCache(), AuthorMemory(), KeptReadings()
     transforms = TransformIdentities(plugin_folder)
-    reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None)
+    reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, None, boundary)
 
     def opened(files: Mapping[str, bytes], moment: datetime, known: KnownState) -> Fleet:
         read = [InputFile(name, content) for name, content in sorted(files.items())]

@@ -51,7 +51,7 @@ def test_nothing_is_deleted_after_a_load_or_render_that_was_not_whole() -> None:
     hand = removing(1)
     hand.world = structs.replace(hand.world, complete=False)
     assert deleted(hand) == 0
-    assert "absence means nothing" in hand.look().removals[0].reasons[0].message
+    assert "nothing counts as removed" in hand.look().removals[0].reasons[0].message
 
 
 @pytest.mark.rule("B22")
