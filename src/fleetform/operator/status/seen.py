@@ -82,7 +82,7 @@ class Cache:
                 self._absent[kind] = api_version
 
     def _add(self, kind: str, resource: Resource) -> Reflector[Seen]:
-        made = Reflector(
+        made: Reflector[Seen] = Reflector(
             self._client,
             resource,
             lambda each: ObjectKey(each.metadata.namespace, each.metadata.name),
