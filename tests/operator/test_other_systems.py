@@ -63,6 +63,16 @@ spec:
     optionValues: [{name: replicas, value: 2}]
 ---
 apiVersion: greenhouse.sap/v1alpha1
+kind: Plugin
+metadata: {name: own, namespace: acme}
+spec:
+  pluginDefinitionRef: {name: web, kind: ClusterPluginDefinition}
+  clusterName: eu-1
+  releaseName: own
+  releaseNamespace: own
+  optionValues: [{name: replicas, value: 2}]
+---
+apiVersion: greenhouse.sap/v1alpha1
 kind: PluginOverride
 metadata: {name: more, namespace: acme}
 spec:
@@ -217,6 +227,8 @@ def test_a_fleet_of_greenhouse_with_an_override_is_delivered_and_told(cluster: M
         # Above the value of the preset: seed 0's override.
         until(lambda: replicas() == "3")
         assert [each["name"] for each in _status(cluster, "web-eu-1")["appliedOverrides"]] == ["more"]
+        # A Plugin that somebody wrote takes it, too.
+        until(lambda: _get(cluster, "v1", "ConfigMap", "own", "own").get("data", {}).get("replicas") == "3")
         override = cluster.client.resource("greenhouse.sap/v1alpha1", "PluginOverride")
         cluster.client.delete(override, "acme", "more")
         until(lambda: replicas() == "2")
