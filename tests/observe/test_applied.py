@@ -219,7 +219,7 @@ def test_what_the_cluster_says_nothing_of_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("error", "reachable", "again"),
     [
-        (BusyError("eu-1 does not answer", ""), False, LATER),
+        (BusyError("eu-1 does not answer", 503), False, LATER),
         (OutsideError("eu-1 may not be listed", ""), True, SOON),
     ],
 )

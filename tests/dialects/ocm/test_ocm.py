@@ -841,7 +841,7 @@ def test_a_config_of_a_type_that_the_add_on_does_not_list_warns_at_its_place(
         for index, name in refused.items()
     ]
     assert reading.object is not None
-    assert unsupported_types_of(reading.object) == sorted(refused.values())  # type: ignore[arg-type]
+    assert unsupported_types_of(reading.object) == sorted(refused.values())
 
 
 @pytest.mark.parametrize("status", ["", "status: {}", "status: {supportedConfigs: []}"])
@@ -850,7 +850,7 @@ def test_an_add_on_that_does_not_say_what_it_takes_takes_everything(status: str)
     assert said(reading) == []
     assert reading.object is not None
     assert reading.object.content is None
-    assert unsupported_types_of(reading.object) == []  # type: ignore[arg-type]
+    assert unsupported_types_of(reading.object) == []
 
 
 @pytest.mark.parametrize(
