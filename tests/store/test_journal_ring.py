@@ -67,10 +67,11 @@ def test_entries_are_read_back_in_their_order_by_anybody() -> None:
 def test_a_round_without_a_checkpoint_fills_it_and_nothing_is_written_over() -> None:
     cells = MemoryCells()
     journal = opened(cells)
+    full = [journal.is_full]
     for number in range(1, SLOTS + 1):
-        assert not journal.is_full
         journal.append(b"%d" % number)
-    assert journal.is_full
+        full.append(journal.is_full)
+    assert full == [False] * SLOTS + [True]
     before = dict(cells.content)
     with pytest.raises(UnavailableError, match="the journal is full: no checkpoint could be written"):
         journal.append(b"more")
