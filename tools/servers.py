@@ -1,4 +1,4 @@
-"""Builds etcd and kube-apiserver for the tests: `python -m tools.servers`.
+"""Builds etcd and kube-apiserver for the tests: `python -m tools.servers`; with `flux` Flux's controllers, too.
 
 The recipes are in tests/servers: Go modules, pinned with their checksums. The programs are in the user's cache folder
 under a name that is derived from the recipe, and are built once.
@@ -40,6 +40,10 @@ KUBERNETES = Program(
     ("-tags", "grpcnotrace"),
     (f"{_VERSION}.gitVersion=v1.36.3", f"{_VERSION}.gitMajor=1", f"{_VERSION}.gitMinor=36"),
 )
+SOURCE_CONTROLLER, HELM_CONTROLLER = (
+    Program(name, f"github.com/fluxcd/{name}", "about five minutes")
+    for name in ("source-controller", "helm-controller")
+)
 
 
 class ServersError(Exception):
@@ -52,6 +56,14 @@ def etcd() -> Path:
 
 def kube_apiserver() -> Path:
     return _built(KUBERNETES)
+
+
+def source_controller() -> Path:
+    return _built(SOURCE_CONTROLLER)
+
+
+def helm_controller() -> Path:
+    return _built(HELM_CONTROLLER)
 
 
 def _built(program: Program) -> Path:
@@ -79,6 +91,9 @@ def main() -> int:
     try:
         print(etcd())
         print(kube_apiserver())
+        if "flux" in sys.argv[1:]:
+            print(source_controller())
+            print(helm_controller())
     except ServersError as error:
         print(error, file=sys.stderr)
         return 1
