@@ -276,7 +276,7 @@ def test_a_process_that_ends_at_a_write_is_gone_on_from(
     fleet.restart()
     Ending.left = writes
     with monkeypatch.context() as patched:
-        patched.setattr(work, "_connect", lambda access: Ending(access, tries=1))
+        patched.setattr(work, "connected", lambda access: Ending(access, tries=1))
         fleet.offer("1.1.0")
         fleet.wait()
         assert fleet.record("c1").input_hash == ""

@@ -19,3 +19,9 @@ def test_random_schedules_break_no_law_and_every_situation_comes_up() -> None:
             error.add_note(str(drawn(seed)))
             raise
     assert not missing
+
+
+@pytest.mark.rule("B22")
+def test_what_was_brought_and_not_recorded_is_removed_when_it_is_no_longer_wanted() -> None:
+    """A process ends between a first delivery and its record, and then the cluster is not in the files any more."""
+    played(drawn(60229))

@@ -17,7 +17,7 @@ from fleetform.model.objects import Ref
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.ports.store import Commit, Deed, Delete, Event, Message, Put, StoreError, UnavailableError, UnusableError
-from fleetform.store.cells import Cell, Cells, SecretCells, TakenError
+from fleetform.store.cells import Cell, Cells, SecretCells, TakenError, UncertainError
 from fleetform.store.journal import SupersededError
 from fleetform.store.kubernetes import KubernetesStore
 from fleetform.store.memory import MemoryStore
@@ -211,6 +211,47 @@ def _away_at(cells: MemoryCells, at: int, happened: bool) -> list[int]:
     cells_at = cells.writes + at
     cells.fault = fault
     return hit
+
+
+class _LateWrites(MemoryCells):
+    """A write gets no answer, is not there yet when somebody looks, and arrives before it is sent again; then nothing
+    answers any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: Callable[[], object] | None = None
+
+    def replace(self, cell: Cell) -> str:
+        return self._delayed(lambda: MemoryCells.replace(self, cell))
+
+    def create(self, name: str, content: bytes) -> str:
+        return self._delayed(lambda: MemoryCells.create(self, name, content))
+
+    def _delayed(self, write: Callable[[], str]) -> str:
+        if not self.armed:
+            return write()
+        if self.late is None:
+            self.late = write
+            raise UncertainError("no answer")
+        self.late()
+        self.reachable = False
+        raise TakenError
+
+    armed = False
+
+
+def test_a_write_that_arrives_late_is_not_taken_for_one_that_did_not_happen(tmp_path: Path) -> None:
+    cells = _LateWrites()
+    store = _open(tmp_path, cells)
+    store.commit(_commit(0), NOW)
+    cells.armed = True
+    with pytest.raises(UnavailableError):
+        store.commit(_commit(1), NOW)
+    with pytest.raises(UnavailableError):
+        store.version()
+    cells.reachable, cells.armed = True, False
+    assert _found(store) == _EXPECTED[2]
+    store.close()
 
 
 class _Interruption:

@@ -28,7 +28,7 @@ from fleetform.cli.text import count, place_text
 from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.answers.findings import Failure, Finding
 from fleetform.model.results.diagnostics import Diagnostic
-from fleetform.outside.boundary import EVERYWHERE, Boundary
+from fleetform.outside.boundary import Boundary
 from fleetform.ports.rendering import Renders
 from fleetform.ports.state import KnownState
 from fleetform.syntax.selectors import Requirements, SelectorError, parse_selector
@@ -196,8 +196,7 @@ class Flags:
 
     def renderers(self) -> Renders:
         """What renders and transforms."""
-        boundary = Boundary.of_repository() if self.confined else EVERYWHERE
-        return open_renderers(self.fetching == "all", self.plugin_dir, boundary)
+        return open_renderers(self.fetching == "all", self.plugin_dir, Boundary.of_command(self.confined))
 
     def scope(self, fleet: Fleet, owner: str | None = None) -> Scope:
         """What the flags are about; owner is the preset or plugin that is asked about, if there is one."""

@@ -111,7 +111,7 @@ class Clusters:
         asking_threads: int = _ASKING_THREADS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._woken, self._connect, self._clock = woken, connect or _connect, clock
+        self._woken, self._connect, self._clock = woken, connect or connected, clock
         self._lock = Lock()
         self._steady, self._asking = _Lane(self._lock, threads), _Lane(self._lock, asking_threads)
         self._lines: dict[ClusterKey, _Line] = {}
@@ -359,8 +359,9 @@ class Clusters:
         return found
 
 
-def _connect(access: Access) -> Client:
-    return Client(access, timeout=10.0, tries=3)
+def connected(access: Access, may_write: Callable[[], bool] = lambda: True) -> Client:
+    """The client of a workload cluster; may_write is asked before each request that writes."""
+    return Client(access, timeout=10.0, tries=3, may_write=may_write)
 
 
 def finished(waiting: Waiting[T], sleep: Callable[[float], None] = time.sleep) -> T:

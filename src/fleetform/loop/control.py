@@ -21,7 +21,7 @@ from fleetform.loop.admitting import admit, places_of_joiners, render_targets
 from fleetform.loop.asking import Reply, RolloutRequest, answered_before, carry_out, deed_of, to_remember
 from fleetform.loop.caring import Care, Caretaker
 from fleetform.loop.deciding import with_placements
-from fleetform.loop.delivering import Deliveries, gone, handed_over, let_go
+from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
@@ -235,6 +235,7 @@ class Control:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
         image = image.with_plugins(dict.fromkeys(changes.forgotten))
+        image = announced(image, [key for key, _ in reachable], destinations)
         extras.messages += self._standing.telling.of_plan(fleet, found, now)
         self._standing.commit(image, extras, now)
         return rendering.unavailable

@@ -254,6 +254,20 @@ def _attempts(
     return found
 
 
+def announced(image: Image, keys: Iterable[PluginKey], destinations: Mapping[PluginKey, Destination]) -> Image:
+    """With where first deliveries go, stored before anything is there: whoever ends in between leaves nothing behind
+    that nobody knows of."""
+    records: dict[PluginKey, DeliveryRecord] = {}
+    for key in keys:
+        admitted = image.plugin(key).admitted
+        if admitted is None or key in image.deliveries:
+            continue
+        destination = _destination(destinations.get(key), None, admitted)
+        if destination is not None:
+            records[key] = DeliveryRecord(destination)
+    return replace(image, deliveries={**image.deliveries, **records}) if records else image
+
+
 def _destination(wanted: Destination | None, record: DeliveryRecord | None, admitted: Deployed) -> Destination | None:
     """Where an admitted state belongs: where files say now, or where it is if they no longer say.
 

@@ -35,6 +35,11 @@ class Boundary:
     hint: str = HINT
 
     @classmethod
+    def of_command(cls, confined: bool) -> Boundary:
+        """What `--confined` means."""
+        return cls.of_repository() if confined else EVERYWHERE
+
+    @classmethod
     def of_repository(cls) -> Boundary:
         """The repository of the working directory; without one, the working directory."""
         try:

@@ -239,20 +239,24 @@ class Journal:
         try:
             return self._cells.replace(Cell(name, content, version)) if version else self._cells.create(name, content)
         except TakenError:
-            found = self._cells.get(name)
+            found = self._look_again(name, "the API server answers no more")
             # A write that was sent twice by what lies between us and the server.
             if found is not None and found.content == content:
                 return found.version
             raise SupersededError from None
         except UncertainError as error:
-            try:
-                found = self._cells.get(name)
-            except OutsideError:
-                raise DoubtError(str(error), "work goes on by itself once the server answers") from None
+            found = self._look_again(name, str(error))
             if found is not None and found.content == content:
                 return found.version
             # It did not take place, or not yet: of two of the same on one version only one can.
             return self._put(name, content, version, tries - 1)
+
+    def _look_again(self, name: str, why: str) -> Cell | None:
+        """What a cell holds after a write to it failed. While nobody tells, it is not known whether that took place."""
+        try:
+            return self._cells.get(name)
+        except OutsideError:
+            raise DoubtError(why, "work goes on by itself once the server answers") from None
 
 
 def _decoded_head(cell: Cell) -> Head:

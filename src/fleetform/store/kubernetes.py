@@ -33,7 +33,8 @@ from fleetform.ports.store import (
 )
 from fleetform.store.cells import Cells
 from fleetform.store.journal import PIECE, SLOTS, DoubtError, Journal, Position, SupersededError
-from fleetform.store.sqlite import SqliteStore, translated
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_errors import translated
 
 _POSITION = (
     "CREATE TABLE IF NOT EXISTS journal (only INTEGER PRIMARY KEY CHECK (only = 1), number INTEGER, digest TEXT)"

@@ -35,12 +35,12 @@ from fleetform.ports.store import (
     Page,
     Put,
     Record,
-    UnavailableError,
     UnusableError,
 )
 from fleetform.store.audit_chain import chained
 from fleetform.store.hold import hold
 from fleetform.store.schema import NEWEST, bring_up_to_date, check_schema, quick_check
+from fleetform.store.sqlite_errors import translated
 
 # Above this size the log is emptied into the file and cut, not only reused.
 _LONGEST_LOG = 64 * 1024 * 1024
@@ -415,23 +415,3 @@ def _number(time: datetime) -> int:
 
 def _time(number: int) -> datetime:
     return _EPOCH + number * _MICROSECOND
-
-
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """SQLite's errors as ours, with what a person can do."""
-    try:
-        yield
-    except apsw.FullError as error:
-        raise UnavailableError(f"the disk of {path} is full", "make room; work goes on by itself") from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise UnavailableError(f"{path} is held by another process", "stop that one, or wait for it") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise UnusableError(f"{path} is damaged: {error}", "restore a backup") from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise UnavailableError(f"{path} cannot be written: {error}", "check the folder's permissions") from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UnavailableError(f"{path} cannot be written: {reason}", "check the folder's permissions") from error
-    except apsw.IOError as error:
-        raise UnavailableError(f"{path} cannot be read or written: {error}", "check the disk") from error

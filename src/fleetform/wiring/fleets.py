@@ -13,7 +13,7 @@ from fleetform.catalogs.cache import CatalogCache
 from fleetform.catalogs.reader import Catalogs, Fetching
 from fleetform.load.parses import KeptParses, Parses
 from fleetform.load.reader import load_input
-from fleetform.outside.boundary import EVERYWHERE, Boundary
+from fleetform.outside.boundary import Boundary
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import parse_time
 from fleetform.wiring import clock
@@ -45,7 +45,7 @@ def open_fleet(
     read, and of how many. known is what is known, where state does not name it.
     """
     moment = parse_time(at) if at is not None else clock.now()
-    boundary = Boundary.of_repository() if confined else EVERYWHERE
+    boundary = Boundary.of_command(confined)
     reader = Catalogs(CatalogCache(cache_folder()), clock.now, fetching, catalogs, boundary)
     input_ = load_input(sources or ["."], boundary=boundary, parses=parses, report=report)
     fleet = read_fleet(input_, moment, organization, known or _known(state), strict, reader)

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
@@ -212,6 +213,7 @@ class _Organization:
         organization: str,
         may_write: Callable[[], bool],
     ) -> None:
+        from fleetform.clusters.work import connected
         from fleetform.operator.fleets import with_approvers
         from fleetform.operator.source import OrganizationSource
         from fleetform.operator.status.showing import StatusWriter
@@ -226,7 +228,12 @@ class _Organization:
         boundary = Boundary.of_folder(settings.sources_folder)
         name = store_name(organization)
         path = os.path.join(settings.state_folder, f"{name}.db")
-        store = KubernetesStore(path, SecretCells(self._client, settings.namespace, name))
+        try:
+            store = KubernetesStore(path, SecretCells(self._client, settings.namespace, name))
+        except BaseException:
+            # It is tried again and again, with a client each time.
+            self._client.close()
+            raise
         told = log.told(organization)
 
         def show(report: PassReport) -> None:
@@ -251,7 +258,7 @@ class _Organization:
                 accounts_in=settings.accounts_in,
                 hub=settings.access,
                 boundary=boundary,
-                connect=lambda access: Client(access, timeout=10.0, tries=3, may_write=may_write),
+                connect=partial(connected, may_write=may_write),
             )
         )
         self._status = StatusWriter(
