@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tools.flux_schemas import folder as flux_crds
-from tools.servers import helm_controller, source_controller
+from tools.servers import flux_controllers
 
 from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServers, free_port
@@ -55,7 +55,8 @@ def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -
         address = f"127.0.0.1:{free_port()}"
         storage = [f"--storage-path={folder / 'storage'}", f"--storage-addr={address}", f"--storage-adv-addr={address}"]
         environment = {**os.environ, "KUBECONFIG": str(found.kubeconfig), "RUNTIME_NAMESPACE": "flux-system"}
-        for program, more in ((source_controller(), storage), (helm_controller(), [])):
+        for name, program in flux_controllers().items():
+            more = storage if name == "source-controller" else []
             addresses = [f"--metrics-addr=127.0.0.1:{free_port()}", f"--health-addr=127.0.0.1:{free_port()}"]
             command = [str(program), *addresses, "--events-addr=", "--enable-leader-election=false", *more]
             _start(ends, command, folder / f"{program.name}.log", environment)
