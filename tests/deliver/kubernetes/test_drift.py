@@ -68,7 +68,7 @@ def test_replicas_that_an_autoscaler_set_are_left_to_it(target: Target) -> None:
 
 
 def test_an_empty_bundle_is_left_to_whoever_fills_it(target: Target) -> None:
-    hook = {
+    hook: dict[str, Any] = {
         "name": "web.example.com",
         "clientConfig": {"service": {"name": "web", "namespace": target.namespace}, "caBundle": "Cg=="},
         "rules": [{"apiGroups": ["web.example.com"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["*"]}],
