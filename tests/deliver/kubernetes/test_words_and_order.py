@@ -1,4 +1,4 @@
-"""What needs no cluster: the order of objects, which hooks run, what is taken over, what people are told."""
+"""What needs no cluster: the order of objects, which hooks run, what people are told."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from typing import Any
 import pytest
 
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
-from fleetform.clusters.ownership import MANAGER, Manifest, marked
-from fleetform.deliver.kubernetes.adoption import taken_over, would_change
+from fleetform.clusters.ownership import Manifest, marked
 from fleetform.deliver.kubernetes.drift import Found, _found
+from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.hooks import HOOK, Moment, as_hook, split
 from fleetform.deliver.kubernetes.order import removal_order, waves
-from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, conflict, not_adopted, problem_of
+from fleetform.deliver.kubernetes.problems import (
+    Existing,
+    KeptByHelm,
+    Problem,
+    belongs_to_another,
+    conflict,
+    not_adopted,
+    problem_of,
+)
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.errors import (
     ApiError,
-    BusyError,
     Cause,
     ConflictError,
     DeniedError,
@@ -128,111 +135,6 @@ def test_a_hook_says_that_it_is_one_and_keeps_its_labels() -> None:
     assert hook["metadata"]["labels"] == {"app": "web"}
 
 
-# ---- Taking over
-
-
-class Server:
-    """As much of a client as taking over asks of one: what it would send, and what the server would answer."""
-
-    def __init__(self, answer: Manifest | OutsideError | None = None) -> None:
-        self.answer = answer
-        self.sent: list[Any] = []
-
-    def merge(self, resource: str, namespace: str, name: str, patch: Manifest) -> Manifest:
-        self.sent.append((resource, namespace, name, patch))
-        return {"merged": True}
-
-    def apply(self, wanted: Manifest, force: bool = False, dry_run: bool = False) -> Manifest:
-        assert (force, dry_run) == (True, True)
-        if isinstance(self.answer, OutsideError):
-            raise self.answer
-        assert self.answer is not None
-        return self.answer
-
-
-def entry(manager: str, operation: str = "Update", subresource: str = "", **fields: Any) -> dict[str, Any]:
-    below = {"fieldsV1": {f"f:{name}": value for name, value in fields.items()}} if fields else {}
-    return {
-        "manager": manager,
-        "operation": operation,
-        **({"subresource": subresource} if subresource else {}),
-        **below,
-    }
-
-
-def live(*entries: dict[str, Any], namespace: str = "web") -> Manifest:
-    found = manifest("ConfigMap", "settings", namespace)
-    found["metadata"] |= {"resourceVersion": "7", "managedFields": list(entries)}
-    return found
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        [],
-        [entry("somebody", a={})],
-        [entry(MANAGER, "Apply", a={})],
-        [entry("kubectl", subresource="status", a={})],
-    ],
-)
-def test_an_object_that_no_earlier_tool_wrote_is_taken_as_it_is(entries: list[dict[str, Any]]) -> None:
-    server, found = Server(), live(*entries)
-    assert taken_over(server, "configmaps", found) is found  # type: ignore[arg-type]
-    assert server.sent == []
-
-
-@pytest.mark.parametrize(
-    "manager", ["kubectl-client-side-apply", "kubectl-create", "kubectl", "before-first-apply", "helm", "Helm"]
-)
-def test_fields_of_earlier_tools_become_ours_on_the_version_that_was_read(manager: str) -> None:
-    server = Server()
-    status, other = entry(manager, subresource="status", s={}), entry("somebody", o={})
-    found = live(status, entry(manager, a={"f:x": {}}), other)
-    assert taken_over(server, "configmaps", found) == {"merged": True}  # type: ignore[arg-type]
-    ours = entry(MANAGER, "Apply", a={"f:x": {}})
-    patch = {"metadata": {"resourceVersion": "7", "managedFields": [status, other, ours]}}
-    assert server.sent == [("configmaps", "web", "settings", patch)]
-
-
-def test_ours_and_those_of_several_tools_become_one_entry() -> None:
-    server = Server()
-    nested = entry("kubectl", data={"f:b": {}, "f:deep": {"f:y": {}}})
-    bare = entry("helm")
-    found = live(entry(MANAGER, "Apply", data={"f:a": {}, "f:deep": {"f:x": {}}}), nested, bare, namespace="")
-    taken_over(server, "configmaps", found)  # type: ignore[arg-type]
-    ((_, namespace, _, patch),) = server.sent
-    assert namespace == ""
-    assert patch["metadata"]["managedFields"] == [
-        entry(MANAGER, "Apply", data={"f:a": {}, "f:deep": {"f:x": {}, "f:y": {}}, "f:b": {}})
-    ]
-
-
-def test_what_taking_over_would_change_is_said_by_path_without_what_is_ours_anyway() -> None:
-    before = {
-        "metadata": {"labels": {"app": "web"}, "resourceVersion": "1", "generation": 1},
-        "data": {"same": 1, "other": 1, "gone": 1},
-        "status": {"phase": "Old"},
-    }
-    after = {
-        "metadata": {
-            "labels": {"app": "web", "fleetform.dev/plugin": "x"},
-            "annotations": {"fleetform.dev/owner": "x", "note": "n"},
-            "resourceVersion": "2",
-            "generation": 2,
-            "managedFields": [1],
-        },
-        "data": {"same": 1, "other": 2, "new": {"deep": 1}},
-        "status": {"phase": "New"},
-    }
-    assert would_change(Server(after), {}, before) == [  # type: ignore[arg-type]
-        ".metadata.annotations.note",
-        ".data.other",
-        ".data.gone",
-        ".data.new.deep",
-    ]
-    assert would_change(Server(BusyError("no answer")), {}, before) == []  # type: ignore[arg-type]
-
-
 # ---- What people are told
 
 
@@ -272,22 +174,67 @@ def test_an_object_of_another_plugin_is_said_to_be_its() -> None:
     )
 
 
+def existing(name: str, owner: str = "", changed: int = 0, removed: int = 0) -> Existing:
+    difference = Difference(tuple(f".c{n}" for n in range(changed)), tuple(f".r{n}" for n in range(removed)))
+    return Existing(REF._replace(name=name), owner, difference)
+
+
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("found", "told"),
     [
-        ([], "would change nothing of it"),
-        (["a"], "would change a"),
-        (["a", "b", "c"], "would change a, b, c"),
-        (["a", "b", "c", "d"], "would change a, b, c and 1 more"),
-        (["a", "b", "c", "d", "e"], "would change a, b, c and 2 more"),
+        (existing("a"), "it would not change"),
+        (existing("a", changed=1), "it would change in .c0"),
+        (existing("a", removed=2), "it would lose .r0, .r1"),
+        (existing("a", changed=5, removed=1), "it would change in .c0, .c1, .c2, .c3, .c4 and would lose .r0"),
+        (existing("a", changed=6), "it would change in .c0, .c1, .c2, .c3, .c4 and 1 more"),
+        (existing("a", removed=7), "it would lose .r0, .r1, .r2, .r3, .r4 and 2 more"),
     ],
 )
-def test_what_is_there_already_is_told_with_what_taking_it_over_would_change(changes: list[str], told: str) -> None:
-    hint = f"delivery.kubernetes.adopt: true takes it over, which {told}"
-    found = not_adopted(REF, manifest("Deployment"), changes)
-    assert found == Problem(REF, "it is there already, and not from Fleetform", hint, True)
-    whose = marked(manifest("Deployment"), OTHER)
-    assert not_adopted(REF, whose, changes).message == "it is there already, and belongs to plugin acme/eu-1/db"
+def test_what_is_there_already_is_told_with_what_taking_it_over_would_change(found: Existing, told: str) -> None:
+    hint = f"delivery.kubernetes.adopt: true takes it over: {told}"
+    assert not_adopted([found], []) == Problem(found.ref, "it is there already, and not from Fleetform", hint, True)
+    of_flux = not_adopted([found._replace(owner="Flux (web)")], [])
+    assert of_flux.message == "it is there already, and belongs to Flux (web)"
+
+
+def test_several_that_are_there_already_are_told_at_once() -> None:
+    two = not_adopted([existing("a", changed=1), existing("b")], [])
+    assert two.message == "it is there already, and not from Fleetform; so are Deployment web/b"
+    assert two.hint == (
+        "delivery.kubernetes.adopt: true takes them over:"
+        " Deployment web/a would change in .c0; Deployment web/b would not change"
+    )
+    many = [existing(f"d{number:02}") for number in range(12)]
+    assert not_adopted(many[:11], []).message.endswith("Deployment web/d10")
+    assert not_adopted(many, []).message.endswith("Deployment web/d10 and 1 more")
+    assert not_adopted(many[:10], []).hint.endswith("Deployment web/d09 would not change")
+    assert not_adopted(many[:11], []).hint.endswith("Deployment web/d09 would not change; and so on for 1 more")
+
+
+@pytest.mark.parametrize(
+    ("revisions", "others", "told"),
+    [
+        (1, 0, "Helm would no longer know web/site (1 revision, set aside)"),
+        (1_200, 0, "Helm would no longer know web/site (1,200 revisions, set aside)"),
+        (
+            2,
+            1,
+            "Helm would no longer know web/site (2 revisions, set aside);"
+            " Deployment web/o0, which only that has, stays",
+        ),
+        (
+            2,
+            2,
+            "Helm would no longer know web/site (2 revisions, set aside);"
+            " Deployment web/o0, Deployment web/o1, which only that has, stay",
+        ),
+    ],
+)
+def test_what_helm_keeps_of_a_release_is_told(revisions: int, others: int, told: str) -> None:
+    kept = KeptByHelm("web/site", revisions, [REF._replace(name=f"o{number}") for number in range(others)])
+    assert not_adopted([existing("a")], [kept]).hint == (
+        f"delivery.kubernetes.adopt: true takes it over: it would not change; {told}"
+    )
 
 
 def test_a_conflict_names_the_fields_and_who_has_them() -> None:
@@ -297,6 +244,20 @@ def test_a_conflict_names_the_fields_and_who_has_them() -> None:
 
 
 # ---- Drift
+
+
+def entry(manager: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "manager": manager,
+        "operation": "Update",
+        "fieldsV1": {f"f:{name}": below for name, below in fields.items()},
+    }
+
+
+def live(*entries: dict[str, Any]) -> Manifest:
+    found = manifest("ConfigMap", "settings", "web")
+    found["metadata"]["managedFields"] = list(entries)
+    return found
 
 
 def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
