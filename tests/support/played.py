@@ -39,10 +39,10 @@ def reason(each: Reason) -> str:
     return f"{each.gate}: {each.message}{until}{about} → {each.do}"
 
 
-def compare(file: Path, book: Book) -> None:
-    """A book beside its page."""
+def compare(file: Path, lines: Iterable[str]) -> None:
+    """What is told beside the page that was approved."""
     title = file.stem.replace("_", " ").capitalize()
-    page = "\n".join([f"# {title}", *book.lines]).rstrip() + "\n"
+    page = "\n".join([f"# {title}", *lines]).rstrip() + "\n"
     if "APPROVE" in os.environ:
         file.write_text(page, encoding="utf-8")
     assert page == file.read_text(encoding="utf-8")
