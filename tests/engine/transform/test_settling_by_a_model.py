@@ -19,23 +19,10 @@ from fleetform.engine.transform.settle import settle
 from fleetform.syntax.json_patch import CRANE, END, FailedTestError, Operation, PatchError, apply_patch
 
 TREE: dict[str, Any] = {"m": {"x": 1, "y": {"z": 2}, "0": 3}, "l": [{"a": 1}, {"a": 2}, [1, 2]], "s": 5}
-PATHS: tuple[str, ...] = (
-    "",
-    "/m",
-    "/m/x",
-    "/m/y",
-    "/m/y/z",
-    "/m/0",
-    "/l",
-    "/l/0",
-    "/l/1",
-    "/l/0/a",
-    "/l/2/0",
-    "/l/2/-",
-    "/s",
-    "/new",
+PATHS = (
+    *("", "/m", "/m/x", "/m/y", "/m/y/z", "/m/0", "/l", "/l/0", "/l/1", "/l/0/a", "/l/2/0", "/l/2/-", "/l/-"),
+    *("/s", "/new", "/new/k", "/new/0"),
 )
-PATHS += ("/new/k", "/new/0", "/l/-")
 VALUES: tuple[Any, ...] = (1, 1.0, True, "1", {}, [], {"z": 2}, None)
 CHUNKS, EACH = 8, 100
 
