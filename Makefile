@@ -46,7 +46,7 @@ unit: setup ## the tests; the first time on a machine etcd and kube-apiserver ar
 	@$(BIN)/python -m tools.servers > /dev/null
 	@$(BIN)/pytest -n $(JOBS)
 
-test-flux: setup ## delivery through Flux's own controllers; the first time on a machine they are built (ten minutes)
+test-flux: setup ## delivery through Flux's own controllers: ten minutes; the first time on a machine they are built (ten more)
 	@$(BIN)/python -m tools.servers flux > /dev/null
 	@$(BIN)/pytest -m flux tests/operator
 
