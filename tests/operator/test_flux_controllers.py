@@ -77,8 +77,8 @@ class World:
     def failed(self, plugin: str, culprit: str) -> bool:
         return culprit in str(self.status(plugin).get("failure"))
 
-    def is_back(self, plugin: str, version: str) -> bool:
-        return self.told(plugin) == (version, "Blocked")
+    def is_back(self, plugin: str, version: str, rejected: str) -> bool:
+        return self.told(plugin) == (version, "UpToDate") and self.status(plugin).get("rejected") == [rejected]
 
     def until_up_to_date(self, plugin: str, version: str) -> None:
         until(lambda: self.told(plugin) == (version, "UpToDate"), 240)
@@ -222,5 +222,5 @@ def test_what_flux_cannot_install_fails_and_goes_back(world: World, charts: Helm
     for name, culprit in plugins.items():
         until(partial(world.failed, f"{name}-eu-1", culprit), 240)
     for name in plugins:
-        until(partial(world.is_back, f"{name}-eu-1", "1.1.0"), 720)
+        until(partial(world.is_back, f"{name}-eu-1", "1.1.0", "1.2.0"), 720)
         assert world.installed(name) == {"version": "1.1.0"}
