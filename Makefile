@@ -11,10 +11,10 @@ SEEDS ?= 5000
 SCHEDULES ?= 100000
 FIRST ?= 1000
 
-.PHONY: help setup run serve test lint unit spec soak bench mutants schemas lock clean
+.PHONY: help setup run serve test lint unit test-flux spec soak bench mutants schemas lock clean
 
 help: ## what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/.ready ## a virtual environment with everything pinned
 
@@ -45,6 +45,10 @@ lint: setup ## style, types, import rules, schemas in step with the records
 unit: setup ## the tests; the first time on a machine etcd and kube-apiserver are built for them (six minutes)
 	@$(BIN)/python -m tools.servers > /dev/null
 	@$(BIN)/pytest -n $(JOBS)
+
+test-flux: setup ## delivery through Flux's own controllers: ten minutes; the first time on a machine they are built (ten more)
+	@$(BIN)/python -m tools.servers flux > /dev/null
+	@$(BIN)/pytest -m flux tests/operator
 
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
 	@$(BIN)/python -m tools.spec

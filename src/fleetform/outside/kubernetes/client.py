@@ -65,7 +65,8 @@ class _ListMeta(Struct, rename="camel"):
 
 class _List(Struct, Generic[T]):
     metadata: _ListMeta
-    items: list[T]
+    # null where a server lists the metadata of no object.
+    items: list[T] | None
 
 
 class _ObjectMeta(Struct, rename="camel", frozen=True):
@@ -188,7 +189,7 @@ class Client:
         accept = _METADATA if metadata_only else "application/json"
         body = self.raw("GET", _with(resource.path(namespace), query), accept=accept)
         found = msgspec.json.decode(body, type=_List[type_])
-        return Page(found.items, found.metadata.resource_version, found.metadata.continue_)
+        return Page(found.items or [], found.metadata.resource_version, found.metadata.continue_)
 
     def items(self, resource: Resource, namespace: str = "", **query: Any) -> Iterator[Any]:
         """Every object of a kind, page by page."""
