@@ -46,7 +46,7 @@ unit: setup ## the tests; the first time on a machine etcd and kube-apiserver ar
 	@$(BIN)/python -m tools.servers > /dev/null
 	@$(BIN)/pytest -n $(JOBS)
 
-test-flux: setup ## delivery through Flux's own controllers; the first time on a machine they are built (ten minutes)
+test-flux: setup ## delivery through Flux's own controllers: ten minutes; the first time on a machine they are built (ten more)
 	@$(BIN)/python -m tools.servers flux > /dev/null
 	@$(BIN)/pytest -m flux tests/operator
 
@@ -57,6 +57,7 @@ soak: setup ## many random fleets against the rules, and random faults against t
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
 	@PYTHONPATH=tests $(BIN)/python -m simulation --pairs
 	@PYTHONPATH=tests $(BIN)/python -m simulation --killed
+	@PYTHONPATH=.:tests $(BIN)/python -m support.operator_kills
 	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios

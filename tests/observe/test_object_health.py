@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from fleetform.observe.object_health import Level, health_of
+from fleetform.observe.object_health import FLUX_REQUEST, Level, health_of
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -223,30 +224,58 @@ CASES: list[tuple[str, dict[str, Any], Level, str]] = [
 ]
 
 
-def flux(kind: str = "HelmRelease", generation: int = 2, seen: int = 2, **ready: Any) -> dict[str, Any]:
+def flux(
+    kind: str = "HelmRelease", generation: int = 2, seen: int = 2, said: Mapping[str, Any] | None = None, **ready: Any
+) -> dict[str, Any]:
     version = "helm.toolkit.fluxcd.io/v2" if kind == "HelmRelease" else "source.toolkit.fluxcd.io/v1"
     conditions = [condition("Ready", **{"observedGeneration": generation, **ready})] if ready else []
-    status = {"observedGeneration": seen, "conditions": conditions}
+    status = {"observedGeneration": seen, "conditions": conditions, **(said or {})}
     return live(kind, version, {}, status, generation=generation)
+
+
+def asked(object_: dict[str, Any], request: str) -> dict[str, Any]:
+    return {**object_, "metadata": {**object_["metadata"], "annotations": {FLUX_REQUEST: request}}}
+
+
+TRUE: dict[str, Any] = {"status": "True"}
+FAILED: dict[str, Any] = {"status": "False", "reason": "UpgradeFailed"}
+INSTALLED = {"lastAttemptedConfigDigest": "sha256:2", "history": [{"configDigest": "sha256:2"}]}
+NOT_YET = {"lastAttemptedConfigDigest": "sha256:2", "history": [{"configDigest": "sha256:1"}]}
+STALLED = {"conditions": [condition("Stalled", status="True", reason="Failed", observedGeneration=1)]}
 
 
 @pytest.mark.parametrize(
     ("object_", "level"),
     [
         (live("HelmRelease", "helm.toolkit.fluxcd.io/v2", {}, None, generation=1), "Progressing"),
-        (flux(seen=1, status="True"), "Progressing"),
-        (flux(status="True", observedGeneration=1), "Progressing"),
-        (flux(status="True"), "Healthy"),
-        (flux(status="False", reason="UpgradeFailed"), "Failed"),
+        (flux(seen=1, **TRUE), "Progressing"),
+        (flux(**TRUE, observedGeneration=1), "Progressing"),
+        (flux(**TRUE), "Healthy"),
+        (flux(**FAILED), "Failed"),
+        # Kustomizations tell of a generation that failed in the condition alone.
+        (flux(seen=1, **FAILED), "Failed"),
+        (flux(**FAILED, observedGeneration=1), "Progressing"),
+        (flux(said=STALLED, seen=1), "Progressing"),
+        (flux(said=STALLED, generation=1, seen=1), "Failed"),
         (flux(status="False", reason="DependencyNotReady"), "Progressing"),
         (flux(status="False", reason="ArtifactFailed"), "Progressing"),
         (flux(status="Unknown", reason="Progressing"), "Progressing"),
         (flux(), "Progressing"),
-        (flux("OCIRepository", status="False", reason="OCIArtifactPullFailed"), "Failed"),
+        # A registry that is away for a while says nothing of what runs.
+        (flux("OCIRepository", status="False", reason="OCIArtifactPullFailed"), "Progressing"),
         (live("HelmRepository", "source.toolkit.fluxcd.io/v1", {"type": "oci"}, None, generation=1), "Healthy"),
+        (flux(said=INSTALLED, **TRUE), "Healthy"),
+        (flux(said=NOT_YET, **TRUE), "Progressing"),
+        (asked(flux(**TRUE), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "a"}, **TRUE), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "a"}, **FAILED), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "b"}, **TRUE), "b"), "Healthy"),
+        (asked(flux(said={"lastHandledReconcileAt": "b"}, **FAILED), "b"), "Failed"),
     ],
 )
-def test_objects_of_flux_are_done_when_flux_says_so_of_this_generation(object_: dict[str, Any], level: Level) -> None:
+def test_objects_of_flux_are_done_when_flux_says_so_of_what_was_asked_last(
+    object_: dict[str, Any], level: Level
+) -> None:
     assert health_of(object_, NOW).level == level
 
 

@@ -1,12 +1,14 @@
-"""Delivery through Flux's own controllers: what they install, and what they say of it."""
+"""Delivery through Flux's own controllers, from a management cluster to a workload cluster: what they install, and what
+is made of what they say of it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ import pytest
 from tools.flux_schemas import folder as flux_crds
 from tools.servers import flux_controllers
 
+from fleetform.outside.kubernetes.access import access_from_kubeconfig
+from fleetform.outside.kubernetes.client import Client
 from fleetform.syntax.yaml_in import read_one
-from support.api_servers import ApiServers, free_port
-from support.kit import TEMPLATE, archive
+from support.api_servers import ApiServer, ApiServers, free_port
+from support.kit import archive
 from support.management import Management, management_cluster
-from support.servers import HelmServer
+from support.repositories import GitServer, Repository
+from support.servers import HelmServer, OciServer
 from support.waiting import until
 
 pytestmark = pytest.mark.flux
@@ -26,43 +31,90 @@ pytestmark = pytest.mark.flux
 FLEETFORM = str(Path(sys.executable).with_name("fleetform"))
 HEAD = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: acme}\nspec: "
 CLUSTER = HEAD % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}"
-PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: web}, releaseNamespace: web},
-  delivery: {flux: {}}, rollout: {onFailure: Pause, stages: [{name: all, clusterSelector: {}, deadline: 1h}]}}"""
-# An API server refuses it.
-BROKEN = TEMPLATE.replace("data: {", "data: {broken: [1], ")
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: acme}\nstringData: {password: %s}\n"
+PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: %s}, releaseNamespace: %s%s},
+  delivery: {flux: {}}, rollout: {onFailure: Rollback, stages: [{name: all, clusterSelector: {}, deadline: 10m}]}}"""
+WITH_PASSWORD = ", optionValues: [{name: password, valueFrom: {secret: {name: login, key: password}}}]"
+
+TEMPLATE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {version: "%s", password: {{ .Values.password | quote }}}
+"""
+# An API server refuses it: data are texts.
+BROKEN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {version: [1]}\n"
+KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [all.yaml]\n"
+
+
+class World:
+    """A management cluster with Flux and Fleetform, and the cluster that they deliver to."""
+
+    def __init__(self, hub: Management, workload: ApiServer) -> None:
+        self.hub, self.workload = hub, Client(access_from_kubeconfig(workload.kubeconfig()))
+
+    def apply(self, text: str) -> None:
+        self.hub.client.apply(read_one(text), force=True)
+
+    def release(self, name: str, version: str, source: str, options: str = "[]") -> None:
+        spec = f"{{version: {version}, source: {source}, options: {options}}}"
+        self.apply(HEAD % ("PluginDefinition", name) + spec)
+
+    def namespace(self, name: str) -> None:
+        self.workload.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def installed(self, namespace: str) -> dict[str, str] | None:
+        found = self.workload.get(self.workload.resource("v1", "ConfigMap"), namespace, "web")
+        return found["data"] if found is not None else None
+
+    def status(self, plugin: str) -> Mapping[str, Any]:
+        found = self.hub.client.get(self.hub.client.resource("fleetform.dev/v1alpha1", "Plugin"), "acme", plugin) or {}
+        return found.get("status") or {}
+
+    def told(self, plugin: str) -> tuple[str | None, str | None]:
+        return self.status(plugin).get("running"), self.status(plugin).get("state")
+
+    def failed(self, plugin: str, culprit: str) -> bool:
+        return culprit in str(self.status(plugin).get("failure"))
+
+    def is_back(self, plugin: str, version: str, rejected: str) -> bool:
+        return self.told(plugin) == (version, "UpToDate") and self.status(plugin).get("rejected") == [rejected]
+
+    def until_up_to_date(self, plugin: str, version: str) -> None:
+        until(lambda: self.told(plugin) == (version, "UpToDate"), 240)
 
 
 @pytest.fixture(scope="module")
-def charts() -> Iterator[HelmServer]:
-    with HelmServer() as found:
-        for version, template in (("1.0.0", TEMPLATE), ("1.1.0", TEMPLATE), ("1.2.0", BROKEN)):
-            found.add("web", version, archive(template, version))
-        yield found
-
-
-@pytest.fixture(scope="module")
-def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Management]:
+def world(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("controllers")
-    with management_cluster(api_servers, "controllers", folder) as found, ExitStack() as ends:
-        applied = found.kubectl("apply", "--server-side", "-f", str(flux_crds()))
+    (workload,) = api_servers.start("workload-of-flux")
+    with management_cluster(api_servers, "controllers", folder) as hub, ExitStack() as ends:
+        applied = hub.kubectl("apply", "--server-side", "-f", str(flux_crds()))
         assert applied.returncode == 0, applied.stderr
-        assert found.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all").returncode == 0
-        found.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}})
-        config = {"kubeconfig": found.kubeconfig.read_text(encoding="utf-8")}
+        assert hub.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all").returncode == 0
+        hub.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}})
+        found = World(hub, workload)
         metadata = {"name": "eu-1", "namespace": "acme"}
-        found.client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": config})
-        (folder / "storage").mkdir()
-        address = f"127.0.0.1:{free_port()}"
-        storage = [f"--storage-path={folder / 'storage'}", f"--storage-addr={address}", f"--storage-adv-addr={address}"]
-        environment = {**os.environ, "KUBECONFIG": str(found.kubeconfig), "RUNTIME_NAMESPACE": "flux-system"}
-        for name, program in flux_controllers().items():
-            more = storage if name == "source-controller" else []
-            addresses = [f"--metrics-addr=127.0.0.1:{free_port()}", f"--health-addr=127.0.0.1:{free_port()}"]
-            command = [str(program), *addresses, "--events-addr=", "--enable-leader-election=false", *more]
-            _start(ends, command, folder / f"{program.name}.log", environment)
-        command = [FLEETFORM, "operator", "--kubeconfig", str(found.kubeconfig), "--interval", "1s"]
-        _start(ends, [*command, "--state-dir", str(folder / "state")], folder / "log", dict(os.environ))
+        kubeconfig = {"kubeconfig": workload.kubeconfig()}
+        hub.client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": kubeconfig})
+        for text in (CLUSTER, SECRET % "one"):
+            found.apply(text)
+        _start_flux(ends, hub, folder)
+        command = [FLEETFORM, "operator", "--kubeconfig", str(hub.kubeconfig), "--interval", "1s"]
+        _start(ends, [*command, "--state-dir", str(folder / "state")], folder / "operator.log", dict(os.environ))
         yield found
+
+
+def _start_flux(ends: ExitStack, hub: Management, folder: Path) -> None:
+    (folder / "storage").mkdir()
+    address = f"127.0.0.1:{free_port()}"
+    storage = [f"--storage-path={folder / 'storage'}", f"--storage-addr={address}", f"--storage-adv-addr={address}"]
+    environment = {**os.environ, "KUBECONFIG": str(hub.kubeconfig), "RUNTIME_NAMESPACE": "flux-system"}
+    for name, program in flux_controllers().items():
+        addresses = [f"--metrics-addr=127.0.0.1:{free_port()}", f"--health-addr=127.0.0.1:{free_port()}"]
+        more = storage if name == "source-controller" else []
+        command = [str(program), *addresses, "--events-addr=", "--enable-leader-election=false", *more]
+        _start(ends, command, folder / f"{name}.log", environment)
 
 
 def _start(ends: ExitStack, command: list[str], log: Path, environment: dict[str, str]) -> None:
@@ -72,39 +124,103 @@ def _start(ends: ExitStack, command: list[str], log: Path, environment: dict[str
     ends.callback(process.kill)
 
 
-def _release(cluster: Management, charts: HelmServer, version: str) -> None:
-    source = f"{{helm: {{repository: '{charts.repository}', chart: web, version: {version}}}}}"
-    spec = f"{{version: {version}, source: {source}}}"
-    cluster.client.apply(read_one(HEAD % ("PluginDefinition", "web") + spec), force=True)
+@pytest.fixture
+def charts() -> Iterator[HelmServer]:
+    with HelmServer() as found:
+        yield found
 
 
-def _status(cluster: Management) -> dict[str, Any]:
-    plugin = cluster.client.get(cluster.client.resource("fleetform.dev/v1alpha1", "Plugin"), "acme", "web-eu-1") or {}
-    found: dict[str, Any] = plugin.get("status", {})
-    return found
+@pytest.fixture(scope="module")
+def kustomizations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A source by the version of the plugin; 1.2.0 is broken."""
+    folder = tmp_path_factory.mktemp("repositories")
+    repository = Repository(folder / "apps", bare=True)
+    for version, text in (("1.0.0", _plain("1.0.0")), ("1.1.0", _plain("1.1.0")), ("1.2.0", BROKEN)):
+        repository.commit({"kustomization.yaml": KUSTOMIZATION, "all.yaml": text})
+        repository.tag(version)
+    with GitServer(folder) as server:
+        yield f"{{kustomize: {{git: {{url: 'http://{server.host}/apps', ref: {{tag: %s}}}}}}}}"
 
 
-def _told(cluster: Management) -> tuple[str | None, str | None]:
-    return _status(cluster).get("running"), _status(cluster).get("state")
+def _plain(version: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata: {{version: {version}}}\n"
 
 
-def _installed(cluster: Management) -> bool:
-    return cluster.client.get(cluster.client.resource("v1", "ConfigMap"), "web", "web") is not None
+def _chart(charts: HelmServer, version: str, template: str) -> str:
+    """Publishes a version of a chart; the source that names it."""
+    charts.add("web", version, archive(template, version))
+    return f"{{helm: {{repository: '{charts.repository}', chart: web, version: {version}}}}}"
 
 
 @pytest.mark.rule("R3-5", "B1")
-def test_flux_installs_and_upgrades_and_what_it_cannot_do_is_told(cluster: Management, charts: HelmServer) -> None:
-    for text in (CLUSTER, HEAD % ("PluginPreset", "web") + PRESET):
-        cluster.client.apply(read_one(text))
-    _release(cluster, charts, "1.0.0")
-    until(lambda: _told(cluster) == ("1.0.0", "UpToDate"), 180)
-    assert _installed(cluster)
+def test_a_chart_is_healthy_once_it_is_installed_with_what_its_secrets_hold_now(
+    world: World, charts: HelmServer
+) -> None:
+    options = "[{name: password, type: secret}]"
+    world.release("web", "1.0.0", _chart(charts, "1.0.0", TEMPLATE % "1.0.0"), options)
+    world.apply(HEAD % ("PluginPreset", "web") + PRESET % ("web", "web", WITH_PASSWORD))
+    world.until_up_to_date("web-eu-1", "1.0.0")
+    assert world.installed("web") == {"version": "1.0.0", "password": "one"}
 
-    _release(cluster, charts, "1.1.0")
-    until(lambda: _told(cluster) == ("1.1.0", "UpToDate"), 180)
+    # Nothing of Flux's objects differs but what it was asked: without that it would look again in ten minutes.
+    before = world.status("web-eu-1")["admitted"]
+    world.apply(SECRET % "two")
+    until(lambda: world.status("web-eu-1").get("admitted") != before, 240)
+    world.until_up_to_date("web-eu-1", "1.0.0")
+    assert world.installed("web") == {"version": "1.0.0", "password": "two"}
 
-    _release(cluster, charts, "1.2.0")
-    until(lambda: bool(_status(cluster).get("failure")), 180)
-    assert "web" in str(_status(cluster)["failure"])
-    assert _told(cluster)[1] != "UpToDate"
-    assert _installed(cluster)
+    # Flux has not read the index of the repository since: it is asked to.
+    world.release("web", "1.1.0", _chart(charts, "1.1.0", TEMPLATE % "1.1.0"), options)
+    world.until_up_to_date("web-eu-1", "1.1.0")
+    assert world.installed("web") == {"version": "1.1.0", "password": "two"}
+
+
+@pytest.mark.rule("R3-5", "B1")
+def test_a_kustomization_is_healthy_once_it_has_the_revision_that_its_source_has(
+    world: World, kustomizations: str
+) -> None:
+    world.release("apps", "1.0.0", kustomizations % "1.0.0")
+    world.namespace("apps")
+    world.apply(HEAD % ("PluginPreset", "apps") + PRESET % ("apps", "apps", ""))
+    world.until_up_to_date("apps-eu-1", "1.0.0")
+    assert world.installed("apps") == {"version": "1.0.0"}
+    # The Kustomization itself stays as it is: only its source changes.
+    world.release("apps", "1.1.0", kustomizations % "1.1.0")
+    world.until_up_to_date("apps-eu-1", "1.1.0")
+    assert world.installed("apps") == {"version": "1.1.0"}
+
+
+@pytest.mark.rule("R3-5")
+def test_a_chart_of_a_registry_is_healthy_once_it_is_the_one_that_its_source_has(world: World) -> None:
+    with OciServer() as registry:
+        for version in ("1.0.0", "1.1.0"):
+            registry.push_chart("charts/web", version, archive(_plain(version), version))
+        source = f"{{helm: {{repository: '{registry.repository('charts')}', chart: web, version: %s}}}}"
+        world.release("oci", "1.0.0", source % "1.0.0")
+        world.apply(HEAD % ("PluginPreset", "oci") + PRESET % ("oci", "oci", ""))
+        world.until_up_to_date("oci-eu-1", "1.0.0")
+        assert world.installed("oci") == {"version": "1.0.0"}
+        # The HelmRelease itself stays as it is.
+        world.release("oci", "1.1.0", source % "1.1.0")
+        world.until_up_to_date("oci-eu-1", "1.1.0")
+        assert world.installed("oci") == {"version": "1.1.0"}
+
+
+@pytest.mark.rule("R3-5", "B1", "B34")
+def test_what_flux_cannot_install_fails_and_goes_back(world: World, charts: HelmServer, kustomizations: str) -> None:
+    """After all retries: seven minutes."""
+    plugins = {"chart": "HelmRelease acme/chart-eu-1", "plain": "Kustomization acme/plain-eu-1"}
+    world.namespace("plain")
+    world.release("chart", "1.1.0", _chart(charts, "1.1.0", _plain("1.1.0")))
+    world.release("plain", "1.1.0", kustomizations % "1.1.0")
+    for name in plugins:
+        world.apply(HEAD % ("PluginPreset", name) + PRESET % (name, name, ""))
+        world.until_up_to_date(f"{name}-eu-1", "1.1.0")
+
+    world.release("chart", "1.2.0", _chart(charts, "1.2.0", BROKEN))
+    world.release("plain", "1.2.0", kustomizations % "1.2.0")
+    for name, culprit in plugins.items():
+        until(partial(world.failed, f"{name}-eu-1", culprit), 240)
+    for name in plugins:
+        until(partial(world.is_back, f"{name}-eu-1", "1.1.0", "1.2.0"), 720)
+        assert world.installed(name) == {"version": "1.1.0"}

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tools.flux_schemas import folder as flux_crds
+
 from fleetform.clusters.inventory import Inventory, ObjectRef
 from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
@@ -15,9 +17,11 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError
+from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServer
 from support.kit import tools
 
+FLUX_HELM = "helm.toolkit.fluxcd.io/v2"
 KEY: PluginKey = ("acme", "eu-1", "web-eu-1")
 OTHER: PluginKey = ("acme", "eu-1", "db-eu-1")
 
@@ -58,6 +62,13 @@ class Target:
 
 def config(name: str = "web", **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def flux_kind(target: Target, plural: str) -> None:
+    """Has the cluster serve a kind of helm-controller."""
+    crd = (flux_crds() / f"helm.toolkit.fluxcd.io_{plural}.yaml").read_text(encoding="utf-8")
+    target.client.apply(read_one(crd), force=True)
+    target.kubectl("wait", "--for=condition=Established", f"crd/{plural}.helm.toolkit.fluxcd.io")
 
 
 class Stopping(Client):

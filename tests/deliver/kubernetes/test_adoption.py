@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.flux_schemas import folder as flux_crds
 
 from fleetform.clusters.ownership import PLUGIN
 from fleetform.clusters.work import finished
@@ -15,7 +14,7 @@ from fleetform.deliver.kubernetes.helm_records import MANAGED_BY, SET_ASIDE_FOR
 from fleetform.outside.errors import OutsideError
 from fleetform.syntax.yaml_in import read_one
 from support.kit import write_files
-from support.targets import KEY, OTHER, Stopping, Target, config
+from support.targets import FLUX_HELM, KEY, OTHER, Stopping, Target, config, flux_kind
 
 CHART = """
 apiVersion: v1
@@ -179,14 +178,12 @@ def test_a_release_that_helm_is_changing_is_left_to_it(release: Target) -> None:
 
 
 def test_what_flux_would_apply_again_is_not_taken_from_it(release: Target) -> None:
-    crd = (flux_crds() / "helm.toolkit.fluxcd.io_helmreleases.yaml").read_text(encoding="utf-8")
-    release.client.apply(read_one(crd), force=True)
-    release.kubectl("wait", "--for=condition=Established", "crd/helmreleases.helm.toolkit.fluxcd.io")
+    flux_kind(release, "helmreleases")
     labels = [f"helm.toolkit.fluxcd.io/{each}" for each in ("name=shop", f"namespace={release.namespace}")]
     release.kubectl("label", "configmap", "web", *labels)
     spec = {"interval": "1m", "chartRef": {"kind": "OCIRepository", "name": "shop"}}
     metadata = {"name": "shop", "namespace": release.namespace}
-    made = {"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": metadata, "spec": spec}
+    made = {"apiVersion": FLUX_HELM, "kind": "HelmRelease", "metadata": metadata, "spec": spec}
     release.client.create(made)
     (problem,) = release.apply(config(x="2"), adopt=True)
     assert f"Flux's HelmRelease {release.namespace}/shop" in problem.message

@@ -7,8 +7,9 @@ from typing import Any
 from fleetform.clusters.ownership import label_of
 from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.drift import look_for_drift
+from fleetform.observe.object_health import FLUX_REQUEST
 from fleetform.outside.kubernetes.client import Client
-from support.targets import KEY, Target, config
+from support.targets import FLUX_HELM, KEY, Target, config, flux_kind
 
 LABELS = {"app": "web"}
 
@@ -85,6 +86,20 @@ def test_an_empty_bundle_is_left_to_whoever_fills_it(target: Target) -> None:
     assert target.apply(webhook, drift="Report", digest="one") == []
     live = target.get(kind, target.namespace, version, "") or {}
     assert live["webhooks"][0]["clientConfig"]["caBundle"] == "LS0t"
+
+
+def test_asking_flux_to_reconcile_is_no_drift(target: Target) -> None:
+    flux_kind(target, "helmreleases")
+    spec = {"interval": "1m", "chartRef": {"kind": "OCIRepository", "name": "shop"}}
+    release = {"apiVersion": FLUX_HELM, "kind": "HelmRelease", "metadata": {"name": "shop"}, "spec": spec}
+    assert target.apply(release, digest="one") == []
+    person = Client(target.client.access, "flux")
+    patch = {"metadata": {"annotations": {FLUX_REQUEST: "now"}}}
+    person.merge(target.client.resource(FLUX_HELM, "HelmRelease"), target.namespace, "shop", patch)
+    assert _drift(target) == []
+    assert target.apply(release, digest="two", drift="Report") == []
+    live = target.get("HelmRelease", "shop", FLUX_HELM) or {}
+    assert live["metadata"]["annotations"][FLUX_REQUEST] == "two"
 
 
 def test_the_last_object_of_a_kind_that_is_deleted_is_missing(target: Target) -> None:

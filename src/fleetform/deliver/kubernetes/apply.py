@@ -20,7 +20,7 @@ from fleetform.deliver.kubernetes.order import removal_order, waves
 from fleetform.deliver.kubernetes.others_fields import without_empty_bundles, without_scaled
 from fleetform.deliver.kubernetes.problems import Problem, conflict, problem_of
 from fleetform.model.results.decisions import PluginKey
-from fleetform.observe.object_health import health_of
+from fleetform.observe.object_health import FLUX_REQUEST, health_of
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError, ConflictError, DeniedError, NoKindError
@@ -31,6 +31,7 @@ _PATIENCE = 30.0
 _POLL = 0.1
 # What was there whole before our first state: Helm's hooks of an upgrade run then, and not those of an install.
 _BY_HELM = "by Helm"
+_FLUX = ".toolkit.fluxcd.io"
 _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 
@@ -97,6 +98,7 @@ class ClusterApply:
             problems = self._apply_wave(key, wave, options, adoption, fields) or (yield from self._wait_for(wave))
             if problems:
                 return problems
+        self._ask_flux(release.objects, digest)
         if new:
             problems = yield from runner.run(release.after)
             if problems:
@@ -208,6 +210,17 @@ class ClusterApply:
     def _is_there(self, manifest: Manifest) -> bool:
         live = self._client.get(self._client.resource_of(manifest), "", manifest["metadata"]["name"])
         return live is not None and health_of(live, datetime.now(UTC)).level == "Healthy"
+
+    def _ask_flux(self, objects: Iterable[Manifest], digest: str) -> None:
+        """Asks Flux to reconcile its objects for this very state, which may differ from the last one in a Secret alone.
+
+        Not a part of what is applied: people ask Flux in the same way, and that is no drift.
+        """
+        for each in objects:
+            resource, ref = self._client.resource_of(each), ref_of(each)
+            if resource.group.endswith(_FLUX):
+                patch = {"metadata": {"annotations": {FLUX_REQUEST: digest}}}
+                self._client.merge(resource, ref.namespace, ref.name, patch)
 
     # ---- Removing
 
