@@ -57,6 +57,7 @@ soak: setup ## many random fleets against the rules, and random faults against t
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
 	@PYTHONPATH=tests $(BIN)/python -m simulation --pairs
 	@PYTHONPATH=tests $(BIN)/python -m simulation --killed
+	@PYTHONPATH=.:tests $(BIN)/python -m support.operator_kills
 	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios

@@ -235,14 +235,16 @@ class ApiObjects:
         key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
         organization = _home(resource, key) if _is_input(resource) else ""
         if organization and organization not in self._namespaces:
-            self._namespaces |= {organization}
+            with self._lock:
+                self._namespaces |= {organization}
             self._look.set()
         return Kept(key, metadata["resourceVersion"], content)
 
     def _refer_to(self, kinds: set[KindName]) -> None:
         """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
         if not kinds <= self._referred:
-            self._referred |= kinds
+            with self._lock:
+                self._referred |= kinds
             self._look.set()
 
     def _has_changed(self, followed: Followed) -> None:

@@ -236,7 +236,8 @@ class Client:
                 version = _watched.decode(event.object).metadata.resource_version
                 yield WatchEvent(event.type, version, decode(event.object) if event.type != "BOOKMARK" else None)
         except (HTTPError, OSError) as error:
-            raise BusyError(f"the watch of {resource.plural} broke: {error}") from error
+            message = f"the watch of {resource.plural} broke: {failure_text(error)}"
+            raise BusyError(message, timed_out=isinstance(error, Silence)) from error
         finally:
             # A stream that was not read to its end cannot be used for another request.
             response.close()

@@ -115,7 +115,7 @@ class Reflector(Generic[T]):
             try:
                 self._list()
                 pause = _SHORTEST_PAUSE
-                self._follow(stop)
+                self._follow_until_silent(stop)
             except OutsideError as error:
                 self.restarts += 1
                 if isinstance(error, ExpiredError):
@@ -160,6 +160,15 @@ class Reflector(Generic[T]):
 
     def _is_same(self, before: T | None, after: T) -> bool:
         return before is not None and self._content_of(before) == self._content_of(after)
+
+    def _follow_until_silent(self, stop: Event) -> None:
+        """Of a kind of which nothing has changed since it started a server sends no bookmarks either: a list tells
+        whether anything is at the other end, and if it does, nothing is wrong."""
+        try:
+            self._follow(stop)
+        except BusyError as error:
+            if not error.timed_out:
+                raise
 
     def _follow(self, stop: Event) -> None:
         """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""
