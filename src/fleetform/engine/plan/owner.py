@@ -36,7 +36,7 @@ def plan_owner(
     if rollout is not None and rollout.started is None and _concerns_nobody(view, members):
         view.rollout, replaced = None, replaced or structs.replace(rollout, phase="Superseded", ended=now)
         rollout = None
-    if rollout is not None and goes_back(view, members):
+    if rollout is not None and goes_back(view, rollout, members):
         return _going_back(view, rollout, members)
     before = dict(round_.busy) if rollout is not None and rollout.queued is not None else {}
     steps, crowd = steps_of(view, members)
