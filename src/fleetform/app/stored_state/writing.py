@@ -141,6 +141,7 @@ def _place_document(place: Enrolment) -> PlaceInRolloutDocument:
         before=_deployed_document(place.before),
         irreversible=place.irreversible,
         joined=place.joined,
+        blocked=place.blocked,
     )
 
 
