@@ -97,7 +97,7 @@ def render_targets(
                 revision,
                 source,
                 source_files,
-                health=_health_checks(plugin),
+                health=_health_checks(side, plugin),
                 sealed=seal[0] if seal is not None else "",
             )
             if source and plugin.target.revision is not None:
@@ -105,9 +105,11 @@ def render_targets(
     return found
 
 
-def _health_checks(plugin: PluginDecision) -> tuple[CheckedObject, ...]:
-    """The objects whose health its definition names."""
-    revision = plugin.target.revision
+def _health_checks(fleet: Fleet, plugin: PluginDecision) -> tuple[CheckedObject, ...]:
+    """The objects whose health its definition names. Flux judges what it installs itself, and these are not seen."""
+    revision, delivery = plugin.target.revision, fleet.inputs.delivery(plugin)
+    if delivery is not None and delivery.flux is not None:
+        return ()
     checks = (revision.object.spec.health or ()) if revision is not None else ()
     return tuple(CheckedObject(each.kind, each.name, each.namespace or "", each.api_version or "") for each in checks)
 
