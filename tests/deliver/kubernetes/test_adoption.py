@@ -34,14 +34,18 @@ metadata: {name: %s, annotations: {"helm.sh/hook": "%s"}}
 """
 
 
+def _install(target: Target, folder: Path) -> None:
+    about = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+    write_files(folder / "shop", {"Chart.yaml": about, "templates/all.yaml": CHART})
+    ran = target.helm("install", "shop", str(folder / "shop"), "--create-namespace")
+    assert ran.returncode == 0, ran.stderr
+
+
 @pytest.fixture
 def release(target: Target, tmp_path: Path) -> Target:
     """The release shop of Helm, in its second revision."""
-    about = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
-    write_files(tmp_path / "shop", {"Chart.yaml": about, "templates/all.yaml": CHART})
-    for verb in (("install", "--create-namespace"), ("upgrade",)):
-        ran = target.helm(verb[0], "shop", str(tmp_path / "shop"), *verb[1:])
-        assert ran.returncode == 0, ran.stderr
+    _install(target, tmp_path)
+    assert target.helm("upgrade", "shop", str(tmp_path / "shop")).returncode == 0
     return target
 
 
@@ -93,8 +97,8 @@ def test_a_release_of_helm_is_taken_over_only_if_asked_and_it_is_told_what_becom
     )
     assert problem.hint == (
         "delivery.kubernetes.adopt: true takes it over: it would change in .data.x and would lose .data.legacy; "
-        f"Helm would no longer know the Helm release {release.namespace}/shop (2 revisions, set aside); "
-        "ConfigMap extra, which only that has, stays"
+        f"the Helm release {release.namespace}/shop would no longer be known to Helm (2 revisions, set aside); "
+        "ConfigMap extra, not of the plugin, stays as it is"
     )
     assert problem.refused
     assert len(_records(release, "helm")) == 2
@@ -123,6 +127,16 @@ def test_helm_neither_removes_nor_changes_what_was_taken_over(release: Target, t
     assert release.helm("status", "shop").returncode == 0
 
 
+def test_records_in_config_maps_are_set_aside_too(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELM_DRIVER", "configmap")
+    _install(target, tmp_path)
+    assert target.apply(config(x="2"), config("extra"), adopt=True) == []
+    assert "not found" in target.helm("uninstall", "shop").stderr
+    assert _data(target) == {"x": "2"}
+
+
 def test_a_label_that_the_chart_sets_itself_stays(release: Target) -> None:
     wanted = config(x="2")
     wanted["metadata"]["labels"] = {MANAGED_BY: "Helm"}
@@ -132,12 +146,9 @@ def test_a_label_that_the_chart_sets_itself_stays(release: Target) -> None:
 
 @pytest.mark.rule("B22")
 def test_stopped_at_any_write_helm_can_remove_nothing_that_is_ours(target: Target, tmp_path: Path) -> None:
-    about = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
-    write_files(tmp_path / "shop", {"Chart.yaml": about, "templates/all.yaml": CHART})
     objects = [config(x="2"), config("extra", x="2")]
     for writes in range(20):
-        installed = target.helm("install", "shop", str(tmp_path / "shop"), "--create-namespace")
-        assert installed.returncode == 0, installed.stderr
+        _install(target, tmp_path)
         stopping = ClusterApply(Stopping(target.client, writes))
         try:
             finished(stopping.apply(KEY, target.namespace, objects, ApplyOptions(adopt=True)))

@@ -47,6 +47,14 @@ class ApplyOptions(NamedTuple):
 _AS_USUAL = ApplyOptions()
 
 
+class _Order(NamedTuple):
+    """For which plugin objects are applied, and how."""
+
+    key: PluginKey
+    drift: Literal["Correct", "Report"]
+    adoption: Adoption
+
+
 class ClusterApply:
     """Applies to one cluster. What has to wait yields for how long; clock tells how long it has waited."""
 
@@ -93,9 +101,9 @@ class ClusterApply:
                 return problems
             coming = structs.replace(coming, hooked=digest)
             inventory.write(coming)
-        fields: dict[ObjectRef, FieldSet] = {}
+        order, fields = _Order(key, options.drift, adoption), dict[ObjectRef, FieldSet]()
         for wave in waves(release.objects):
-            problems = self._apply_wave(key, wave, options, adoption, fields) or (yield from self._wait_for(wave))
+            problems = self._apply_wave(order, wave, fields) or (yield from self._wait_for(wave))
             if problems:
                 return problems
         self._ask_flux(release.objects, digest)
@@ -151,33 +159,24 @@ class ClusterApply:
             metadata.pop("namespace", None)
         return {**manifest, "metadata": metadata}
 
-    def _apply_wave(
-        self,
-        key: PluginKey,
-        wave: Sequence[Manifest],
-        options: ApplyOptions,
-        adoption: Adoption,
-        fields: dict[ObjectRef, FieldSet],
-    ) -> list[Problem]:
+    def _apply_wave(self, order: _Order, wave: Sequence[Manifest], fields: dict[ObjectRef, FieldSet]) -> list[Problem]:
         """Those of a wave that are refused; of the others, which fields are ours now."""
         problems = []
         for each in wave:
-            applied = self._apply_one(key, each, options, adoption)
+            applied = self._apply_one(order, each)
             if isinstance(applied, Problem):
                 problems.append(applied)
             else:
                 fields[ref_of(each)] = our_fields(applied)
         return problems
 
-    def _apply_one(
-        self, key: PluginKey, manifest: Manifest, options: ApplyOptions, adoption: Adoption
-    ) -> Manifest | Problem:
-        ref, ours = ref_of(manifest), marked(manifest, key)
+    def _apply_one(self, order: _Order, manifest: Manifest) -> Manifest | Problem:
+        ref, ours = ref_of(manifest), marked(manifest, order.key)
         try:
             resource = self._client.resource_of(manifest)
             live = self._client.get(resource, ref.namespace, ref.name)
-            if live is not None and not is_ours(live, key):
-                refusal = adoption.take(ours, live)
+            if live is not None and not is_ours(live, order.key):
+                refusal = order.adoption.take(ours, live)
                 if refusal is not None:
                     return refusal
             ours = without_scaled(ours, live)
@@ -186,7 +185,7 @@ class ClusterApply:
             except ConflictError as error:
                 if not error.causes:
                     raise
-                if options.drift == "Report":
+                if order.drift == "Report":
                     return conflict(ref, error)
                 return self._client.apply(ours, force=True)
         except BusyError:

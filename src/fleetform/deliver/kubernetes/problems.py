@@ -71,7 +71,8 @@ def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Pr
     """Objects that are there already and that nobody asked to take over, with what that would change."""
     first, *more = found
     whose = f", and belongs to {first.owner}" if first.owner else ", and not from Fleetform"
-    also = f"; so are {_listed([str(each.ref) for each in more], _MOST_OBJECTS)}" if more else ""
+    verb = "is" if len(more) == 1 else "are"
+    also = f"; so {verb} {_listed([str(each.ref) for each in more], _MOST_OBJECTS)}" if more else ""
     of_all = [f"{each.ref if more else 'it'} {_change(each.difference)}" for each in found[:_MOST_OBJECTS]]
     if len(found) > _MOST_OBJECTS:
         of_all.append(f"and so on for {len(found) - _MOST_OBJECTS} more")
@@ -91,11 +92,11 @@ def _change(difference: Difference) -> str:
 
 def _of_release(kept: KeptByHelm) -> str:
     revisions = "1 revision" if kept.revisions == 1 else f"{kept.revisions:,} revisions"
-    told = f"Helm would no longer know {kept.release} ({revisions}, set aside)"
+    told = f"{kept.release} would no longer be known to Helm ({revisions}, set aside)"
     if not kept.others:
         return told
-    stay = "stays" if len(kept.others) == 1 else "stay"
-    return f"{told}; {_listed([str(each) for each in kept.others], _MOST_OBJECTS)}, which only that has, {stay}"
+    stay = "stays as it is" if len(kept.others) == 1 else "stay as they are"
+    return f"{told}; {_listed([str(each) for each in kept.others], _MOST_OBJECTS)}, not of the plugin, {stay}"
 
 
 def _listed(texts: Sequence[str], most: int) -> str:
