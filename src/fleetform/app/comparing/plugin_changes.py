@@ -73,7 +73,9 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
         for one, other in _pairs(runs, wanted):
             if unread and all(each is None or each.target.revision is None for each in (one, other)):
                 # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
-                unknown += [UnknownPlugin(each) for each in (other or one,) if each is not None]
+                either = other or one
+                assert either is not None
+                unknown.append(UnknownPlugin(either))
             elif one is not other or not comparison.is_settled(other):
                 change, unsure = comparison.change(one, other)
                 unknown += [unsure] if unsure is not None else []
@@ -197,9 +199,8 @@ def _change(
         action = "handover"
     elif one.target.definition == other.target.definition and one.version and other.version:
         # Versions of two definitions do not compare.
-        old_version, new_version = parse_version(one.version), parse_version(other.version)
         if one.version != other.version:
-            action = "upgrade" if new_version > old_version else "downgrade"
+            action = "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
     change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
     differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
     return change if differs else None, UnknownPlugin(other, *unsure) if any(unsure) else None
