@@ -354,3 +354,55 @@ def test_drift_that_is_over_ends_and_a_place_that_cannot_be_looked_at_says_nothi
         post = Post()
         post.drifts = error
         assert find_drift(drifted, [A], post, lambda _: "Correct", NOW, Extras()) is drifted
+
+
+# ---- Clusters that do not answer, and what they refuse
+
+
+def silent(image: Image) -> dict[str, object]:
+    return {ref.name: since for ref, since in image.known.rollouts.silent_since.items()}
+
+
+def test_a_cluster_is_silent_from_when_nothing_on_it_answers() -> None:
+    away, no = Failure("no answer", "", unreachable=True), Failure("no", "")
+    states = {A: admitted(), B: admitted()}
+    before = image(states)
+    assert silent(deliver(Post(a=away, b=away), before, {A: CLUSTER, B: CLUSTER})) == {"eu-1": NOW}
+    assert silent(deliver(Post(a=away, b=no), before, {A: CLUSTER, B: CLUSTER})) == {}
+    assert silent(deliver(Post(a=no, b=away), before, {A: CLUSTER, B: CLUSTER})) == {}
+    assert silent(deliver(Post(a=away), before, {A: FOLDER})) == {}, "a folder is no cluster"
+    for told, expected in (
+        (away, {"eu-1": NOW - timedelta(hours=1)}),
+        (no, {}),
+        (UNDER_WAY, {"eu-1": NOW - timedelta(hours=1)}),
+    ):
+        known = before.known
+        rollouts = structs.replace(
+            known.rollouts, silent_since={Ref("Cluster", "acme", "eu-1"): NOW - timedelta(hours=1)}
+        )
+        again = replace(before, known=replace(known, rollouts=rollouts))
+        assert silent(deliver(Post(a=told), again, {A: CLUSTER})) == expected
+    gone_silent = deliver(Post(a=away), image(states, {A: arrived(CLUSTER)}), {}, {A: ""})
+    assert silent(gone_silent) == {"eu-1": NOW}
+
+
+def test_what_a_cluster_refuses_has_failed_there_and_is_brought_again_when_it_is_started_again() -> None:
+    refusal, extras = Failure("immutable", "delete it", refused=True), Extras()
+    applying = admitted(attempt=Attempt("v1:a", "web-1", NOW - timedelta(minutes=1), NOW, "Applying"))
+    after = deliver(Post(a=refusal), image({A: applying}), {A: CLUSTER}, extras=extras)
+    attempt = after.plugin(A).attempt
+    assert attempt is not None
+    assert (attempt.phase, attempt.failures, after.plugin(A).failure) == ("Failed", 1, "immutable")
+    assert [(each.event, each.version, each.input_hash, each.rollout, each.reason) for each in extras.events] == [
+        ("Failed", "1.0.0", "v1:a", "web-1", "immutable")
+    ]
+    post = Post()
+    assert deliver(post, after, {A: CLUSTER}) is after
+    assert post.brought == []
+    started = after.with_plugins({A: applying})
+    again = deliver(post, started, {A: CLUSTER})
+    assert (again.deliveries[A].refused, again.deliveries[A].trouble) == ("", None)
+    # One that is healthy already does not fail by it.
+    healthy = admitted(attempt=Attempt("v1:a", "web-1", NOW, NOW, "Healthy"))
+    still = deliver(Post(a=refusal), image({A: healthy}), {A: CLUSTER})
+    assert still.plugin(A) == healthy
