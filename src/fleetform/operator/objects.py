@@ -129,13 +129,16 @@ class ApiObjects:
     def files(self, organization: str | None = None) -> SourceFiles:
         """Everything, or what one organization sees. What is not listed yet, or cannot be, is a problem."""
         problems = [] if self._looked.is_set() else [_problem("the kinds of the API server are not known yet")]
-        if not {each.namespace for each in self._reflectors()} >= self._namespaces:
-            problems.append(_problem("the Secrets of a new organization are not known yet"))
+        known = self._reflectors()
+        read = self._namespaces if organization is None else {organization, PLATFORM_NAMESPACE} & self._namespaces
+        new = sorted(read - {each.namespace for each in known})
+        problems += [_problem(f"the Secrets of {each} are not known yet") for each in new]
         own: dict[str, bytes] = {}
         by_name: list[tuple[str, ObjectKey, bytes]] = []
-        for followed, reflector in self._reflectors().items():
+        for followed, reflector in known.items():
             resource = followed.resource
-            if not reflector.listed.is_set() and followed not in self._denied:
+            is_read = not followed.namespace or followed.namespace in read
+            if is_read and not reflector.listed.is_set() and followed not in self._denied:
                 failure = self._failing.get(followed)
                 why = f": {failure.message}" if failure is not None else " yet"
                 problems.append(_problem(f"{followed} are not known{why}"))
@@ -149,7 +152,7 @@ class ApiObjects:
                     own[name] = each.content
         names = self._names(own.values())
         own.update((name, content) for name, key, content in by_name if names.may_mean(key.name))
-        return SourceFiles(dict(sorted(own.items())), problems)
+        return SourceFiles(dict(sorted(own.items())), problems, separate=True)
 
     def _names(self, contents: Iterable[bytes]) -> Names:
         """What objects may refer to; each is looked through once."""
