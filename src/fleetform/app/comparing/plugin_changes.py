@@ -194,13 +194,13 @@ def _change(
         variables += [VariableChange(name, *values, unknown=alike is None)] if alike is not True else []
     unsure = [tuple(each.name for each in found if each.unknown) for found in (options, variables)]
     also = tuple(_other_differences(left, right, one, other))
+    # Versions of two definitions do not compare.
+    comparable = one.target.definition == other.target.definition and one.version != other.version
     action: ChangeAction = "reconfigure"
     if one.target.owner.ref != other.target.owner.ref:
         action = "handover"
-    elif one.target.definition == other.target.definition and one.version and other.version:
-        # Versions of two definitions do not compare.
-        if one.version != other.version:
-            action = "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
+    elif comparable and one.version and other.version:
+        action = "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
     change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
     differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
     return change if differs else None, UnknownPlugin(other, *unsure) if any(unsure) else None
