@@ -53,7 +53,8 @@ def test_what_is_asked_is_known_after_it_and_named_in_its_organization(folder: F
     assert done.reply.rollout is not None
     assert done.reply.rollout.note == "root: INC-1"
     assert done.organization == "acme"
-    (rollouts,) = done.known.rollouts.rollouts.values() if done.known is not None else ()
+    assert done.known is not None
+    (rollouts,) = done.known.rollouts.rollouts.values()
     assert rollouts[-1].paused
 
 
