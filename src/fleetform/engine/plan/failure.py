@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.plan.gates.chain import way_back_reasons
+from fleetform.engine.plan.gates.chain import calendar_reasons, way_back_reasons
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.gates.found_by_decide import render_failed
 from fleetform.engine.plan.gates.rejected import gave_up
@@ -53,11 +53,15 @@ def _brought(rollout: Rollout, members: list[Member]) -> Iterator[Enrolment]:
 
 
 def is_given_up(view: View, member: Member) -> bool:
-    """Whether a plugin that failed is not tried again: often enough was, its cluster holds, or is not there."""
-    attempt, cluster = member.progress.attempt, member.candidate.cluster
+    """Whether a plugin that failed is not tried again when it is due: often enough was, its cluster holds or is not
+    there, or its window has closed, which a way back does not wait for."""
+    attempt, candidate = member.progress.attempt, member.candidate
     if attempt is None:
         return False
-    return view.limits.patience.retry_at(attempt) is None or cluster.hold is not None or is_lost(view, cluster)
+    due = view.limits.patience.retry_at(attempt)
+    if due is None or candidate.cluster.hold is not None or is_lost(view, candidate.cluster):
+        return True
+    return due <= view.now and bool(calendar_reasons(view, candidate, first_install=False))
 
 
 def is_from(rollout: Rollout, progress: PluginState) -> bool:
