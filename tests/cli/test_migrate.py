@@ -259,3 +259,18 @@ def test_items_of_one_list_under_two_names_are_left_to_a_person(run: Runner, fle
     (fleet / "override.yaml").write_text(start + old + old.replace("[0]", "[1]"))
     assert run("convert", str(fleet), "--migrate").code == 0
     assert (fleet / "override.yaml").read_text().count("server.hosts[") == 2
+
+
+@pytest.mark.rule("R2-6", "S14")
+@pytest.mark.parametrize("item", ["{path: host, value: x}", "{path: host, strategy: Remove}"])
+def test_an_override_that_also_names_a_definition_without_the_new_name_stays(
+    run: Runner, fleet: Path, item: str
+) -> None:
+    (fleet / "other.yaml").write_text(OLD.replace("name: web", "name: other"))
+    names = "  pluginDefinitionNames: [web, other]\n  overrides:\n"
+    written = OVERRIDE.partition("  overrides:\n")[0] + names + f"  - {item}\n"
+    (fleet / "override.yaml").write_text(written)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: other has no option server.host" in done.err
+    assert (fleet / "override.yaml").read_text() == written
+    assert run("validate", str(fleet)).code != 2

@@ -150,13 +150,19 @@ class _Readings:
     def misfit(self, move: Move, plugin: PluginDecision) -> str | None:
         """Why the new form of a value would be refused: by what reads it, or by a definition that an override names."""
         steps, item = move.outcome.steps, move.item
-        value = item.value if move.outcome.value is ABSENT else move.outcome.value
-        if steps is None or value is ABSENT or variable_references_in(value):
+        if steps is None:
             return None
+        value = item.value if move.outcome.value is ABSENT else move.outcome.value
         revision, spec = plugin.target.revision, item.layer.object.spec
-        named = (spec.plugin_definition_names or ()) if isinstance(spec, PluginOverrideSpec) else ()
         readers = [[revision] if revision is not None else []]
-        readers += [self._definitions.of(item.layer.object.ref.organization, each) for each in named]
+        if isinstance(spec, PluginOverrideSpec):
+            for name in spec.plugin_definition_names or ():
+                versions = self._definitions.of(item.layer.object.ref.organization, name)
+                if versions and not spec.allow_undeclared and not any(each.find(steps) for each in versions):
+                    return f"{name} has no option {text_of(steps)}"
+                readers.append(versions)
+        if value is ABSENT or variable_references_in(value):
+            return None
         for versions in readers:
             matches = [match for each in versions if (match := each.find(steps)) is not None]
             problems = [misfit(*match, value, item.strategy, move.secret) for match in matches]

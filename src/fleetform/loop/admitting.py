@@ -313,10 +313,13 @@ def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Ev
 
 
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
-    """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
+    """What a rollout will bring clusters that join, and what they go back to: rendered while that can be decided.
+
+    Once something is installed there it is not decided any more.
+    """
     states = found.world.states
     for owner in found.owners:
         for step in owner.moves:
             place = step.progress.enrolment
-            if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
-                yield step.key, place.target
+            if place is not None and place.joined and states.get(step.key, UNKNOWN).admitted is None:
+                yield from ((step.key, each) for each in (place.target, place.before) if each is not None)

@@ -199,7 +199,7 @@ def test_what_is_there_already_is_told_with_what_taking_it_over_would_change(fou
 
 def test_several_that_are_there_already_are_told_at_once() -> None:
     two = not_adopted([existing("a", changed=1), existing("b")], [])
-    assert two.message == "it is there already, and not from Fleetform; so are Deployment web/b"
+    assert two.message == "it is there already, and not from Fleetform; so is Deployment web/b"
     assert two.hint == (
         "delivery.kubernetes.adopt: true takes them over:"
         " Deployment web/a would change in .c0; Deployment web/b would not change"
@@ -214,19 +214,19 @@ def test_several_that_are_there_already_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("revisions", "others", "told"),
     [
-        (1, 0, "Helm would no longer know web/site (1 revision, set aside)"),
-        (1_200, 0, "Helm would no longer know web/site (1,200 revisions, set aside)"),
+        (1, 0, "web/site would no longer be known to Helm (1 revision, set aside)"),
+        (1_200, 0, "web/site would no longer be known to Helm (1,200 revisions, set aside)"),
         (
             2,
             1,
-            "Helm would no longer know web/site (2 revisions, set aside);"
-            " Deployment web/o0, which only that has, stays",
+            "web/site would no longer be known to Helm (2 revisions, set aside);"
+            " Deployment web/o0, not of the plugin, stays as it is",
         ),
         (
             2,
             2,
-            "Helm would no longer know web/site (2 revisions, set aside);"
-            " Deployment web/o0, Deployment web/o1, which only that has, stay",
+            "web/site would no longer be known to Helm (2 revisions, set aside);"
+            " Deployment web/o0, Deployment web/o1, not of the plugin, stay as they are",
         ),
     ],
 )

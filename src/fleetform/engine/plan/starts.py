@@ -6,7 +6,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.crowd_starts import CrowdStarts
-from fleetform.engine.plan.failure import is_left_behind, way_back
+from fleetform.engine.plan.failure import way_back_of_left_behind
 from fleetform.engine.plan.gates.chain import (
     free_reasons,
     member_reasons,
@@ -21,7 +21,7 @@ from fleetform.engine.plan.gates.rejected import gave_up
 from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
-from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
+from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, new_place
 from fleetform.engine.plan.progress import started, tried_again
 from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
@@ -33,7 +33,7 @@ from fleetform.model.state import Deployed, Enrolment
 
 def steps_of(view: View, members: list[Member]) -> tuple[list[Step], Crowd | None]:
     """The steps of all plugins of an owner, in the order given, which is also the order in which slots are taken."""
-    held = Held(view)
+    held = Held(view, members)
     if view.change.crowd is None:
         return [_step(view, member, held) for member in members], None
     crowd = CrowdStarts(view, view.change.crowd, held.by_stage)
@@ -46,9 +46,13 @@ def steps_of(view: View, members: list[Member]) -> tuple[list[Step], Crowd | Non
 
 
 class Held:
-    """What holds plugins together: judged once for each stage, before anything starts."""
+    """What holds plugins together: judged once for each stage, before anything starts.
 
-    def __init__(self, view: View) -> None:
+    behind are the ways back of what a rollout left behind that is over.
+    """
+
+    def __init__(self, view: View, members: list[Member]) -> None:
+        self.behind = {step.key: step for step in way_back_of_left_behind(view, members)}
         self.members = member_reasons(view)
         self.over_budget = any(reason.gate == "budget" for reason in self.members)
         self.by_stage = [(*self.members, *stage_reasons(view, stage)) for stage in view.stages]
@@ -71,6 +75,8 @@ def _has_started(view: View, member: Member) -> bool:
 
 
 def _step(view: View, member: Member, held: Held) -> Step:
+    if member.candidate.key in held.behind:
+        return held.behind[member.candidate.key]
     if member.role == "settled":
         return _settled(view, member)
     if member.role == "queued":
@@ -87,7 +93,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
     if standing is DONE or standing is SOAKING:
         if member.is_changed:
             # What it waits for is what comes after the rollout, and no longer what that brought.
-            return structs.replace(_waiting(view, member, held.queued), target=member.candidate.wanted)
+            member.target = member.candidate.wanted
+            return _waiting(view, member, held.queued)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
     if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)
@@ -98,10 +105,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
 
 def _settled(view: View, member: Member) -> Step:
     """It is what is wanted; what was started last may still be under way, or have failed."""
-    candidate, progress, last = member.candidate, member.progress, view.change.rollout
+    candidate, progress = member.candidate, member.progress
     attempt = progress.attempt
-    if last is not None and last.rejected and is_left_behind(last, progress):
-        return way_back(view, last, [member])[0]
     if attempt is None or attempt.phase == "Healthy":
         return Step(candidate.key, "nothing", "UpToDate", progress)
     if attempt.phase == "Failed":
@@ -247,8 +252,7 @@ def enrolment_of(view: View, member: Member) -> Enrolment | None:
     known = member.progress.enrolment
     if known is not None and known.rollout == rollout.name:
         return known
-    stage = stage_name(rollout, member.position)
-    return Enrolment(rollout.name, stage, member.target, None, member.candidate.irreversible, member.joined)
+    return new_place(view, rollout, member)
 
 
 def _waiting(view: View, member: Member, reasons: Reasons) -> Step:

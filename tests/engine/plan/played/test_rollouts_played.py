@@ -236,12 +236,14 @@ def no_way_back_over_what_cannot_be_undone() -> Book:
 
 def newer_changes_while_one_is_on_its_way() -> Book:
     policy = Policy("standard", stages(qa={"soak": HOUR}, prod={"approvals": ApprovalRule(1)}))
-    fleet = [candidate("a", "qa"), candidate("b", "prod"), candidate("c", "prod")]
+    lacks = (Gate("required-option", "host has no value", "set host"),)
+    fleet = [candidate("a", "qa"), candidate("b", "prod", gates=lacks), candidate("c", "prod", gates=lacks)]
     book = Book(world_of(fleet, policy, contents="first"))
     book.page("the first change starts")
     book.later(MINUTE)
     book.want(NEWER, NEXT_CHANGE)
-    book.page("a second waits")
+    book.edit("b", "c", gates=())
+    book.page("a second waits, which has the value that prod lacks")
     book.later(MINUTE)
     book.want(NEWEST, LAST_CHANGE)
     book.observe("Healthy", "a")
@@ -251,13 +253,10 @@ def newer_changes_while_one_is_on_its_way() -> Book:
     book.page("somebody pauses the first")
     book.later(MINUTE)
     book.change(rollout=resume(book.rollout()))
-    book.edit("b", gates=(Gate("required-option", "host has no value", "set host"),))
-    book.edit("c", gates=(Gate("required-option", "host has no value", "set host"),))
     book.approve("prod", "ann")
     book.page("prod is approved and soaks")
     book.sleep("prod lacks a value, so the third takes its place")
     book.later(MINUTE)
-    book.edit("b", "c", gates=())
     book.change(supersede=True)
     book.want(NEW, "c1:dddddddd44")
     book.page("a fourth replaces the third at once")
