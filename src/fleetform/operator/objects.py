@@ -18,6 +18,7 @@ from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLAT
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
 from fleetform.operator.references import KindName, Names, referred_kinds, texts_of
+from fleetform.operator.versioned import Versioned
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import DeniedError, NoKindError
@@ -318,7 +319,7 @@ def _file_name(resource: Resource, key: ObjectKey, content: bytes) -> str:
     kind = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = f"{key.namespace}/{kind}/{key.name}" if key.namespace else f"{kind}/{key.name}"
     if resource.group == _OUR_GROUP and resource.kind == "PluginDefinition":
-        return f"{name}@{msgspec.json.decode(content)['spec'].get('version', '')}"
+        return str(Versioned(name, msgspec.json.decode(content)["spec"].get("version", "")))
     return name
 
 
