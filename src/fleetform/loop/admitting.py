@@ -248,7 +248,9 @@ def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> tuple[Fleet, Pl
     if plugin is None:
         return None
     for each in (plugin.upgrade, plugin):
-        if each is not None and (fleet.inputs.hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
+        if each is None:
+            continue
+        if (fleet.inputs.state_hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
             return fleet, each
     return None
 

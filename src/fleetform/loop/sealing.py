@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secret_values import secret_value
 from fleetform.app.rendering.delivered_files import delivered_files
-from fleetform.engine.desired import with_placeholders
+from fleetform.engine.secrets import with_placeholders
 from fleetform.loop.records import AdmittedState, packed, unpacked
 from fleetform.model.kinds.base import Metadata, SecretKey
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
