@@ -112,7 +112,8 @@ class Reading(Struct, frozen=True, gc=False):
     what it is.
 
     digest is that of a Secret's value, which is itself not stored. problem is why it cannot be read now, if it cannot,
-    and do what to do about it: what was read before counts until it can. is_known: it was read once.
+    and do what to do about it, or about a field that is not there: what was read before counts until it can. is_known:
+    it was read once.
     """
 
     of: str

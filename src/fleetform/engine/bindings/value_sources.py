@@ -141,7 +141,7 @@ def field_on_cluster(
         found = state.observed[key]
         if found is None:
             message = f"{name} {_UNRESOLVED}: there is no {meant} on the cluster"
-            return Unresolved("config-missing", message, "add it there", at)
+            return Unresolved("config-missing", message, (reading.do if reading else "") or "add it there", at)
         return Secret(None, found) if meant.kind == "Secret" else found
 
     def known_field(variables: PluginVariables) -> FieldOnCluster | None:

@@ -62,8 +62,9 @@ def _is_newer(last: Rollout, members: list[Member]) -> bool:
 def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> bool:
     """Whether anything differs that is to be staged.
 
-    Not for a change that was rejected, nor for other values that clusters read (B16); nor for clusters that join a fleet
-    which is where it should be, and clusters that return to one: they get what their stage has admitted (B21, B25).
+    Not for a change that was rejected, nor for other values that clusters read (B16); nor for clusters that join a
+    fleet which is where it should be, and clusters that return to one: they get what their stage has admitted (B21,
+    B25).
     """
     if change.is_rejected:
         return False
