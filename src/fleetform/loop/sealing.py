@@ -21,7 +21,7 @@ from fleetform.model.kinds.base import Metadata, SecretKey
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.decisions import PluginDecision, Secret, SecretOnCluster
-from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
+from fleetform.model.results.rendering import AddOn, Rendered, RendererName, RenderFailure, RenderInput
 from fleetform.ports.delivery import Failure, Revealed, SecretThere
 from fleetform.ports.rendering import Rerenders
 
@@ -47,6 +47,7 @@ class SealedInput(Struct, frozen=True, rename="camel", omit_defaults=True):
     unset: tuple[str, ...] = ()
     transforms: tuple[Transform, ...] = ()
     patches: tuple[Patch, ...] = ()
+    add_on: AddOn | None = None
 
 
 _sealed = msgspec.json.Decoder(SealedInput)
@@ -57,7 +58,7 @@ def sealed(fleet: Fleet, plugin: PluginDecision) -> tuple[str, bytes] | None:
     if not fleet.inputs.holds_secrets(plugin):
         return None
     input_ = fleet.inputs.render_input(plugin, partial(_marked, plugin.target.release_namespace))
-    if input_ is None or input_.add_on is not None:
+    if input_ is None:
         return None
     written = SealedInput(
         input_.definition.ref.name,
@@ -73,6 +74,7 @@ def sealed(fleet: Fleet, plugin: PluginDecision) -> tuple[str, bytes] | None:
         input_.unset,
         input_.transforms,
         input_.patches,
+        input_.add_on,
     )
     content = msgspec.json.encode(written)
     return "sha256:" + hashlib.sha256(content).hexdigest(), content
@@ -89,10 +91,13 @@ class Unsealing:
     def reveal(self, organization: str, state: AdmittedState) -> Callable[[SecretThere], Revealed | Failure] | Failure:
         """What renders a state with the secrets that its organization and its cluster have now; or why that cannot
         be."""
-        sealed_, source = self._blob(state.sealed), self._blob(state.source_files)
-        if sealed_ is None or source is None:
+        sealed_ = self._blob(state.sealed)
+        input_ = _opened(_sealed.decode(sealed_)) if sealed_ is not None else None
+        # A template of an add-on is a config, and part of the input itself.
+        in_itself = input_ is not None and input_.add_on is not None
+        source = packed({})[1] if in_itself else self._blob(state.source_files)
+        if input_ is None or source is None:
             return Failure("what it was rendered from is not stored", "retry the rollout", refused=True)
-        input_ = _opened(_sealed.decode(sealed_))
         secrets: dict[_SecretAt, str] = {}
         there: list[_SecretAt] = []
         for name, key, namespace in sorted(_references(input_.values) | _references(input_.variables)):
