@@ -17,7 +17,7 @@ from fleetform.clusters.ownership import Manifest
 from fleetform.model.answers.base import MASKED
 from fleetform.outside.kubernetes.client import Client
 from support.api_servers import ApiServer
-from support.workloads import MANIFESTS, Workloads
+from support.workloads import MANIFESTS, Workloads, document
 
 READS_ZONE = MANIFESTS.replace('version: "${version}"}', 'version: "${version}", zone: "${ZONE}"}')
 
@@ -284,6 +284,25 @@ def test_what_may_not_be_read_is_told_with_what_to_grant(start: Any) -> None:
     assert fleet.zones() == {"c1": "one"}
     assert "forbidden" in fleet.binding("c1").read.problem
     assert fleet.binding("c1").value == "one"
+
+
+@pytest.mark.rule("S63", "B16", "B17", "R3-4")
+def test_an_output_that_is_a_field_on_the_cluster_is_read_for_those_that_bind_to_it(start: Any) -> None:
+    fleet = start()
+    source = fleet.folder / "sources" / "ca"
+    source.mkdir(parents=True)
+    (source / "ca.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca}\ndata: {zone: made}\n")
+    output = {"name": "zone", "objectFieldRef": {"kind": "ConfigMap", "name": "ca", "fieldPath": "/data/zone"}}
+    made = {"version": "1.0.0", "source": {"manifests": {"path": "../sources/ca"}}, "outputs": [output]}
+    fleet.write("ca.yaml", document("PluginDefinition", "ca", made))
+    plugin = {"pluginDefinition": {"name": "ca"}, "releaseNamespace": fleet.home}
+    preset = {"clusterSelector": {}, "plugin": plugin, "delivery": {"kubernetes": {}}}
+    fleet.write("of-ca.yaml", document("PluginPreset", "ca", preset))
+    binding = {"name": "ZONE", "pluginOutputRef": {"definition": "ca", "output": "zone"}}
+    fleet.write_preset(controlPlaneBindings=[binding], substitute={"ZONE": "$(ZONE)"})
+    fleet.settle()
+    fleet.wait(30)
+    assert fleet.zones() == {"c1": "made"}
 
 
 # ---- Secrets
