@@ -11,10 +11,10 @@ SEEDS ?= 5000
 SCHEDULES ?= 100000
 FIRST ?= 1000
 
-.PHONY: help setup run serve test lint unit spec soak bench mutants schemas lock clean
+.PHONY: help setup run serve test lint unit test-flux spec soak bench mutants schemas lock clean
 
 help: ## what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/.ready ## a virtual environment with everything pinned
 
@@ -46,6 +46,10 @@ unit: setup ## the tests; the first time on a machine etcd and kube-apiserver ar
 	@$(BIN)/python -m tools.servers > /dev/null
 	@$(BIN)/pytest -n $(JOBS)
 
+test-flux: setup ## delivery through Flux's own controllers: ten minutes; the first time on a machine they are built (ten more)
+	@$(BIN)/python -m tools.servers flux > /dev/null
+	@$(BIN)/pytest -m flux tests/operator
+
 spec: setup ## which rule is proved by which tests; fails where one is stated and not proved
 	@$(BIN)/python -m tools.spec
 
@@ -53,6 +57,7 @@ soak: setup ## many random fleets against the rules, and random faults against t
 	@PYTHONPATH=tests $(BIN)/python -m rulebook --seeds $(SEEDS) --first $(FIRST)
 	@PYTHONPATH=tests $(BIN)/python -m simulation --pairs
 	@PYTHONPATH=tests $(BIN)/python -m simulation --killed
+	@PYTHONPATH=.:tests $(BIN)/python -m support.operator_kills
 	@PYTHONPATH=tests $(BIN)/python -m simulation --schedules $(SCHEDULES) --first $(FIRST)
 
 bench: setup ## measurements, as ratios

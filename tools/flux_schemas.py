@@ -39,7 +39,11 @@ MODULES = (
         "v1.9.4",
         "h1:psO6g4NTAMl3GD9gL8TMF3shM939XhTjFvlQXCK3pZ4=",
         (
+            # The controller starts with all of its kinds, or not at all.
+            "source.toolkit.fluxcd.io_buckets.yaml",
+            "source.toolkit.fluxcd.io_externalartifacts.yaml",
             "source.toolkit.fluxcd.io_gitrepositories.yaml",
+            "source.toolkit.fluxcd.io_helmcharts.yaml",
             "source.toolkit.fluxcd.io_helmrepositories.yaml",
             "source.toolkit.fluxcd.io_ocirepositories.yaml",
         ),

@@ -239,3 +239,38 @@ def test_a_value_that_another_definition_of_its_override_would_refuse_is_left_to
     assert "args stays as it is: args is a string option and must be text, not a list" in done.err
     assert (fleet / "override.yaml").read_text() == both
     assert run("validate", "-f", str(fleet)).code == 0
+
+
+@pytest.mark.rule("R2-6", "S60")
+def test_items_of_one_list_under_two_names_are_left_to_a_person(run: Runner, fleet: Path) -> None:
+    """As they are written one is removed after the other; in one list their indexes would count together."""
+    newer = NEW.replace("to: server.host}", "to: server.hosts}")
+    newer = newer.replace("name: server.host, type: string", "name: server.hosts, type: list")
+    (fleet / "newer.yaml").write_text(newer)
+    older = OLD.replace("{name: host, type: string}", "{name: host, type: list, default: [a, b, c, d]}")
+    (fleet / "definition.yaml").write_text(older)
+    (fleet / "preset.yaml").write_text(PRESET.split("    optionValues", maxsplit=1)[0])
+    start = OVERRIDE.partition("  - path")[0]
+    old, new = (f"  - {{path: '{path}', strategy: Remove}}\n" for path in ("host[0]", "server.hosts[1]"))
+    (fleet / "override.yaml").write_text(start + old + new)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host[0] stays as it is: server.hosts[1] is set beside it already" in done.err
+    # Both under the old name are in one list before and after.
+    (fleet / "override.yaml").write_text(start + old + old.replace("[0]", "[1]"))
+    assert run("convert", str(fleet), "--migrate").code == 0
+    assert (fleet / "override.yaml").read_text().count("server.hosts[") == 2
+
+
+@pytest.mark.rule("R2-6", "S14")
+@pytest.mark.parametrize("item", ["{path: host, value: x}", "{path: host, strategy: Remove}"])
+def test_an_override_that_also_names_a_definition_without_the_new_name_stays(
+    run: Runner, fleet: Path, item: str
+) -> None:
+    (fleet / "other.yaml").write_text(OLD.replace("name: web", "name: other"))
+    names = "  pluginDefinitionNames: [web, other]\n  overrides:\n"
+    written = OVERRIDE.partition("  overrides:\n")[0] + names + f"  - {item}\n"
+    (fleet / "override.yaml").write_text(written)
+    done = run("convert", str(fleet), "--migrate")
+    assert "host stays as it is: other has no option server.host" in done.err
+    assert (fleet / "override.yaml").read_text() == written
+    assert run("validate", str(fleet)).code != 2

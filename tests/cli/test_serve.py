@@ -75,6 +75,15 @@ def test_once_with_invalid_files_changes_nothing_and_says_what_is_wrong(fleet: R
     assert list(delivered(fleet.folder)) == ["eu-2"]
 
 
+@pytest.mark.rule("S49")
+def test_files_that_are_invalid_from_the_start_are_no_fleet_that_stays(fleet: Runner) -> None:
+    preset = (fleet.folder / "preset.yaml").read_text()
+    (fleet.folder / "preset.yaml").write_text(preset.replace("clusterSelector", "clusterSelektor"))
+    result = fleet("serve", "--once")
+    assert result.code == 2
+    assert "the files are invalid; nothing was accepted yet, so nothing is delivered" in result.err
+
+
 @pytest.mark.rule("S49", "B22")
 def test_once_on_an_empty_folder_warns_and_deletes_nothing(fleet: Runner) -> None:
     fleet("serve", "--once")

@@ -479,3 +479,33 @@ def test_newer_values_of_the_same_version_are_told_as_a_newer_change(ask: Callab
     folder.edit(preset=preset(values="[{name: host, value: x}]"))
     folder.go()
     assert "the stages before it are done; a newer change is queued behind it" in ask(folder, "why", "eu-1").out
+
+
+@pytest.mark.rule("B11")
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [("2026-11-05", "ends Thu 00:00 UTC (in 3 d 12 h)"), ("2026-11-01T12:00:00Z", "ended Sun 12:00 UTC (now)")],
+)
+def test_the_end_of_support_of_what_runs_is_told(ask: Callable[..., Result], end: str, told: str) -> None:
+    rules = f"{{support: [{{definition: certs, ends: [{{version: 1.0.x, at: '{end}'}}]}}]}}"
+    folder = installed()
+    folder.edit(rules=manifest("LifecyclePolicy", "default", rules))
+    assert f"; support of 1.0.0 {told}" in ask(folder, "why", "eu-1").out
+    (item,) = ask(folder, "why", "eu-1", "-o", "json").json["items"]
+    assert item["supportEnds"] == (end if "T" in end else f"{end}T00:00:00Z")
+
+
+@pytest.mark.rule("B22")
+def test_what_is_blocked_for_want_of_a_version_is_not_told_as_a_removal(ask: Callable[..., Result]) -> None:
+    folder = installed()
+    folder.edit(preset=preset(version="2.0.0"))
+    told = ask(folder, "why", "eu-1")
+    assert "certs 1.0.0 " in told.out
+    ended = "{support: [{definition: certs, ends: [{version: 1.0.x, at: '2026-11-01T12:00:00Z'}]}]}"
+    folder = installed()
+    folder.edit(rules=manifest("LifecyclePolicy", "default", ended))
+    told = ask(folder, "why", "eu-1")
+    assert (told.code, told.out.partition("   ")[0]) == (3, "certs 1.0.0")
+    assert ask(folder, "why", "eu-1", "-o", "json").json["items"][0]["removal"] is False
+    never = installed(rules=manifest("LifecyclePolicy", "default", ended))
+    assert ask(never, "why", "eu-1").out.startswith("certs without a version   blocked")

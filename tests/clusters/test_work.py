@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fleetform.clusters.work import ClusterKey, Clusters, Outcome, Waiting
+from fleetform.clusters.work import ClusterKey, Clusters, Load, Outcome, Waiting
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError, InvalidError
@@ -82,6 +82,27 @@ def test_what_came_of_it_is_told_once(world: World) -> None:
     assert world.outcome(ONE, saying("a")) == Outcome("a")
     assert world.begin(ONE, saying("a")) is None
     assert world.outcome(ONE, saying("a")) == Outcome("a")
+
+
+def test_what_is_not_done_is_counted_with_how_long_it_has_been_wanted(world: World) -> None:
+    held, at_work = Event(), Event()
+
+    def waiting(client: Client) -> Waiting[str]:
+        at_work.set()
+        assert held.wait(_PATIENCE)
+        yield from ()
+        return "done"
+
+    assert world.clusters.load() == Load()
+    assert world.begin(ONE, waiting) is None
+    assert at_work.wait(_PATIENCE)
+    world.now += 5
+    world.silent.add("https://other")
+    assert world.outcome(OTHER, saying("a")).unreachable
+    assert world.clusters.load() == Load(waiting=1, oldest=5.0, unreachable=1)
+    held.set()
+    assert world.outcome(ONE, waiting) == Outcome("done")
+    assert world.clusters.load() == Load(unreachable=1)
 
 
 def test_another_piece_of_work_takes_the_place_of_the_one_before(world: World) -> None:

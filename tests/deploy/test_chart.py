@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
@@ -46,7 +47,10 @@ def _one(objects: Sequence[dict[str, Any]], kind: str, name: str = "fleetform") 
 
 
 def test_it_is_linted_with_every_switch(chart: Path) -> None:
-    every = ["--set", "metrics.rules.enabled=true,admission.certManager.enabled=true,organizations={acme,globex}"]
+    every = [
+        "--set",
+        "metrics.rules.enabled=true,metrics.serviceMonitor.enabled=true,admission.certManager.enabled=true,organizations={acme,globex}",
+    ]
     for values in ([], every, ["--set", "admission.enabled=false,networkPolicy.enabled=false,replicas=1"]):
         _helm("lint", "--strict", str(chart), "-n", "fleetform-system", *values)
 
@@ -86,6 +90,22 @@ def test_the_flags_of_the_deployment_are_those_of_the_operator(chart: Path) -> N
     known = subprocess.run([FLEETFORM, "operator", "--help"], capture_output=True, text=True, check=True).stdout
     assert container["args"][0] == "operator"
     assert all(each.split("=")[0] in known for each in container["args"][1:])
+
+
+def test_probes_and_scrapes_go_to_a_port_that_the_network_policy_opens(chart: Path) -> None:
+    objects = _rendered(chart, 'metrics={"serviceMonitor":{"enabled":true},"from":[{"namespaceSelector":{}}]}')
+    (container,) = _one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    ports = {each["name"] for each in container["ports"]}
+    assert {container[each]["httpGet"]["port"] for each in ("readinessProbe", "livenessProbe")} == {"metrics"}
+    opened = _one(objects, "NetworkPolicy")["spec"]["ingress"]
+    assert [(each["ports"][0]["port"], "from" in each) for each in opened] == [("metrics", True), ("admission", False)]
+    assert ports == {"metrics", "admission"}
+    service = _one(objects, "Service", "fleetform-metrics")
+    monitor = _one(objects, "ServiceMonitor")["spec"]
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert [each["port"] for each in monitor["endpoints"]] == [each["name"] for each in service["spec"]["ports"]]
+    without = _rendered(chart, "admission.enabled=false")
+    assert [each["ports"][0]["port"] for each in _one(without, "NetworkPolicy")["spec"]["ingress"]] == ["metrics"]
 
 
 def test_the_kinds_stay_when_the_release_goes(chart: Path, root: Path) -> None:
@@ -173,11 +193,23 @@ def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_
     installed.admin.create(secret)
     log = tmp_path / "log"
     command = [FLEETFORM, "operator", "--kubeconfig", str(installed.kubeconfig), "--state-dir", str(tmp_path / "state")]
-    command += ["--sources-dir", str(tmp_path)]
+    command += ["--sources-dir", str(tmp_path), "--metrics", "127.0.0.1:0"]
     with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:
         try:
             plugins = installed.admin.resource("fleetform.dev/v1alpha1", "Plugin")
             until(lambda: _running(installed.admin.get(plugins, "acme", "web-web")) == "1.0.0")
+            port = log.read_text(encoding="utf-8").split("metrics at port ", 1)[1].split(",", 1)[0]
+            answers = {path: _asked(port, path) for path in ("/healthz", "/readyz", "/metrics")}
+            assert {path: status for path, (status, _) in answers.items()} == dict.fromkeys(answers, 200)
+            told = answers["/metrics"][1]
+            for sample in (
+                "fleetform_shards_held 1.0",
+                'fleetform_plugins{organization="acme",preset="web"} 1.0',
+                'fleetform_clusters_unreachable{organization="acme"} 0.0',
+                'fleetform_watch_restarts_total{kind="plugins"} 0.0',
+            ):
+                assert sample in told
+            assert 'fleetform_api_requests_total{code="200",method="PATCH",server="workload"}' in told
             process.terminate()
             assert process.wait(60) == 0
         finally:
@@ -185,6 +217,11 @@ def test_an_operator_with_that_account_does_its_work(installed: _Installed, tmp_
     text = log.read_text(encoding="utf-8")
     # Of globex, where nobody granted it, nothing was asked: it has no object of ours.
     assert "forbidden" not in text, text
+
+
+def _asked(port: str, path: str) -> tuple[int, str]:
+    found = httpx2.get(f"http://127.0.0.1:{port}{path}", trust_env=False)
+    return found.status_code, found.text
 
 
 def _running(plugin: dict[str, Any] | None) -> str:

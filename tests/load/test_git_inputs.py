@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetform.load.inputs import InputFile, read_inputs
+from fleetform.load.inputs import InputFile, git_folder, read_inputs
 from fleetform.load.reader import load_input
 from fleetform.model.results.diagnostics import Diagnostic
 
@@ -158,3 +158,35 @@ def test_the_ignore_file_of_the_commit_counts(repository: Path) -> None:
     contents = {found.content for found in read_inputs(["git:three"]) if isinstance(found, InputFile)}
     assert left_out.encode() not in contents
     assert list(read_inputs(["git:four"])) == []
+
+
+@pytest.mark.rule("S64")
+@pytest.mark.usefixtures("repository")
+def test_the_ignore_file_of_a_folder_counts_below_it_only() -> None:
+    commit({"prod/.fleetformignore": "b.yaml\n", "prod/c.yaml": "n: 9\n", "dev/b.yaml": "n: 9\n"}, "three")
+    names = [name.removeprefix("git:three/") for name in read("git:three")]
+    assert names == ["a.yaml", "dev/b.yaml", "prod/c.yaml", "web/d.yaml"]
+
+
+@pytest.mark.usefixtures("repository")
+def test_who_wants_to_know_is_told_how_many_files_of_a_commit_are_read() -> None:
+    told: list[tuple[int, int]] = []
+    list(read_inputs(["git:one"], report=lambda done, all_: told.append((done, all_))))
+    assert told == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("prod/b.yaml", None),
+        ("git:one/prod/b.yaml", ("one", "prod/b.yaml")),
+        ("git:one/b.yaml", ("one", "b.yaml")),
+        ("git:team/eu/prod/b.yaml", ("team/eu", "prod/b.yaml")),
+        ("git:gone/prod/b.yaml", ("gone", "prod/b.yaml")),
+        ("git:one", ("one", "")),
+    ],
+)
+@pytest.mark.usefixtures("repository")
+def test_the_revision_of_a_path_may_have_slashes_in_its_name(path: str, expected: tuple[str, str] | None) -> None:
+    git("branch", "team/eu")
+    assert git_folder(path) == expected

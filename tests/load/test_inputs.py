@@ -186,6 +186,48 @@ def test_stdin_is_not_read_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.message == "cannot read stdin: it is larger than 1 MB"
 
 
+@pytest.mark.parametrize(("size", "is_read"), [(1, True), (8, True), (9, False)])
+def test_as_much_as_the_limit_is_read_and_not_a_byte_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, size: int, is_read: bool
+) -> None:
+    monkeypatch.setattr("fleetform.load.inputs.MAX_FILE", 8)
+    monkeypatch.setattr("fleetform.load.inputs.MAX_INPUT", 8)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * size)))
+    assert [isinstance(found, InputFile) for found in read_inputs(["-"])] == [is_read]
+    write(folder, "a.yaml", text="x" * (size - 1))
+    write(folder, "b.yaml", text="x")
+    assert names_of(".") == ["a.yaml", "b.yaml"][: 2 if is_read else 1]
+
+
+def test_an_input_that_is_too_large_is_told_so_at_the_file_that_makes_it_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetform.load.inputs.MAX_INPUT", 2 << 30)
+    # As large as they say, without a byte of it on the disk.
+    monkeypatch.setattr("fleetform.load.inputs.InputFile.content", property(lambda _: range(1 << 30)))
+    write(folder, "a.yaml", "b.yaml", "c.yaml", "d.yaml")
+    *read, problem = read_inputs(["."])
+    assert len(read) == 2
+    assert isinstance(problem, Diagnostic)
+    assert (problem.message, problem.hint) == (
+        "cannot read c.yaml: with it the input is larger than 2 GB",
+        "give less",
+    )
+
+
+def test_what_is_no_file_and_no_folder_is_refused(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (problem,) = problems_of("pipe")
+    assert problem.message == "cannot read pipe: it is neither a file nor a folder"
+
+
+def test_who_wants_to_know_is_told_how_many_files_are_read(folder: Path) -> None:
+    write(folder, "a/x.yaml", "a/y.yaml", "b.yaml", "c/z.yaml")
+    told: list[tuple[int, int]] = []
+    list(read_inputs(["a", "b.yaml", "c"], report=lambda done, all_: told.append((done, all_))))
+    assert told == [(0, 2), (1, 2), (0, 1)]
+
+
 def test_many_links_to_a_large_file_are_not_read_without_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fleetform.load.inputs.MAX_INPUT", 100)
     write(folder, "a.yaml", text="kind: " + "a" * 40 + "\n")

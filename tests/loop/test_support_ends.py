@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from prometheus_client import CollectorRegistry
 
+from fleetform.loop.metrics import Metrics
 from fleetform.model.answers.notifications import Notification
 from fleetform.store.memory import MemoryStore
 from fleetform.syntax.times import time_text
-from fleetform.web.metrics import Metrics
 from loop.test_control import installed
 from support.api import ServedPlane
 from support.fleets import BASE, NOW
@@ -77,7 +78,9 @@ def test_metrics_tell_when_and_how_many() -> None:
     metrics = Metrics(MemoryStore, "none", lambda: NOW)
     metrics.told(plane.control.run_pass())
     labels = {"organization": "acme", "definition": "web", "version": "1.0.0"}
-    found = metrics.registry.get_sample_value
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    found = registry.get_sample_value
     end = (NOW + timedelta(days=12)).timestamp()
     assert found("fleetform_support_ends_timestamp_seconds", labels) == end
     assert found("fleetform_support_ending_clusters", labels) == 3

@@ -31,6 +31,8 @@ def test_what_failed_before_a_fix_that_went_back_is_tried_again_under_its_own_na
     found.wait(hours=1)
     first = found.control.image.known.rollouts.rollouts[PRESET][-1]
     upgraded(found, "1.2.0")
+    found.settle()
+    found.control.ask(RolloutRequest(verb="start", name="web", who=Identity("ann", owner=True), supersede=True))
     found.wait(hours=6)
     tries = started(found, "eu-1", "1.1.0")
     assert len(tries) == 4

@@ -308,7 +308,7 @@ def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_an
     client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": "0.9.0"}})
     fleet.settle()
     assert f"belongs to the Helm release {fleet.namespace}/old" in fleet.trouble("c1").message
-    assert fleet.trouble("c1").hint.endswith("takes it over, which would change .data.version")
+    assert fleet.trouble("c1").hint.endswith("takes it over: it would change in .data.version")
     assert fleet.versions() == {"c1": "0.9.0"}
     fleet.delivery = {"adopt": True}
     fleet.write_preset()

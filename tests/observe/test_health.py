@@ -138,3 +138,115 @@ def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
     observer = ClusterObserver(str(tmp_path), seconds=0.3)
     delivered = Delivered(KEY, "h1:new", NOW, ClusterHealth(command="probe"))
     assert observer.observe([delivered], NOW)[KEY].health == "Unknown"
+
+
+def wrote(folder: Path, name: str, text: str, when: datetime = NOW) -> ClusterHealth:
+    (folder / name).write_text(text)
+    os.utime(folder / name, (when.timestamp(), when.timestamp()))
+    return ClusterHealth(file=name)
+
+
+AGAIN = NOW + timedelta(seconds=10)
+
+
+def test_a_verdict_by_a_file_is_whole(tmp_path: Path) -> None:
+    """What is said, when to look again, and what to do."""
+    file = tmp_path / "health.yaml"
+
+    def told(text: str, when: datetime = NOW, hash_: str = "h1:new") -> Verdict:
+        return judged(wrote(tmp_path, "health.yaml", text, when), tmp_path, hash_=hash_)
+
+    assert told("{health: Healthy, message: all up}") == Verdict("Healthy", "all up", AGAIN)
+    assert told("health: Failed") == Verdict("Failed", "", AGAIN)
+    own = "{health: Failed, message: all down, plugins: {cert-manager: {health: Healthy, message: fine}}}"
+    assert told(own) == Verdict("Healthy", "fine", AGAIN)
+    assert told("plugins: {cert-manager: {}}") == Verdict(
+        "Unknown",
+        "the health file of eu-1 does not say how cert-manager is doing",
+        AGAIN,
+        hint=f"have {file} say health: Healthy or Failed",
+    )
+    assert told("message: starting").message == "starting"
+    assert told("reachable: false") == Verdict(
+        "Unknown", f"{file}: the cluster does not answer", AGAIN, reachable=False
+    )
+    assert told("{reachable: false, message: no route}").message == "no route"
+    # Written at the very time of the delivery it is about it; a second before it is not, unless it names the hash.
+    delivered = NOW - timedelta(minutes=5)
+    assert told("health: Healthy", delivered).health == "Healthy"
+    assert told("health: Healthy", delivered - timedelta(seconds=1)).health == "Unknown"
+    named = "plugins: {cert-manager: {health: Healthy, inputHash: 'h1:new'}}"
+    assert told(named, delivered - timedelta(seconds=1)) == Verdict("Healthy", "", AGAIN)
+    assert told(named, hash_="h1:0123456789abcdef") == Verdict(
+        "Unknown",
+        "the health file of eu-1 is about another state (h1:new) than was delivered (h1:0123456789ab):"
+        " waiting for a newer one",
+        AGAIN,
+        hint=f"write {file} again",
+    )
+
+
+def test_what_is_assumed_needs_no_second_look_once_it_is_healthy(tmp_path: Path) -> None:
+    assert judged(None, tmp_path) == Verdict("Healthy")
+    assert judged(ClusterHealth(), tmp_path) == Verdict("Healthy")
+    health = ClusterHealth(assume=AssumedHealth(after="10m"))
+    assert judged(health, tmp_path) == Verdict("Unknown", "assumed healthy after 10m", NOW + timedelta(minutes=5))
+
+
+def test_each_plugin_is_told_of_by_the_file_of_its_own_cluster(tmp_path: Path) -> None:
+    one, two = wrote(tmp_path, "one.yaml", "health: Healthy"), wrote(tmp_path, "two.yaml", "health: Failed")
+    other = ("acme", "eu-2", "cert-manager")
+    asked = [Delivered(KEY, "h1:a", NOW, one, str(tmp_path)), Delivered(other, "h1:a", NOW, two, str(tmp_path))]
+    found = ClusterObserver().observe(asked, NOW)
+    assert {key: each.health for key, each in found.items()} == {KEY: "Healthy", other: "Failed"}
+
+
+def command(folder: Path, script: str) -> ClusterHealth:
+    (folder / "probe").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "probe").chmod(0o755)
+    return ClusterHealth(command="probe")
+
+
+def test_a_verdict_by_a_command_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "probe"
+
+    def told(script: str) -> Verdict:
+        return judged(command(tmp_path, script), tmp_path, commands=tmp_path)
+
+    assert told("printf '\\nfine\\nreally\\n'") == Verdict("Healthy", "fine", AGAIN)
+    assert told("echo gone; exit 1") == Verdict("Failed", "gone", None), "what has failed is not asked about again"
+    hint = f"{path} says 0 healthy, 1 failed; anything else is no answer"
+    assert told("echo who knows; exit 2") == Verdict("Unknown", "who knows", AGAIN, hint=hint)
+    assert told("printf '%600s' x | tr ' ' y").message == "y" * 500, "of a long line the beginning"
+    path.write_text("no program")
+    path.chmod(0o644)
+    found = judged(ClusterHealth(command="probe"), tmp_path, commands=tmp_path)
+    assert (found.health, found.look_at, found.hint) == ("Unknown", AGAIN, f"run {path} by hand")
+
+
+@pytest.mark.parametrize(("size", "health"), [(1_000_000, "Healthy"), (1_000_001, "Unknown")])
+def test_a_command_may_say_no_more_than_a_megabyte(tmp_path: Path, size: int, health: str) -> None:
+    found = judged(command(tmp_path, f"head -c {size} /dev/zero | tr '\\0' x"), tmp_path, commands=tmp_path)
+    assert found.health == health
+
+
+def test_commands_that_cannot_run_say_where_they_were_looked_for(tmp_path: Path) -> None:
+    assert judged(ClusterHealth(command="probe"), tmp_path) == Verdict(
+        "Unknown",
+        "the health command probe needs --health-dir",
+        AGAIN,
+        hint="start serve with --health-dir, the folder that the command is in",
+    )
+    assert judged(ClusterHealth(command="probe"), tmp_path, commands=tmp_path) == Verdict(
+        "Unknown",
+        f"there is no health command probe in {tmp_path}",
+        AGAIN,
+        hint="put it there, or name another in the cluster's spec.health",
+    )
+
+
+def test_a_health_file_is_read_up_to_4_megabytes(tmp_path: Path) -> None:
+    most = 4 * 1024 * 1024
+    text = "health: Healthy #"
+    assert judged(wrote(tmp_path, "health.yaml", text.ljust(most, "x")), tmp_path).health == "Healthy"
+    assert judged(wrote(tmp_path, "health.yaml", text.ljust(most + 1, "x")), tmp_path).health == "Unknown"

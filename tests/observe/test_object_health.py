@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from fleetform.observe.object_health import Level, health_of
+from fleetform.observe.object_health import FLUX_REQUEST, Level, health_of
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -71,8 +72,35 @@ def unschedulable(since: str) -> dict[str, Any]:
     return pod(phase="Pending", conditions=[told])
 
 
-def ready_of(*conditions: dict[str, str], **more: Any) -> dict[str, Any]:
+def ready_of(*conditions: Any, **more: Any) -> dict[str, Any]:
     return live("Thing", "example.com/v1", {}, {"conditions": list(conditions), **more}, generation=2)
+
+
+def deployment_of_default(replicas: int) -> dict[str, Any]:
+    """Without a number of replicas; of none the status says nothing."""
+    counted = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas") if replicas else ()
+    status = {"observedGeneration": 1, "conditions": [condition("Available")], **dict.fromkeys(counted, replicas)}
+    return live("Deployment", "apps/v1", {}, status, generation=1)
+
+
+def deployment_without(count: str) -> dict[str, Any]:
+    counted = {"updatedReplicas": 1, "replicas": 1, "readyReplicas": 1, "availableReplicas": 1}
+    del counted[count]
+    status = {"observedGeneration": 1, "conditions": [condition("Available")], **counted}
+    return live("Deployment", "apps/v1", {"replicas": 1}, status, generation=1)
+
+
+def stateful_of_default(replicas: int) -> dict[str, Any]:
+    status = {"observedGeneration": 1, **({"readyReplicas": replicas} if replicas else {})}
+    return live("StatefulSet", "apps/v1", {}, status, generation=1)
+
+
+def crd(*conditions: dict[str, Any]) -> dict[str, Any]:
+    return live("CustomResourceDefinition", "apiextensions.k8s.io/v1", {}, {"conditions": list(conditions)})
+
+
+def autoscaler(*conditions: dict[str, Any]) -> dict[str, Any]:
+    return live("HorizontalPodAutoscaler", "autoscaling/v2", {}, {"conditions": list(conditions)})
 
 
 CASES: list[tuple[str, dict[str, Any], Level, str]] = [
@@ -220,34 +248,297 @@ CASES: list[tuple[str, dict[str, Any], Level, str]] = [
     ("namespace", live("Namespace", status={"phase": "Active"}), "Healthy", ""),
     ("namespace that goes", live("Namespace", status={"phase": "Terminating"}), "Progressing", "deleted"),
     ("a kind of the same name elsewhere", live("Deployment", "example.com/v1", {}), "Healthy", ""),
+    ("no metadata at all", {"apiVersion": "v1", "kind": "ConfigMap"}, "Healthy", ""),
+    ("nothing at all", {}, "Healthy", ""),
+    ("a status that is none", live("Thing", "example.com/v1", "x", "x", generation=2), "Healthy", ""),
+    ("conditions that are none", ready_of("Ready", condition("Ready", "False")), "Progressing", "Ready"),
+    ("not stalled", ready_of(condition("Stalled", "False"), condition("Ready")), "Healthy", ""),
+    ("not reconciling", ready_of(condition("Reconciling", "False"), condition("Ready")), "Healthy", ""),
+    ("said by the message first", ready_of(condition("Ready", "False", message="m", reason="r")), "Progressing", "m"),
+    ("of a generation to come", ready_of(condition("Ready"), observedGeneration=3), "Healthy", ""),
+    (
+        "seen, without a generation",
+        live("Thing", "example.com/v1", {}, {"observedGeneration": 1, "conditions": [condition("Ready")]}),
+        "Healthy",
+        "",
+    ),
+    ("deployment of one by default", deployment_of_default(1), "Healthy", ""),
+    (
+        "deployment of one by default, none there",
+        deployment_of_default(0),
+        "Progressing",
+        "0 of 1 replicas are updated",
+    ),
+    (
+        "deployment updated, none counted",
+        deployment(replicas=3, readyReplicas=0),
+        "Progressing",
+        "0 of 3 replicas are available",
+    ),
+    (
+        "deployment available, fewer ready",
+        deployment(availableReplicas=2, readyReplicas=1),
+        "Progressing",
+        "1 of 3 replicas are available",
+    ),
+    (
+        "deployment ready, fewer available",
+        deployment(availableReplicas=1, readyReplicas=2),
+        "Progressing",
+        "1 of 3 replicas are available",
+    ),
+    (
+        "deployment of none, none counted",
+        live("Deployment", "apps/v1", {"replicas": 0}, {"observedGeneration": 1}),
+        "Healthy",
+        "",
+    ),
+    (
+        "deployment ready, none available",
+        deployment_without("availableReplicas"),
+        "Progressing",
+        "0 of 1 replicas are available",
+    ),
+    (
+        "deployment available, none ready",
+        deployment_without("readyReplicas"),
+        "Progressing",
+        "0 of 1 replicas are available",
+    ),
+    ("deployment with more than it wants", deployment({"replicas": 2}), "Healthy", ""),
+    (
+        "deployment that says why it is not available",
+        deployment(conditions=[condition("Available", "False", message="too few")]),
+        "Progressing",
+        "too few",
+    ),
+    (
+        "deployment on its way",
+        deployment(conditions=[condition("Available"), condition("Progressing", reason="New")]),
+        "Healthy",
+        "",
+    ),
+    ("stateful set of one by default", stateful_of_default(1), "Healthy", ""),
+    ("stateful set of one by default, none there", stateful_of_default(0), "Progressing", "0 of 1 replicas are ready"),
+    (
+        "stateful set with a partition beyond its replicas",
+        stateful({"updateStrategy": {"rollingUpdate": {"partition": 5}}}, currentRevision="a", updatedReplicas=0),
+        "Healthy",
+        "",
+    ),
+    (
+        "stateful set with a partition, none counted",
+        live(
+            "StatefulSet",
+            "apps/v1",
+            {"replicas": 2, "updateStrategy": {"rollingUpdate": {"partition": 1}}},
+            {"observedGeneration": 1, "readyReplicas": 2},
+            generation=1,
+        ),
+        "Progressing",
+        "0 of 1 replicas are updated",
+    ),
+    (
+        "stateful set whose update strategy is null",
+        stateful({"updateStrategy": {"rollingUpdate": None}}, currentRevision="a", updatedReplicas=2),
+        "Progressing",
+        "2 of 3 replicas are updated",
+    ),
+    (
+        "stateful set of an old revision, none counted",
+        live(
+            "StatefulSet", "apps/v1", {"replicas": 0}, {"observedGeneration": 1, "currentRevision": "a"}, generation=1
+        ),
+        "Progressing",
+        "0 of 0 replicas are updated",
+    ),
+    (
+        "daemon set for no node",
+        live("DaemonSet", "apps/v1", {}, {"observedGeneration": 1}, generation=1),
+        "Healthy",
+        "",
+    ),
+    (
+        "daemon set, none counted",
+        live("DaemonSet", "apps/v1", {}, {"observedGeneration": 1, "desiredNumberScheduled": 1}, generation=1),
+        "Progressing",
+        "0 of 1 nodes are updated",
+    ),
+    (
+        "daemon set updated, none available",
+        live(
+            "DaemonSet",
+            "apps/v1",
+            {},
+            {"observedGeneration": 1, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1},
+            generation=1,
+        ),
+        "Progressing",
+        "0 of 1 nodes have it available",
+    ),
+    ("daemon set with more than it wants", daemon(updatedNumberScheduled=3, numberAvailable=3), "Healthy", ""),
+    ("crd not established", crd(condition("NamesAccepted")), "Progressing", "established"),
+    ("crd whose names nobody has judged", crd(condition("Established")), "Progressing", "established"),
+    (
+        "crd whose names are unknown",
+        crd(condition("Established"), condition("NamesAccepted", "Unknown")),
+        "Progressing",
+        "",
+    ),
+    (
+        "api service that says why",
+        live(
+            "APIService",
+            "apiregistration.k8s.io/v1",
+            {},
+            {"conditions": [condition("Available", "False", reason="Gone")]},
+        ),
+        "Progressing",
+        "Gone",
+    ),
+    ("claim without a phase", live("PersistentVolumeClaim"), "Progressing", "bound"),
+    ("service without a spec", live("Service"), "Healthy", ""),
+    ("load balancer without a status", live("Service", spec={"type": "LoadBalancer"}), "Progressing", "address"),
+    (
+        "ingress with an address",
+        live("Ingress", "networking.k8s.io/v1", {}, {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}),
+        "Healthy",
+        "",
+    ),
+    (
+        "pod running and not ready",
+        pod(phase="Running", conditions=[condition("Ready", "False")]),
+        "Progressing",
+        "ready",
+    ),
+    ("pod failed, with a message", pod(phase="Failed", reason="Evicted", message="no disk"), "Failed", "no disk"),
+    ("pod failed, without a word", pod(phase="Failed"), "Failed", "it failed"),
+    (
+        "pod that runs",
+        pod(phase="Running", containerStatuses=[{"name": "a", "state": {"running": {}}}, {"name": "b"}]),
+        "Progressing",
+        "ready",
+    ),
+    (
+        "pod whose first containers crash",
+        pod(
+            initContainerStatuses=[{"name": "init", "state": {"waiting": {"reason": "ErrImagePull"}}}],
+            containerStatuses=[{"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}],
+        ),
+        "Failed",
+        "container init: ErrImagePull",
+    ),
+    ("pod unschedulable since nobody knows when", unschedulable("soon"), "Progressing", "ready"),
+    (
+        "pod scheduled long ago",
+        pod(conditions=[condition("PodScheduled", reason="Scheduled", lastTransitionTime="2026-03-02T11:00:00Z")]),
+        "Progressing",
+        "ready",
+    ),
+    ("autoscaler that is new", autoscaler(), "Progressing", "looked at"),
+    (
+        "autoscaler that cannot scale",
+        autoscaler(condition("AbleToScale", "False", reason="FailedGetScale")),
+        "Failed",
+        "FailedGetScale",
+    ),
+    (
+        "autoscaler that backs off",
+        autoscaler(condition("AbleToScale", "False", reason="BackoffBoth")),
+        "Progressing",
+        "looked at",
+    ),
+    (
+        "autoscaler of none",
+        autoscaler(condition("AbleToScale"), condition("ScalingActive", "False", reason="ScalingDisabled")),
+        "Healthy",
+        "",
+    ),
+    (
+        "autoscaler that had no metrics once",
+        autoscaler(condition("AbleToScale"), condition("ScalingActive", reason="FailedGetResourceMetric")),
+        "Healthy",
+        "",
+    ),
+    ("namespace without a status", live("Namespace"), "Healthy", ""),
 ]
 
 
-def flux(kind: str = "HelmRelease", generation: int = 2, seen: int = 2, **ready: Any) -> dict[str, Any]:
+def flux(
+    kind: str = "HelmRelease", generation: int = 2, seen: int = 2, said: Mapping[str, Any] | None = None, **ready: Any
+) -> dict[str, Any]:
     version = "helm.toolkit.fluxcd.io/v2" if kind == "HelmRelease" else "source.toolkit.fluxcd.io/v1"
     conditions = [condition("Ready", **{"observedGeneration": generation, **ready})] if ready else []
-    status = {"observedGeneration": seen, "conditions": conditions}
+    status = {"observedGeneration": seen, "conditions": conditions, **(said or {})}
     return live(kind, version, {}, status, generation=generation)
+
+
+def stalled(seen: int, status: str = "True") -> dict[str, Any]:
+    conditions = [condition("Stalled", status), condition("Ready")]
+    told = {"observedGeneration": seen, "conditions": conditions}
+    return live("HelmRelease", "helm.toolkit.fluxcd.io/v2", {}, told, generation=2)
+
+
+def asked(object_: dict[str, Any], request: str) -> dict[str, Any]:
+    return {**object_, "metadata": {**object_["metadata"], "annotations": {FLUX_REQUEST: request}}}
+
+
+TRUE: dict[str, Any] = {"status": "True"}
+FAILED: dict[str, Any] = {"status": "False", "reason": "UpgradeFailed"}
+INSTALLED = {"lastAttemptedConfigDigest": "sha256:2", "history": [{"configDigest": "sha256:2"}]}
+NOT_YET = {"lastAttemptedConfigDigest": "sha256:2", "history": [{"configDigest": "sha256:1"}]}
+STALLED = {"conditions": [condition("Stalled", status="True", reason="Failed", observedGeneration=1)]}
 
 
 @pytest.mark.parametrize(
     ("object_", "level"),
     [
         (live("HelmRelease", "helm.toolkit.fluxcd.io/v2", {}, None, generation=1), "Progressing"),
-        (flux(seen=1, status="True"), "Progressing"),
-        (flux(status="True", observedGeneration=1), "Progressing"),
-        (flux(status="True"), "Healthy"),
-        (flux(status="False", reason="UpgradeFailed"), "Failed"),
+        (flux(seen=1, **TRUE), "Progressing"),
+        (flux(**TRUE, observedGeneration=1), "Progressing"),
+        (flux(**TRUE), "Healthy"),
+        (flux(**FAILED), "Failed"),
+        # Kustomizations tell of a generation that failed in the condition alone.
+        (flux(seen=1, **FAILED), "Failed"),
+        (flux(**FAILED, observedGeneration=1), "Progressing"),
+        (flux(said=STALLED, seen=1), "Progressing"),
+        (flux(said=STALLED, generation=1, seen=1), "Failed"),
         (flux(status="False", reason="DependencyNotReady"), "Progressing"),
         (flux(status="False", reason="ArtifactFailed"), "Progressing"),
         (flux(status="Unknown", reason="Progressing"), "Progressing"),
         (flux(), "Progressing"),
-        (flux("OCIRepository", status="False", reason="OCIArtifactPullFailed"), "Failed"),
+        # A registry that is away for a while says nothing of what runs.
+        (flux("OCIRepository", status="False", reason="OCIArtifactPullFailed"), "Progressing"),
         (live("HelmRepository", "source.toolkit.fluxcd.io/v1", {"type": "oci"}, None, generation=1), "Healthy"),
+        (live("HelmRepository", "source.toolkit.fluxcd.io/v1", {"type": "default"}, None, generation=1), "Progressing"),
+        (live("OCIRepository", "source.toolkit.fluxcd.io/v1", {"type": "oci"}, None, generation=1), "Progressing"),
+        # What is stalled has failed, whatever else is said; that an earlier generation was says nothing of this one.
+        (stalled(seen=1), "Progressing"),
+        (stalled(seen=2), "Failed"),
+        (stalled(seen=2, status="False"), "Healthy"),
+        (flux(status="True", reason="UpgradeFailed"), "Healthy"),
+        (flux(status="Unknown", reason="UpgradeFailed"), "Progressing"),
+        (flux(status="False", reason="Upgrading"), "Progressing"),
+        (flux(status="False"), "Progressing"),
+        (flux(said=INSTALLED, **TRUE), "Healthy"),
+        (flux(said=NOT_YET, **TRUE), "Progressing"),
+        (asked(flux(**TRUE), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "a"}, **TRUE), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "a"}, **FAILED), "b"), "Progressing"),
+        (asked(flux(said={"lastHandledReconcileAt": "b"}, **TRUE), "b"), "Healthy"),
+        (asked(flux(said={"lastHandledReconcileAt": "b"}, **FAILED), "b"), "Failed"),
     ],
 )
-def test_objects_of_flux_are_done_when_flux_says_so_of_this_generation(object_: dict[str, Any], level: Level) -> None:
+def test_objects_of_flux_are_done_when_flux_says_so_of_what_was_asked_last(
+    object_: dict[str, Any], level: Level
+) -> None:
     assert health_of(object_, NOW).level == level
+
+
+def test_what_flux_says_of_an_object_is_told() -> None:
+    told = flux(status="False", reason="DependencyNotReady", message="certs is not ready")
+    assert health_of(told, NOW).message == "certs is not ready"
+    assert health_of(flux(), NOW).message == "Flux has not seen it yet"
 
 
 @pytest.mark.parametrize(("object_", "level", "told"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])

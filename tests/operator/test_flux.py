@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tools.flux_schemas import folder as flux_crds
 
+from fleetform.observe.object_health import FLUX_REQUEST
 from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServers
 from support.management import Management, management_cluster
@@ -20,9 +21,12 @@ FLEETFORM = str(Path(sys.executable).with_name("fleetform"))
 HELM = "helm.toolkit.fluxcd.io/v2"
 HEAD = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: acme}\nspec: "
 CLUSTER = HEAD % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}"
-PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: web}},
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: acme}\nstringData: {password: %s}\n"
+PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: web},
+    optionValues: [{name: password, valueFrom: {secret: {name: login, key: password}}}]},
   delivery: {flux: {}}, rollout: {onFailure: Rollback, stages: [{name: all, clusterSelector: {}, deadline: 1h}]}}"""
-DEFINITION = "{version: %s, source: {helm: {repository: https://charts.example.com, chart: web, version: %s}}}"
+DEFINITION = """{version: %s, source: {helm: {repository: https://charts.example.com, chart: web, version: %s}},
+  options: [{name: password, type: secret}], health: [{kind: Deployment, name: web}]}"""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +61,11 @@ def _chart(cluster: Management) -> str:
     return str(_helm_release(cluster).get("spec", {}).get("chart", {}).get("spec", {}).get("version"))
 
 
+def _asked(cluster: Management) -> str:
+    """What Flux was asked to reconcile for, last."""
+    return str(_helm_release(cluster).get("metadata", {}).get("annotations", {}).get(FLUX_REQUEST))
+
+
 def _flux_says(cluster: Management, ready: bool, reason: str, message: str = "") -> None:
     """As its controllers write it, of the generation that is there; of the source, too."""
     sources = cluster.client.kinds("source.toolkit.fluxcd.io/v1").values()
@@ -72,7 +81,8 @@ def _flux_says(cluster: Management, ready: bool, reason: str, message: str = "")
                 "observedGeneration": generation,
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
             }
-            status = {"observedGeneration": generation, "conditions": [condition]}
+            asked = each["metadata"]["annotations"][FLUX_REQUEST]
+            status = {"observedGeneration": generation, "conditions": [condition], "lastHandledReconcileAt": asked}
             cluster.client.merge(resource, "acme", name, {"status": status}, subresource="status")
 
 
@@ -89,17 +99,25 @@ def _told(cluster: Management) -> tuple[str | None, str | None]:
 @pytest.mark.rule("R3-5", "B1")
 @pytest.mark.usefixtures("operator")
 def test_a_version_goes_through_flux_and_its_conditions_tell_how_it_is_doing(cluster: Management) -> None:
-    for text in (CLUSTER, HEAD % ("PluginPreset", "web") + PRESET):
+    for text in (CLUSTER, SECRET % "one", HEAD % ("PluginPreset", "web") + PRESET):
         cluster.client.apply(read_one(text))
     _release(cluster, "1.0.0")
-    until(lambda: _chart(cluster) == "1.0.0")
+    until(lambda: _chart(cluster) == "1.0.0" and _asked(cluster) != "None")
     # Nothing is healthy because nobody has said otherwise.
     until(lambda: _told(cluster) == ("1.0.0", "InFlight"))
     _flux_says(cluster, ready=True, reason="InstallSucceeded")
     until(lambda: _told(cluster) == ("1.0.0", "UpToDate"))
 
+    first = _asked(cluster)
+    cluster.client.apply(read_one(SECRET % "two"), force=True)
+    # The objects are as they were: what Flux said of them was about the password before.
+    until(lambda: _asked(cluster) != first and _told(cluster)[1] == "InFlight")
+    _flux_says(cluster, ready=True, reason="UpgradeSucceeded")
+    until(lambda: _told(cluster) == ("1.0.0", "UpToDate"))
+
+    second = _asked(cluster)
     _release(cluster, "1.1.0")
-    until(lambda: _chart(cluster) == "1.1.0")
+    until(lambda: _chart(cluster) == "1.1.0" and _asked(cluster) != second)
     # What Flux said was about the generation before.
     assert _told(cluster)[1] == "InFlight"
     _flux_says(cluster, ready=False, reason="UpgradeFailed", message="it crashes")

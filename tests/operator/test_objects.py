@@ -153,6 +153,8 @@ def test_each_kind_of_change_is_told(cluster: Management, objects: ApiObjects) -
     _until(lambda: "acme/pluginoverrides.fleetform.dev/new" in objects.files("acme").files)
     client.delete(client.resource("fleetform.dev/v1alpha1", "PluginOverride"), "acme", "new")
     _until(lambda: "acme/pluginoverrides.fleetform.dev/new" not in objects.files("acme").files)
+    # What is referred to is looked at again when objects change: until then it is a problem, not an absence.
+    _until(lambda: not objects.files("acme").problems)
     before = objects.files("acme").files["acme/secrets/web-login"]
     client.merge(client.resource("v1", "Secret"), "acme", "web-login", {"stringData": {"token": "other"}})
     _until(lambda: objects.files("acme").files["acme/secrets/web-login"] != before)

@@ -17,12 +17,12 @@ DEV = frozenset({"eu-2", "eu-3"})
 SOAK = timedelta(hours=1)
 LAWS = (
     "concurrency",  # of gold one is changed at a time; who joins waits for nobody until it is installed (S51)
-    "budget",  # while a cluster stands failed with a change nothing else starts with it, by whatever rollout
+    "budget",  # while a cluster stands failed with a change, and not on its way back, nothing else starts with it
     "window",  # of gold, nothing that runs already is changed in an odd hour
     "stage",  # gold follows dev: every cluster of dev is healthy with what gold gets, and one that left is no proof
     "soak",  # and was so for an hour by the clock of some pass: once over it stays over, wherever the clock is set
     "approval",  # and somebody agreed to that rollout
-    "joining",  # what starts beside rollouts is a first install, and of what a rollout brought to that stage before
+    "joining",  # what starts beside rollouts is a first install, and of what a rollout brought as far as that stage
     "admitted",  # what is delivered is what is stored as admitted, to the byte
     "removal",  # nothing is removed that whole files want, neither a plugin nor all that is in it
     "rest",  # passes end, and then nothing more is written
@@ -93,9 +93,8 @@ class Witness:
         if not start.rollout:
             self._judge_start_beside(start, where)
             return
-        last = {each.cluster: each for each in self.events if each.cluster in accepted - {start.cluster}}
-        failed = [each for each in last.values() if each.event == "Failed" and each.change_id == start.change_id]
-        law("budget", not failed, f"{where}, and {sorted(each.cluster for each in failed)} failed with that")
+        failed = [each for each in sorted(accepted - {start.cluster}) if self._stands_failed(each, start.change_id)]
+        law("budget", not failed, f"{where}, and {failed} failed with that")
         if start.cluster in DEV:
             return
         if self.guarded:
@@ -105,18 +104,27 @@ class Witness:
         law(broken or "stage", not broken, f"{where}, and {how}")
         self.soaked.add(start.rollout)
 
+    def _stands_failed(self, cluster: str, change: str) -> bool:
+        """Whether a cluster has a change and failed with it, by whatever rollout. What fails on its way back fails with
+        what it had before; that change starts again only if somebody asks for that (B10)."""
+        here = [each for each in self.events if each.cluster == cluster]
+        if not here or here[-1].event != "Failed" or here[-1].change_id != change:
+            return False
+        return [each.event for each in here if each.event in _STARTS_AND_ENDS][-1] == "Started"
+
     def _judge_start_beside(self, start: Event, where: str) -> None:
+        """A stage has what a rollout brought to it, or to one that follows: it went there by way of this one, also if
+        nobody was in it then (B21)."""
         law("joining", not self._was_healthy(start.cluster), f"{where} by no rollout, and something runs there")
-        stage = [each for each in self.events if (each.cluster in DEV) == (start.cluster in DEV)]
-        brought = {each.input_hash for each in stage if each.event == "Started" and each.rollout}
-        law("joining", start.input_hash in brought, f"{where}, which no rollout brought to its stage")
+        so_far = [each for each in self.events if start.cluster in DEV or each.cluster not in DEV]
+        brought = {each.input_hash for each in so_far if each.event == "Started" and each.rollout}
+        law("joining", start.input_hash in brought, f"{where}, which no rollout brought as far as its stage")
 
     def _dev_lacks(self, start: Event, accepted: frozenset[str], now: datetime) -> tuple[str, str]:
         """What of dev keeps gold from what a start brings: a law, and how it would be broken.
 
         A cluster of dev has come to that by the rollout itself, and soaks; or had it before, and is no part of it. Who
-        joins while dev is not done is waited for, too; who joins later is not (B21). One that was installed with a
-        version that was rejected later has nothing to go back to (R2-38): it stays above the others.
+        joins while dev is not done is waited for, too; who joins later is not (B21).
         """
         if start.rollout in self.soaked:
             return "", ""
@@ -131,12 +139,9 @@ class Witness:
             if told.rollout == start.rollout:
                 if told.at + SOAK > now:
                     return "soak", f"{cluster} is healthy since {told.at:%H:%M} only"
-            elif told.input_hash != start.input_hash and not self._stays_above(told, start):
+            elif told.input_hash != start.input_hash:
                 return "stage", f"{cluster} has not got it"
         return "", ""
-
-    def _stays_above(self, told: Event, start: Event) -> bool:
-        return told.cluster not in (self.founders or ()) and (told.version or "") > (start.version or "")
 
     def _runs(self, cluster: str) -> bool:
         """Whether something is installed there already: a first install passes windows."""

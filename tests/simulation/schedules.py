@@ -8,7 +8,23 @@ from typing import Any, NamedTuple
 
 from simulation.faults import KINDS, OLDER_FILES, Fault, Where
 from simulation.laws import LawBrokenError, law
-from simulation.scripts import Act, approve, edit, heal, health, join, leave, pause, release, resume, wait
+from simulation.scripts import (
+    Act,
+    abort,
+    approve,
+    edit,
+    heal,
+    health,
+    join,
+    leave,
+    pause,
+    release,
+    replace_it,
+    resume,
+    retry,
+    roll_back,
+    wait,
+)
 from simulation.situations import open_rollouts
 from simulation.world import World
 
@@ -17,9 +33,22 @@ _PASSES, _COMMITS, _DELIVERIES = 45, 60, 14
 
 
 class Schedule(NamedTuple):
+    """What happens; after that comes an ending, in which everything gets where it should be."""
+
     seed: int
     script: Sequence[Act]
     faults: Sequence[Fault]
+
+    @property
+    def ending(self) -> list[Act]:
+        """Whatever still runs goes first; each rollout may need somebody's consent.
+
+        So may one more wherever files were those before the last edit: what they said replaced a rollout, and what was
+        agreed to then is void (B8, B26).
+        """
+        older = sum(each.kind == OLDER_FILES for each in self.faults)
+        again = [approve, wait(13)] * older
+        return [heal, resume, release(_LAST), wait(3), approve, wait(8), approve, wait(13), *again]
 
     def __str__(self) -> str:
         script = " ".join(each.name for each in self.script)
@@ -32,9 +61,6 @@ def drawn(seed: int) -> Schedule:
     script = [wait(2), approve, wait(3)]
     for number in range(1, chance.randint(1, 2) + 1):
         script += _chapter(chance, f"1.{number}.0", f"1.{number - 1}.0")
-    script += [heal, resume, release(_LAST)]
-    # Whatever still runs goes first; each may need somebody's consent.
-    script += [wait(3), approve, wait(8), approve, wait(13)]
     return Schedule(seed, script, _faults(chance))
 
 
@@ -55,7 +81,10 @@ def _chapter(chance: Random, version: str, before: str) -> list[Act]:
         ]
     )
     across = chance.choice(
-        [[], [], [join("us-2")], [join("eu-3")], [leave("us-1")], [leave("eu-2")], [pause, wait(0.1), resume]]
+        [
+            *([], [], [join("us-2")], [join("eu-3")], [leave("us-1")], [leave("eu-2")]),
+            *([pause, wait(0.1), resume], [replace_it], [abort, wait(0.1), retry], [roll_back], [retry]),
+        ]
     )
     early = [approve] if chance.random() < 0.4 else []
     late = [approve] if chance.random() < 0.6 else []
@@ -79,7 +108,7 @@ def _faults(chance: Random) -> list[Fault]:
 
 def played(schedule: Schedule) -> World:
     """Plays it to its end: everything runs what was released last, nothing is on its way, and all is at rest."""
-    world = World(schedule.script, schedule.faults).play()
+    world = World([*schedule.script, *schedule.ending], schedule.faults).play()
     law("end", world.versions == dict.fromkeys(sorted(world.fleet.wanted), _LAST), f"{world.versions}")
     law("end", not open_rollouts(world.image), "a rollout is still open")
     return world

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from fleetform.loop.asking import Verb
 from simulation.situations import open_rollouts
 from simulation.world import World
 
@@ -69,9 +70,33 @@ def _resume(world: World) -> None:
             world.ask("resume", rollout.name)
 
 
+def _replace(world: World) -> None:
+    """What waits takes the place of the rollout that runs."""
+    for rollout in open_rollouts(world.image):
+        if rollout.queued is not None:
+            world.ask("start", rollout.owner.name)
+
+
+def _abort(world: World) -> None:
+    for rollout in open_rollouts(world.image):
+        world.ask("abort", rollout.name)
+
+
+def _of_last(verb: Verb) -> Act:
+    """What people ask of the last rollout; there may be nothing to ask for, and then they are told so."""
+
+    def do(world: World) -> None:
+        for rollouts in world.image.known.rollouts.rollouts.values():
+            world.ask(verb, rollouts[-1].name, may_be_refused=True)
+
+    return Act(verb, do)
+
+
 approve = Act("approve", lambda world: world.approve())
 heal = Act("heal", lambda world: world.health_says.clear())
 pause, resume = Act("pause", _pause), Act("resume", _resume)
+replace_it, abort = Act("replace", _replace), Act("abort", _abort)
+retry, roll_back = _of_last("retry"), _of_last("rollback")
 
 # Time enough for a stage behind a window, also where the clock is set forward twice.
 _THROUGH = (wait(3), approve, wait(12))

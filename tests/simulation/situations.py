@@ -7,6 +7,8 @@ from fleetform.loop.image import Image
 from fleetform.ports.store import Event
 from simulation.laws import DEV
 
+# Clusters that are not there at first.
+JOINERS = frozenset({"us-2", "eu-3"})
 SITUATIONS = frozenset(
     {
         "a crash between admitting and delivering",
@@ -16,9 +18,11 @@ SITUATIONS = frozenset(
         "an approval that came to nothing",
         "a cluster that left during a rollout",
         "a cluster that joined during a rollout",
+        "a cluster that joined and went back",
         "a newer change while one was in flight",
         "a change that replaced one in flight",
         "a change that waited for another",
+        "a change that waited for a rollback",
         "a rollout that was paused in flight",
         "a clock that was set back during a soak",
         "a store that was down during a rollout",
@@ -69,6 +73,8 @@ def of_pass(image: Image, kind: str | None, down: bool) -> set[str]:
     found = set()
     if any(each.queued for each in running):
         found.add("a change that waited for another")
+    if any(each.queued and each.phase == "RollingBack" for each in running):
+        found.add("a change that waited for a rollback")
     if any(each.paused for each in running) and in_flight(image):
         found.add("a rollout that was paused in flight")
     if any(each.phase == "Superseded" for of in image.known.rollouts.rollouts.values() for each in of):
@@ -95,6 +101,8 @@ def of_history(events: list[Event], approved: set[tuple[str, str]], image: Image
     for each in events:
         if each.event == "Failed" and last.get(each.cluster) == "RolledBack":
             found.add("a failure during a rollback")
+        if each.event == "RolledBack" and each.cluster in JOINERS:
+            found.add("a cluster that joined and went back")
         last[each.cluster] = each.event
     started = {each.rollout for each in events if each.event == "Started" and each.cluster not in DEV}
     ended = {each.name for of in image.known.rollouts.rollouts.values() for each in of if not each.is_open}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.schedules import drawn, played
+from simulation.faults import OLDER_FILES, Fault
+from simulation.schedules import Schedule, drawn, played
+from simulation.scripts import approve, edit, join, leave, release, wait
 from simulation.situations import SITUATIONS
 
 
@@ -24,4 +26,27 @@ def test_random_schedules_break_no_law_and_every_situation_comes_up() -> None:
 @pytest.mark.rule("B22")
 def test_what_was_brought_and_not_recorded_is_removed_when_it_is_no_longer_wanted() -> None:
     """A process ends between a first delivery and its record, and then the cluster is not in the files any more."""
-    played(drawn(60229))
+    script = [wait(2), approve, edit("only-eu", only_eu=True), wait(1)]
+    for number in (7, 8, 9):
+        faults = [Fault("delivery", 3, "crash-after"), Fault("pass", number, OLDER_FILES)]
+        played(Schedule(60229, script, faults))
+
+
+@pytest.mark.rule("B21", "S51")
+def test_a_cluster_that_comes_to_a_stage_in_which_nobody_was_gets_what_went_by_way_of_it() -> None:
+    """The only cluster of the first stage leaves, the next change goes to the second, and then one joins the first."""
+    empties = [wait(2), approve, wait(3), leave("eu-2"), wait(1), release("1.1.0"), wait(1), approve, wait(4)]
+    world = played(Schedule(80343, [*empties, edit("replicas", replicas=5), wait(1), join("eu-3"), wait(0.1)], []))
+    first = next(each for each in world.witness.events if each.cluster == "eu-3")
+    assert (first.event, first.version, first.rollout) == ("Started", "1.1.0", "")
+
+
+@pytest.mark.rule("B8", "B26")
+def test_a_rollout_that_older_files_replaced_needs_consent_anew_and_gets_there_with_it() -> None:
+    """For one pass the source says what it said before the last edit, at every pass of a rollout."""
+    script = [wait(2), approve, wait(3), edit("supersede", supersede="Replace")]
+    asked = set()
+    for number in range(14, 26):
+        world = played(Schedule(80292, script, [Fault("pass", number, OLDER_FILES)]))
+        asked.add(len({name for name, _ in world.witness.approved}))
+    assert asked == {2, 3}, "each consent is to one rollout"

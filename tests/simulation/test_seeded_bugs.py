@@ -21,7 +21,7 @@ from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Event
 from simulation.faults import Fault
 from simulation.laws import LAWS, LawBrokenError
-from simulation.scripts import STORY, Act, approve, health, join, leave, release, wait
+from simulation.scripts import STORY, Act, approve, health, join, leave, release, replace_it, wait
 from simulation.world import World
 
 Patch = pytest.MonkeyPatch
@@ -33,7 +33,7 @@ FAILS_FIRST = (*INSTALLED, health("eu-1", "1.1.0", "Failed"), release("1.1.0"), 
 # A change that failed in gold comes again, for its fix failed in dev; a cluster that joins; dev's last one that leaves.
 AGAIN = (
     *(*INSTALLED, health("eu-1", "1.1.0", "Failed"), health("eu-2", "1.2.0", "Failed"), release("1.1.0")),
-    *(wait(1.5), approve, wait(0.05), release("1.2.0"), wait(1), approve, wait(4)),
+    *(wait(1.5), approve, wait(0.05), release("1.2.0"), wait(0.01), replace_it, wait(1), approve, wait(4)),
 )
 JOINS = (*INSTALLED, release("1.1.0"), wait(0.2), join("us-2"), wait(0.2))
 LEAVES = (*INSTALLED, release("1.1.0"), wait(0.2), approve, leave("eu-2"), wait(6))

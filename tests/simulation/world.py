@@ -16,7 +16,7 @@ from fleetform.app.reading.kept_readings import KeptReadings
 from fleetform.load.inputs import InputFile
 from fleetform.load.locator import FileLocator
 from fleetform.load.reader import DocumentCache, read_file
-from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.asking import RolloutRequest, Verb
 from fleetform.loop.image import Image, read_image
 from fleetform.model.identity import Identity
 from fleetform.model.results.decisions import PluginKey
@@ -252,11 +252,12 @@ class World:
                 if rollout.is_open and (rollout.name, "gold") not in self.witness.approved:
                     self.ask("approve", rollout.name, stage="gold")
 
-    def ask(self, verb: str, rollout: str, stage: str = "") -> None:
-        key = f"{verb}-{rollout}-{self.index}"
-        request = RolloutRequest(verb=verb, name=rollout, who=ANN, stage=stage, key=key)  # type: ignore[arg-type]
+    def ask(self, verb: Verb, name: str, stage: str = "", may_be_refused: bool = False) -> None:
+        """Of a rollout, or of a preset what waits for the one that runs: that replaces it."""
+        key = f"{verb}-{name}-{self.index}"
+        request = RolloutRequest(verb=verb, name=name, who=ANN, stage=stage, supersede=verb == "start", key=key)
         reply = self.plane.control.ask(request)
-        assert reply.problem is None, reply.problem
+        assert may_be_refused or reply.problem is None, reply.problem
 
 
 # What somebody does in a world; done again if the process ends under it.

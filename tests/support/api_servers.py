@@ -62,7 +62,7 @@ class ApiServers:
         self._etcd_url = ""
 
     def __enter__(self) -> Self:
-        client, peer = _free_port(), _free_port()
+        client, peer = free_port(), free_port()
         self._etcd_url = f"http://127.0.0.1:{client}"
         peers = f"http://127.0.0.1:{peer}"
         flags = {
@@ -97,7 +97,7 @@ class ApiServers:
 
     def start(self, *names: str) -> list[ApiServer]:
         """API servers of clusters with these names, ready to be asked."""
-        servers = [self._start(name, _free_port()) for name in names]
+        servers = [self._start(name, free_port()) for name in names]
         for server in servers:
             _wait_until_ready(server, self._log(server.name))
         return servers
@@ -146,7 +146,7 @@ def _flags(values: dict[str, str]) -> list[str]:
     return [f"--{name}={value}" for name, value in values.items()]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

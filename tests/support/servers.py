@@ -84,7 +84,7 @@ def _handler_for(server: WebServer) -> type[BaseHTTPRequestHandler]:
             with suppress(ConnectionError):
                 self._send(server.answer(asked))
 
-        do_POST = do_PATCH = do_PUT = do_DELETE = do_GET  # noqa: N815
+        do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = do_GET  # noqa: N815
 
         def _send(self, reply: Reply) -> None:
             self.send_response(reply.status)
@@ -93,7 +93,7 @@ def _handler_for(server: WebServer) -> type[BaseHTTPRequestHandler]:
             parts = [reply.content] if isinstance(reply.content, bytes) else reply.content
             self.send_header(*_ending(parts))
             self.end_headers()
-            for part in parts:
+            for part in parts if self.command != "HEAD" else ():
                 self.wfile.write(part)
 
         def log_message(self, *_: object) -> None:
@@ -158,7 +158,8 @@ class HelmServer(WebServer):
         content = packed_chart(name, version, "replicas: 1\n") if archive is None else archive
         file = f"{name}-{version}.tgz"
         self.files[f"/charts/{file}"] = content
-        said = {"version": version, "urls": [file], "digest": digest_of(content).removeprefix("sha256:"), **entry}
+        digest = digest_of(content).removeprefix("sha256:")
+        said = {"apiVersion": "v2", "name": name, "version": version, "urls": [file], "digest": digest, **entry}
         listed = self.entries.setdefault(name, [])
         listed.insert(0, {key: value for key, value in said.items() if value is not None})
         return content
@@ -233,14 +234,22 @@ class OciServer(WebServer):
             return Reply(401, headers={"WWW-Authenticate": self._challenge()})
         match = re.match(r"/v2/(.+)/(tags|manifests|blobs)/([^/]+)\Z", parts.path)
         if match is None:
-            return Reply(404)
+            return Reply(200 if parts.path == "/v2/" else 404)
         name, kind, which = match.groups()
         if kind == "tags":
             return self._list_tags(name, parse_qs(parts.query))
         if kind == "blobs":
             return Reply(200, self.blobs[which]) if which in self.blobs else Reply(404)
-        content = self.manifests.get((name, which))
-        return Reply(404) if content is None else Reply(200, content)
+        return self._manifest(name, which)
+
+    def _manifest(self, name: str, which: str) -> Reply:
+        """By tag or by digest."""
+        for (of, tag), content in self.manifests.items():
+            digest = digest_of(content)
+            if of == name and which in (tag, digest):
+                type_ = json.loads(content).get("mediaType", "application/vnd.oci.image.manifest.v1+json")
+                return Reply(200, content, {"Content-Type": type_, "Docker-Content-Digest": digest})
+        return Reply(404)
 
     def _lets_in(self, asked: Request) -> bool:
         given = asked.headers.get("authorization")

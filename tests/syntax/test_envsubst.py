@@ -227,3 +227,20 @@ def test_a_pattern_that_may_cut_a_character_takes_values_up_to_a_length() -> Non
     with pytest.raises(SubstitutionError, match="too long for such a pattern"):
         substitute("${v#?}", {"v": "a" + fits})
     assert substitute("${v#?}", {"v": "a" * 20_000}) == "a" * 19_999, "text of single bytes has no such limit"
+
+
+def test_references_are_nested_a_hundred_levels_deep_and_no_deeper() -> None:
+    def nested(levels: int) -> str:
+        return "${a:-" * levels + "x" + "}" * levels
+
+    assert substitute(nested(100), {}) == "x"
+    with pytest.raises(SubstitutionError, match="is nested more than 100 levels deep"):
+        substitute(nested(101), {})
+
+
+def test_a_value_grows_to_ten_million_characters_by_replacing_and_no_further() -> None:
+    long = "x" * 10_000
+    assert len(substitute("${v//a/${w}}", {"v": "a" * 1_000, "w": long})) == 10_000_000
+    with pytest.raises(SubstitutionError, match="becomes too long"):
+        substitute("${v//a/${w}}", {"v": "a" * 1_001, "w": long})
+    assert len(substitute("${v/a/${w}}", {"v": "a" * 1_001, "w": long})) == 11_000, "one of them only"

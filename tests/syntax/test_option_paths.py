@@ -117,7 +117,8 @@ def test_a_number_that_no_float_can_hold_is_refused(row: Row) -> None:
         ("/a/b/0", ("a", "b", 0)),
         ("/a~1b/~0", ("a/b", "~")),
         ("/01", ("01",)),
-        (f"a[{MAX_INDEX}]", ("a", MAX_INDEX)),
+        ("a[+1]", ("a", 1)),
+        ("a[65536]", ("a", 65536)),
     ],
 )
 def test_a_path_has_these_steps(text: str, steps: Steps) -> None:
@@ -135,6 +136,11 @@ def test_a_path_has_these_steps(text: str, steps: Steps) -> None:
         ("a[0", "the [ in 'a[0' is not closed", 2),
         ("a[x]", "'x' in 'a[x]' is not an index", 3),
         ("a[-1]", "'-1' in 'a[-1]' is not an index", 3),
+        ("a[++1]", "'++1' in 'a[++1]' is not an index", 3),
+        ("a[+]", "'+' in 'a[+]' is not an index", 3),
+        ("a[1+]", "'1+' in 'a[1+]' is not an index", 3),
+        ("a[]", "'' in 'a[]' is not an index", 3),
+        ("a[٣]", "'٣' in 'a[٣]' is not an index", 3),
         ("a[65537]", "index 65537 is greater than 65536", 3),
         ("a[0]b", "unexpected 'b' in 'a[0]b'", 5),
         ("a,b", "',' in 'a,b' must be escaped with \\", 2),
@@ -224,10 +230,21 @@ def test_a_value_cannot_be_put_inside_something_of_another_kind(path: str, messa
         ("a.b", {"a": {}, "0": "zero"}),
         ("/0", {"a": {"b": [1, 2]}}),
         ("a.x.y", TREE),
+        ("a.b[1]", {"a": {"b": [1]}, "0": "zero"}),
+        ("a.b[2]", TREE),
     ],
 )
 def test_what_stands_at_a_path_is_taken_away(path: str, left: Any) -> None:
     assert without(TREE, parse_path(path)) == left
+
+
+def test_what_stands_inside_an_item_of_a_list_is_taken_away() -> None:
+    tree = [{"a": 1}, {"a": 2, "b": 3}, {"a": 4}]
+    assert without(tree, (1, "a")) == [{"a": 1}, {"b": 3}, {"a": 4}]
+    assert without(tree, (1,)) == [{"a": 1}, {"a": 4}]
+    assert with_value(tree, (1, "a"), 9) == [{"a": 1}, {"a": 9, "b": 3}, {"a": 4}]
+    with pytest.raises(IndexPastEndError, match="index 2 is past the end: the list has 1 item, so 1 is next"):
+        with_value([1], (2,), 3)
 
 
 def test_changing_a_tree_leaves_the_original_as_it_was() -> None:

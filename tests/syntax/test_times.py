@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fleetform.syntax.times import distance_text, parse_duration, parse_time, span_text, time_text
+from fleetform.syntax.times import (
+    clock_text,
+    distance_text,
+    duration_text,
+    parse_duration,
+    parse_time,
+    span_text,
+    time_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +103,50 @@ def test_a_span_is_told_in_its_two_largest_units(span: timedelta, text: str) -> 
         assert (distance_text(span), distance_text(-span)) == (f"in {text}", f"{text} ago")
     else:
         assert distance_text(span) == distance_text(-span) == "now"
+
+
+NOON = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("distance", "text"),
+    [
+        (timedelta(0), "Mon 12:00 UTC (now)"),
+        (timedelta(hours=10), "Mon 22:00 UTC (in 10 h)"),
+        (-timedelta(days=6) + timedelta(seconds=1), "Tue 12:00 UTC (5 d 23 h ago)"),
+        (timedelta(days=6) - timedelta(seconds=1), "Sun 11:59 UTC (in 5 d 23 h)"),
+        (timedelta(days=6), "Sun 12:00 08 Nov 2026 UTC (in 6 d)"),
+        (-timedelta(days=6), "Tue 12:00 27 Oct 2026 UTC (6 d ago)"),
+    ],
+)
+def test_a_day_of_the_week_is_enough_within_six_days(distance: timedelta, text: str) -> None:
+    assert clock_text(NOON + distance, NOON) == text
+
+
+def test_a_time_is_told_as_people_there_read_it() -> None:
+    assert clock_text(NOON, NOON - timedelta(hours=1), "Asia/Tokyo") == "Mon 21:00 Asia/Tokyo (in 1 h)"
+
+
+@pytest.mark.parametrize("text", ["36600d", "878400h"])
+def test_a_hundred_years_are_the_longest_duration(text: str) -> None:
+    assert parse_duration(text) == timedelta(days=36_600)
+    with pytest.raises(ValueError, match="is more than a hundred years"):
+        parse_duration(f"{text}1s")
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (timedelta(0), "0s"),
+        (timedelta(seconds=59), "59s"),
+        (timedelta(seconds=60), "1m"),
+        (timedelta(seconds=3599), "59m59s"),
+        (timedelta(seconds=3600), "1h"),
+        (timedelta(seconds=86_399), "23h59m59s"),
+        (timedelta(days=1), "1d"),
+        (timedelta(days=14, hours=1, seconds=1), "14d1h1s"),
+    ],
+)
+def test_a_duration_is_written_as_it_is_read(duration: timedelta, text: str) -> None:
+    assert duration_text(duration) == text
+    assert parse_duration(text) == duration

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fleetform.syntax.hashing import canonical_json
 from fleetform.syntax.yaml_in import YamlDocument, read_one, read_stream
-from fleetform.syntax.yaml_out import write_documents, write_yaml
+from fleetform.syntax.yaml_out import write_documents, write_unfolded, write_yaml
 
 # Lone surrogates are not characters. Short texts of YAML's own signs are where a writer goes wrong.
 _TEXT = st.text(st.characters(codec="utf-8")) | st.text("-+.0123456789eExXoOnNyYtT_:~<=|>&*!%@`#'\" \n\t\r")
@@ -60,3 +60,10 @@ def test_letters_of_all_languages_stay_readable() -> None:
 
 def test_half_a_character_is_written_as_an_escape() -> None:
     assert write_yaml({"file": "a\udcff.yaml"}) == 'file: "a\\\\udcff.yaml"\n'
+
+
+def test_lines_are_folded_at_120_characters_unless_they_must_not_be() -> None:
+    words = ["x" * 59, "y" * 59, "z"]
+    assert write_yaml({"a": " ".join(words)}) == f"a: {words[0]} {words[1]}\n  z\n"
+    assert write_yaml({"a": " ".join(["x" * 56, "y" * 59, "z"])}) == f"a: {'x' * 56} {words[1]} z\n"
+    assert write_unfolded({"a": " ".join(words * 9)}) == f"a: {' '.join(words * 9)}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -114,6 +115,17 @@ def test_an_answer_follows_time_where_nothing_is_stored(served: ServedPlane) -> 
     served.plane.wait(hours=2)
     gates = {each["gate"] for item in served.get("why", cluster="eu-1")["items"] for each in item["reasons"]}
     assert gates == {"approval"}
+
+
+def test_how_far_away_things_are_is_told_from_the_time_of_the_question(served: ServedPlane) -> None:
+    def told() -> str:
+        [item] = served.get("why", cluster="eu-1")["items"]
+        return str(item["summary"])
+
+    assert "(in 1 h)" in told()
+    served.plane.clock.at += timedelta(minutes=20)
+    assert "(in 40 min)" in told()
+    assert "ETag" not in served.send("GET", "/api/v1/why?cluster=eu-1").headers
 
 
 def test_an_entity_tag_spares_the_answer_until_something_is_another(served: ServedPlane) -> None:

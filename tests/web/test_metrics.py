@@ -11,13 +11,16 @@ import httpx2
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 from fleetform.app.numbers import numbers
 from fleetform.loop.control import PassReport
+from fleetform.loop.metrics import Build, Metrics
+from fleetform.operator.metrics import OperatorMetrics, Replica, Requests
 from fleetform.ports.delivery import Failure
 from fleetform.ports.store import UnavailableError
 from fleetform.store.sqlite import SqliteReader, SqliteStore
-from fleetform.web.metrics import Metrics, serve_metrics
+from fleetform.web.monitoring import serve_monitoring
 from loop.test_control import STAGES, plane, upgraded
 from loop.test_support_ends import policy
 from loop.test_telling import APPROVED, CLUSTERS, HOOK, breaking
@@ -46,16 +49,27 @@ class Measured:
 
     def read(self) -> dict[str, Sample]:
         """All samples, by name and labels, as Prometheus would read them."""
-        served = serve_metrics(self.metrics, "127.0.0.1", 0)
-        try:
-            text = httpx2.get(f"http://127.0.0.1:{served.port}/metrics", trust_env=False).text
-        finally:
-            served.end()
-        found: dict[str, Sample] = {}
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
-        return found
+        return scraped(Build(), self.metrics)
+
+
+def scraped(*collectors: Collector) -> dict[str, Sample]:
+    served = serve_monitoring(collectors, "127.0.0.1", 0)
+    try:
+        text = httpx2.get(f"http://127.0.0.1:{served.port}/metrics", trust_env=False).text
+    finally:
+        served.end()
+    return samples(text)
+
+
+def samples(text: str) -> dict[str, Sample]:
+    """All samples of an answer, by name and labels; each metric stands there once."""
+    found: dict[str, Sample] = {}
+    families = list(text_string_to_metric_families(text))
+    assert len({each.name for each in families}) == len(families)
+    for family in families:
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+    return found
 
 
 def labels(**named: str) -> tuple[tuple[str, str], ...]:
@@ -134,7 +148,7 @@ def test_no_number_is_by_cluster_or_plugin() -> None:
 def test_a_first_scrape_finds_no_fleet_and_no_database(tmp_path: Path) -> None:
     missing = str(tmp_path / "none.db")
     metrics = Metrics(lambda: SqliteReader(missing), f"{missing}-wal", lambda: plane().clock.at + timedelta(days=1))
-    names = {each.name for each in metrics.registry.collect()}
+    names = set(scraped(Build(), metrics))
     assert "fleetform_build_info" in names
     assert "fleetform_plugins" not in names
 
@@ -142,7 +156,12 @@ def test_a_first_scrape_finds_no_fleet_and_no_database(tmp_path: Path) -> None:
 def known_metrics(tmp_path: Path) -> set[str]:
     measured = Measured(tmp_path, **{"policy.yaml": APPROVED, "support.yaml": policy(90)})
     measured.wait(hours=3)
-    return set(measured.read())
+    replica = Replica(1, lambda: [0], lambda: {"plugins": 0})
+    requests = Requests()
+    operator = OperatorMetrics(replica, requests)
+    requests.to("management")("GET", 200)
+    operator.works_for("acme", measured.metrics, lambda: 0)
+    return set(measured.read()) | set(scraped(operator))
 
 
 @pytest.mark.rule("R2-27")

@@ -136,29 +136,33 @@ class _Readings:
                 self._skip(plugin, skipped.item, skipped.reason)
 
     def beside(self, move: Move) -> str | None:
-        """Another value of the same object that overlaps where this one would go: both there would not load."""
-        steps = move.outcome.steps
-        if steps is None or move.renamed is None:
+        """Another value of the same object that would meet this one where it goes: both there would not load, or count
+        the items of one list together that they count one after the other now (S60)."""
+        if move.renamed is None:
             return None
-        form = normal_form(steps)
         home = (move.item.layer.object, move.item.collection)
         for index in sorted(self._homes[home] - {move.item.index}, key=str):
             for other, _ in self.values[*home, index].values():
-                there = normal_form(other.outcome.steps) if other.outcome.steps is not None else None
-                if there is not None and form[: len(there)] == there[: len(form)]:
-                    return text_of(other.outcome.steps or ())
+                if other.outcome.steps is not None and _meet(move, other):
+                    return text_of(other.outcome.steps)
         return None
 
     def misfit(self, move: Move, plugin: PluginDecision) -> str | None:
         """Why the new form of a value would be refused: by what reads it, or by a definition that an override names."""
         steps, item = move.outcome.steps, move.item
-        value = item.value if move.outcome.value is ABSENT else move.outcome.value
-        if steps is None or value is ABSENT or variable_references_in(value):
+        if steps is None:
             return None
+        value = item.value if move.outcome.value is ABSENT else move.outcome.value
         revision, spec = plugin.target.revision, item.layer.object.spec
-        named = (spec.plugin_definition_names or ()) if isinstance(spec, PluginOverrideSpec) else ()
         readers = [[revision] if revision is not None else []]
-        readers += [self._definitions.of(item.layer.object.ref.organization, each) for each in named]
+        if isinstance(spec, PluginOverrideSpec):
+            for name in spec.plugin_definition_names or ():
+                versions = self._definitions.of(item.layer.object.ref.organization, name)
+                if versions and not spec.allow_undeclared and not any(each.find(steps) for each in versions):
+                    return f"{name} has no option {text_of(steps)}"
+                readers.append(versions)
+        if value is ABSENT or variable_references_in(value):
+            return None
         for versions in readers:
             matches = [match for each in versions if (match := each.find(steps)) is not None]
             problems = [misfit(*match, value, item.strategy, move.secret) for match in matches]
@@ -180,6 +184,19 @@ class _Readings:
         self._homes.setdefault(key[:2], set()).add(item.index)
         known = self.values.setdefault(key, {})
         known.setdefault(repr((outcome.steps, outcome.value)), (Move(item, outcome, secret), plugin))
+
+
+def _meet(one: Move, other: Move) -> bool:
+    """Whether two values would overlap, or be in one list that are in two as they are written."""
+    to, there = normal_form(one.outcome.steps or ()), normal_form(other.outcome.steps or ())
+    same = next((at for at, pair in enumerate(zip(to, there, strict=False)) if pair[0] != pair[1]), None)
+    if same is None:
+        return True
+    if not (to[same].isdigit() and there[same].isdigit()):
+        return False
+    # Steps below a renamed option stay, so the list is found in what is written by counting from the end.
+    lists = [normal_form(parse_path(each.item.text))[: same - len(end)] for each, end in ((one, to), (other, there))]
+    return lists[0] != lists[1]
 
 
 def _is_secret(slot: Slot) -> bool:

@@ -251,6 +251,8 @@ class Rollouts:
         if len(found) == 1:
             self._must(found[0].change.owner.organization)
             return found[0]
+        if found:
+            raise NoAnswerError(f"{len(found)} presets are named {preset}", "name the organization with -n")
         names = sorted({each.change.owner.name for each in owners})
         raise NotFoundError(f"there is no preset {preset} with plugins", did_you_mean(preset, names, _list(names)))
 

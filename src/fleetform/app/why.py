@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from fleetform.app.answering.references import reported
 from fleetform.app.answering.waits import Waits, shown_state
@@ -20,8 +21,17 @@ from fleetform.model.shape import did_you_mean
 _TIMING = ("Approval", "LifecyclePolicy", "RolloutPolicy", "UpdateWindow")
 
 
-def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter = ALL_STATES) -> Why:
-    """How the plugins of a scope stand; name is a plugin's, its preset's or its definition's."""
+def why(
+    fleet: Fleet,
+    scope: Scope,
+    name: str | None = None,
+    states: StateFilter = ALL_STATES,
+    now: datetime | None = None,
+) -> Why:
+    """How the plugins of a scope stand; name is a plugin's, its preset's or its definition's.
+
+    now is the time that it is told at: nothing is planned anew, but how far away things are is another.
+    """
     steps = [each for each in fleet.plan.steps if scope.holds_plugin(fleet, each.key)]
     meant = [each for each in steps if name is None or name in _names(fleet, each)]
     if name is not None and not meant:
@@ -29,7 +39,7 @@ def why(fleet: Fleet, scope: Scope, name: str | None = None, states: StateFilter
         known = sorted({one for each in steps for one in _names(fleet, each)})
         listed = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}" if known else "it has none"
         raise NotFoundError(f"there is no plugin {name}{where}", did_you_mean(name, known, listed))
-    waits = Waits(fleet)
+    waits = Waits(fleet, now)
     items = waits.items(each for each in meant if states.holds(shown_state(each)))
     found = [each for each in fleet.findings.of_objects if scope.concerns(each.object)]
     shown = {(each.organization, each.cluster, each.plugin) for each in items if each.state != "UpToDate"}

@@ -96,7 +96,12 @@ class Follower:
 
 def missing_text(found: Standing) -> str:
     """What there was still to do: which stages lack how many clusters, and what those wait for."""
-    stages = [(each.name, each.clusters) for each in found.item.stages if each.done is None and each.clusters.total]
-    lines = [f"  stage {name}: {has.total - has.healthy:,} of {has.total:,} clusters to go" for name, has in stages]
+    lines = []
+    for each in found.item.stages:
+        has, goes_back = each.clusters, found.item.phase == "RollingBack"
+        to_go = has.updated if goes_back else has.total - has.healthy
+        if each.done is None and (to_go if goes_back else has.total):
+            back = " back" if goes_back else ""
+            lines.append(f"  stage {each.name}: {to_go:,} of {has.total:,} clusters to go{back}")
     lines += [f"  {each.state}: {cut(cause_text(each, found.now), 200)}" for each in found.item.causes]
     return "\n".join(lines)

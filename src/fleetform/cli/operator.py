@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleetform.cli.options import Flags, shared_flags
+from fleetform.cli.serve_arguments import address_of
 from fleetform.cli.serve_log import ServeLog
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.files import read_file, reason
@@ -21,6 +22,8 @@ from fleetform.syntax.times import parse_duration
 
 if TYPE_CHECKING:
     from fleetform.outside.kubernetes.access import Access
+    from fleetform.outside.listening import Listening
+    from fleetform.wiring.operator import Operator
 
 _OWN_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _LONGEST_FILE = 4 * 1024 * 1024
@@ -48,6 +51,11 @@ Examples:
 @click.option("--admission-url", metavar="URL", help="How API servers reach it, if not by its Service.")
 @click.option("--certificates", metavar="DIR", help="With tls.crt and tls.key for it; without, it makes its own.")
 @click.option(
+    "--metrics",
+    metavar="ADDR",
+    help="Serve metrics, /healthz and /readyz at HOST:PORT; anybody may read them there.",
+)
+@click.option(
     "--service-accounts-in",
     metavar="NAMESPACE",
     help="Act on clusters as the ServiceAccount there that bears the organization's name.",
@@ -68,8 +76,8 @@ def command(flags: Flags, **given: Any) -> int:
     Each organization (a namespace) is worked for by one replica at a time; leases say by which. Exit codes: 0 it was
     told to end, 4 the API server cannot be reached or refuses.
     """
-    from fleetform.outside.listening import listen
-    from fleetform.wiring.operator import Operator, OperatorLog, OperatorSettings
+    from fleetform.wiring.operator import Operator
+    from fleetform.wiring.organizations import OperatorLog, OperatorSettings
 
     answer_promptly()
     log = ServeLog(flags, Log(given["log_format"]))
@@ -79,9 +87,7 @@ def command(flags: Flags, **given: Any) -> int:
     with ExitStack() as ends:
         try:
             access = _access(given)
-            listening = listen(given["admission"]) if given["admission"] is not None else None
-            if listening is not None:
-                ends.callback(listening.socket.close)
+            listening = _listening(given["admission"], ends) if given["admission"] is not None else None
             settings = OperatorSettings(
                 access,
                 given["namespace"] or _own_namespace(),
@@ -107,17 +113,47 @@ def command(flags: Flags, **given: Any) -> int:
             stop = Event()
             for each in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(each, lambda *_: stop.set())
+            if given["metrics"] is not None:
+                _monitor(operator, given["metrics"], log, ends)
             log.say(f"operator {operator.identity} at {access.server}, namespace {settings.namespace}")
             operator.run(stop)
         except OutsideError as error:
             log.error(error.message, error.hint)
             return 4
-        except ValueError as error:
-            raise click.UsageError(f"--admission: {error}.") from error
-        except OSError as error:
-            log.error(f"cannot listen at {given['admission']}: {reason(error)}", "choose another port")
+        except _TakenError as error:
+            log.error(str(error), "choose another port")
             return 4
     return 0
+
+
+class _TakenError(Exception):
+    """An address that cannot be had."""
+
+
+def _listening(address: str, ends: ExitStack) -> Listening:
+    from fleetform.outside.listening import listen
+
+    address_of("--admission", address, 9443)
+    try:
+        found = listen(address)
+    except OSError as error:
+        raise _TakenError(f"cannot listen at {address}: {reason(error)}") from error
+    ends.callback(found.socket.close)
+    return found
+
+
+def _monitor(operator: Operator, address: str, log: ServeLog, ends: ExitStack) -> None:
+    """Serves what is asked by Prometheus and by supervisors."""
+    from fleetform.loop.metrics import Build
+    from fleetform.web.monitoring import serve_monitoring
+
+    checks = {"/healthz": operator.health.alive, "/readyz": operator.health.ready}
+    try:
+        found = serve_monitoring([Build(), operator.metrics], *address_of("--metrics", address, 9464), checks)
+    except OSError as error:
+        raise _TakenError(f"cannot serve metrics at {address}: {reason(error)}") from error
+    ends.callback(found.end)
+    log.say(f"metrics at port {found.port}, for anybody who can reach it")
 
 
 def _access(given: dict[str, Any]) -> Access:

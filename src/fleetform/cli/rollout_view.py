@@ -100,9 +100,12 @@ def cause_text(cause: RolloutCause, now: datetime) -> str:
 
 def progress_text(item: RolloutAnswer) -> str:
     """How far it is in one line, for those who read lines: `qa 3 of 3 healthy · gold 1 of 4 healthy · Progressing`."""
-    stages = [
-        f"{each.name} {each.clusters.healthy:,} of {each.clusters.total:,} healthy"
-        + (f", {each.clusters.failed:,} failed" if each.clusters.failed else "")
-        for each in item.stages
-    ]
-    return " · ".join([*stages, item.phase])
+    return " · ".join([*(_progress_of(each) for each in item.stages), item.phase])
+
+
+def _progress_of(stage: RolloutStage) -> str:
+    clusters = stage.clusters
+    if stage.phase in ("RollingBack", "RolledBack"):
+        return f"{stage.name} rolled back" + (f", {clusters.updated:,} left" if clusters.updated else "")
+    failed = f", {clusters.failed:,} failed" if clusters.failed else ""
+    return f"{stage.name} {clusters.healthy:,} of {clusters.total:,} healthy{failed}"

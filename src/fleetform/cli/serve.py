@@ -104,6 +104,8 @@ def command(flags: Flags, **given: Any) -> int:
         try:
             plane = _plane(flags, given, arguments, log, measured)
             ends.callback(plane.close)
+            if measured is not None:
+                measured.metrics.load = plane.load
             return _run(flags, given, arguments, log, plane, ends)
         except StoreError as error:
             log.failed(error)
@@ -203,15 +205,16 @@ class _Measured:
 
     def __init__(self, flags: Flags, database: str) -> None:
         # Imported where it is needed: it brings Prometheus' client.
-        from fleetform.web.metrics import Metrics
+        from fleetform.loop.metrics import Metrics
 
         self.metrics = Metrics(partial(open_store_reader, flags.state), f"{database}-wal", lambda: datetime.now(UTC))
 
     def serve(self, host: str, port: int, ends: ExitStack) -> int:
         """The port that it is served at. OSError if the address cannot be had."""
-        from fleetform.web.metrics import serve_metrics
+        from fleetform.loop.metrics import Build
+        from fleetform.web.monitoring import serve_monitoring
 
-        found = serve_metrics(self.metrics, host, port)
+        found = serve_monitoring([Build(), self.metrics], host, port)
         ends.callback(found.end)
         return found.port
 

@@ -59,7 +59,7 @@ def judged(flags: Flags, given: Mapping[str, Any], ends: ExitStack) -> Arguments
         access,
         certificate := certificate_of(given),
         _secret(secret) if secret is not None else None,
-        metrics=_address("--metrics", given["metrics"], 9464) if given["metrics"] is not None else None,
+        metrics=address_of("--metrics", given["metrics"], 9464) if given["metrics"] is not None else None,
         listening=_take(given["listen"], certificate, given["behind_proxy"], ends)
         if given["listen"] is not None
         else None,
@@ -121,7 +121,8 @@ def _take(address: str, certificate: Certificate | None, behind_proxy: bool, end
     return found
 
 
-def _address(flag: str, text: str, port: int) -> tuple[str, int]:
+def address_of(flag: str, text: str, port: int) -> tuple[str, int]:
+    """A host and a port that a flag names; port is an example for the message."""
     from fleetform.outside.listening import parse_address
 
     try:

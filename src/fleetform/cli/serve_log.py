@@ -43,7 +43,7 @@ class ServeLog:
     def told(self, report: PassReport) -> None:
         before, self._refusal = self._refusal, report.refusal
         if report.refusal is not None and report.refusal != before:
-            self._refused(report.at, report.refusal)
+            self._refused(report.at, report.refusal, is_first=report.plan is None)
         if report.accepted is not None:
             self._accepted(report.at, report.accepted)
         elif before is not None and report.refusal is None:
@@ -129,8 +129,9 @@ class ServeLog:
             self.say(f"next look at {report.next_look:%Y-%m-%d %H:%M:%S} UTC")
         return 0
 
-    def _refused(self, at: datetime, refusal: Refusal) -> None:
-        text = f"{refusal.reason}; the fleet stays as it was"
+    def _refused(self, at: datetime, refusal: Refusal, is_first: bool) -> None:
+        stays = "nothing was accepted yet, so nothing is delivered" if is_first else "the fleet stays as it was"
+        text = f"{refusal.reason}; {stays}"
         level: Level = "warning" if refusal.empty else "error"
         shown = refusal.findings[:_MOST_FINDINGS]
         findings = []

@@ -21,9 +21,11 @@ _COMMAND = re.compile(r"fleetform (?:why|plan|render|rollout \w+)(?: --?[a-z]+| 
 
 
 def way_text(item: WhyItem) -> str:
-    """`1.3.2 → 1.4.0`, `1.4.0 → removed`, `→ 1.0.0`; `1.4.0` if the version stays."""
-    if item.to is None:
+    """`1.3.2 → 1.4.0`, `1.4.0 → removed`, `→ 1.0.0`; `1.4.0` if the version stays, or no version is what is wanted."""
+    if item.removal:
         return f"{item.from_} → removed" if item.from_ else "removed"
+    if item.to is None:
+        return item.from_ or "without a version"
     if item.from_ is None:
         return f"→ {item.to}"
     return item.to if item.from_ == item.to else f"{item.from_} → {item.to}"

@@ -17,6 +17,10 @@ from fleetform.clusters.ownership import MANAGER
 FieldSet = Mapping[str, Any]
 FieldPath = tuple[str, ...]
 
+_REPLICAS: FieldPath = ("f:spec", "f:replicas")
+# As whom autoscalers write: the controller manager, by itself or in a program that holds it.
+_AUTOSCALERS = ("kube-controller-manager", "k3s", "kubelite")
+
 
 class LostField(NamedTuple):
     """A field that is no longer ours, and who has it now; "" if nobody has."""
@@ -37,11 +41,24 @@ def our_fields(live: Mapping[str, Any]) -> FieldSet:
 
 
 def lost_fields(live: Mapping[str, Any], applied: FieldSet) -> list[LostField]:
-    """What we applied and no longer have, by path; whole branches are named once."""
+    """What we applied and no longer have, by path; whole branches are named once. Replicas that an autoscaler set are
+    none of them."""
     now = our_fields(live)
-    missing = list(_missing(applied, now))
-    others = [entry for entry in _entries(live) if entry.get("manager") != MANAGER and not entry.get("subresource")]
+    missing = [path for path in _missing(applied, now) if path != _REPLICAS or not is_autoscaled(live)]
+    # Through a subresource, too: autoscalers and `kubectl scale` set replicas so.
+    others = [entry for entry in _entries(live) if entry.get("manager") != MANAGER]
     return [LostField(_text(path), _manager_of(others, path)) for path in missing]
+
+
+def is_autoscaled(live: Mapping[str, Any]) -> bool:
+    """Whether an autoscaler set the replicas last: people use the same subresource, under other names."""
+    scaled = [each for each in _entries(live) if each.get("subresource") == "scale"]
+    return any(each.get("manager") in _AUTOSCALERS and _has(each.get("fieldsV1") or {}, _REPLICAS) for each in scaled)
+
+
+def paths_beyond(one: FieldSet, other: FieldSet) -> list[str]:
+    """The fields that one set has and the other has not, as people write them."""
+    return [_text(path) for path in _missing(one, other)]
 
 
 def _entries(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:

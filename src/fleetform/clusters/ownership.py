@@ -46,12 +46,13 @@ def owner_of(live: Mapping[str, Any]) -> str:
     annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
     if labels.get(PLUGIN):
         return f"plugin {annotations.get(OWNER) or labels[PLUGIN]}"
-    if annotations.get("meta.helm.sh/release-name"):
-        namespace = annotations.get("meta.helm.sh/release-namespace", "")
-        return f"the Helm release {namespace}/{annotations['meta.helm.sh/release-name']}"
+    # Before Helm: what Flux brings by Helm is a release, too.
     flux = labels.get("kustomize.toolkit.fluxcd.io/name") or labels.get("helm.toolkit.fluxcd.io/name")
     if flux:
         return f"Flux ({flux})"
+    if annotations.get("meta.helm.sh/release-name"):
+        namespace = annotations.get("meta.helm.sh/release-namespace", "")
+        return f"the Helm release {namespace}/{annotations['meta.helm.sh/release-name']}"
     if annotations.get("argocd.argoproj.io/tracking-id"):
         return f"Argo CD ({annotations['argocd.argoproj.io/tracking-id'].partition(':')[0]})"
     return ""

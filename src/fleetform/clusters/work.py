@@ -55,14 +55,25 @@ def is_unreachable(error: OutsideError) -> bool:
     return isinstance(error, (BusyError, AccessError)) or (isinstance(error, DeniedError) and error.status == 401)
 
 
+class Load(NamedTuple):
+    """How much is to be done: pieces of work that are not done, for how many seconds the oldest of them has been
+    wanted, and how many clusters did not answer when they were last asked."""
+
+    waiting: int = 0
+    oldest: float = 0.0
+    unreachable: int = 0
+
+
 @dataclass(eq=False)
 class _Piece:
-    """A piece of work. due is when it goes on; bug is what it failed with and should not have."""
+    """A piece of work. since is when it was first wanted, due when it goes on; bug is what it failed with and should
+    not have."""
 
     slot: Hashable
     id: Hashable
     work: Work
     is_news: Callable[[Outcome], bool]
+    since: float
     going: Waiting[Any] | None = None
     due: float = 0.0
     outcome: Outcome | None = None
@@ -151,7 +162,7 @@ class Clusters:
             line = self._line(cluster, access)
             if line.error is not None and line.again > self._clock():
                 return Outcome(error=line.error)
-            piece = self._slots[slot] = _Piece(slot, id_, work, is_news)
+            piece = self._slots[slot] = _Piece(slot, id_, work, is_news, self._clock())
             line.pieces.append(piece)
             self._unfinished += 1
             self._queue(line)
@@ -175,6 +186,12 @@ class Clusters:
         with self._lock:
             news, self._news = self._news, False
             return news or self._unfinished > 0
+
+    def load(self) -> Load:
+        with self._lock:
+            since = [each.since for line in self._lines.values() for each in line.pieces]
+            unreachable = sum(line.error is not None for line in self._lines.values())
+            return Load(len(since), self._clock() - min(since) if since else 0.0, unreachable)
 
     def close(self) -> None:
         """Threads end after the step that they are at. What is not done can be begun again by another process."""
@@ -369,9 +386,13 @@ class Clusters:
         return found
 
 
-def connected(access: Access, may_write: Callable[[], bool] = lambda: True) -> Client:
-    """The client of a workload cluster; may_write is asked before each request that writes."""
-    return Client(access, timeout=10.0, tries=3, may_write=may_write)
+def connected(
+    access: Access,
+    may_write: Callable[[], bool] = lambda: True,
+    answered: Callable[[str, int], None] = lambda method, status: None,
+) -> Client:
+    """The client of a workload cluster; may_write is asked before each request that writes, answered told of each."""
+    return Client(access, timeout=10.0, tries=3, may_write=may_write, answered=answered)
 
 
 def finished(waiting: Waiting[T], sleep: Callable[[float], None] = time.sleep) -> T:

@@ -79,13 +79,13 @@ def _is_in_selector(misfit: Misfit) -> bool:
 
 
 def _without(tree: YamlValue, paths: list[Path]) -> YamlValue:
-    here = {path[0] for path in paths if len(path) == 1}
-    deeper: dict[str | int, list[Path]] = {}
+    """A tree without what stands at some paths."""
+    below: dict[str | int, list[Path]] = {}
     for path in paths:
-        if len(path) > 1:
-            deeper.setdefault(path[0], []).append(path[1:])
+        below.setdefault(path[0], []).append(path[1:])
     if isinstance(tree, dict):
-        return {key: _without(value, deeper.get(key, [])) for key, value in tree.items() if key not in here}
-    if isinstance(tree, list) and deeper:
-        return [_without(value, deeper.get(index, [])) for index, value in enumerate(tree)]
+        left = {key: value for key, value in tree.items() if () not in below.get(key, ())}
+        return {key: _without(value, below.get(key, [])) for key, value in left.items()}
+    if isinstance(tree, list):
+        return [_without(value, below.get(index, [])) for index, value in enumerate(tree)]
     return tree

@@ -98,7 +98,7 @@ def render_targets(
                 revision,
                 source,
                 source_files,
-                health=_health_checks(plugin),
+                health=_health_checks(side, plugin),
                 sealed=seal[0] if seal is not None else "",
             )
             if source and plugin.target.revision is not None:
@@ -106,9 +106,11 @@ def render_targets(
     return found
 
 
-def _health_checks(plugin: PluginDecision) -> tuple[CheckedObject, ...]:
-    """The objects whose health its definition names."""
-    revision = plugin.target.revision
+def _health_checks(fleet: Fleet, plugin: PluginDecision) -> tuple[CheckedObject, ...]:
+    """The objects whose health its definition names. Flux judges what it installs itself, and these are not seen."""
+    revision, delivery = plugin.target.revision, fleet.inputs.delivery(plugin)
+    if delivery is not None and delivery.flux is not None:
+        return ()
     checks = (revision.object.spec.health or ()) if revision is not None else ()
     return tuple(CheckedObject(each.kind, each.name, each.namespace or "", each.api_version or "") for each in checks)
 
@@ -327,10 +329,13 @@ def _render_failed(key: PluginKey, hash_: str, reason: str, now: datetime) -> Ev
 
 
 def places_of_joiners(found: Plan) -> Iterator[tuple[PluginKey, Deployed]]:
-    """What a rollout will bring clusters that join in this plan: it is rendered while it can still be decided."""
+    """What a rollout will bring clusters that join, and what they go back to: rendered while that can be decided.
+
+    Once something is installed there it is not decided any more.
+    """
     states = found.world.states
     for owner in found.owners:
         for step in owner.moves:
             place = step.progress.enrolment
-            if place is not None and place.joined and place != states.get(step.key, UNKNOWN).enrolment:
-                yield step.key, place.target
+            if place is not None and place.joined and states.get(step.key, UNKNOWN).admitted is None:
+                yield from ((step.key, each) for each in (place.target, place.before) if each is not None)

@@ -78,8 +78,10 @@ class Enrolment(Struct, frozen=True, gc=False):
     """A plugin's place in a rollout, fixed when the rollout starts (B21).
 
     target is what the rollout brings it to: a newer wish does not disturb a rollout that runs (B8). before is what was
-    healthy when it was started, to which a rollback returns. joined marks a cluster that came later. stage is "" for a
-    kind of change that is not staged, and None where no stage selects the cluster.
+    healthy when it was started, to which a rollback returns; on a cluster that came later (joined) what its stage had
+    before the rollout. stage is "" for a kind of change that is not staged, and None where no stage selects the
+    cluster. blocked is the gate that kept the plugin from its target while that was what is wanted: once something
+    newer is, nobody judges it again.
     """
 
     rollout: str
@@ -88,6 +90,7 @@ class Enrolment(Struct, frozen=True, gc=False):
     before: Deployed | None = None
     irreversible: bool = False
     joined: bool = False
+    blocked: str = ""
 
 
 class Trouble(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):

@@ -102,6 +102,7 @@ class PlaceInRolloutDocument(_Document, frozen=True, kw_only=True):
     before: DeployedDocument | None = None
     irreversible: bool = False
     joined: bool = False
+    blocked: str = ""
 
 
 class PluginDocument(_Document, frozen=True, kw_only=True):

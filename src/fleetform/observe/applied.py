@@ -13,6 +13,7 @@ from fleetform.clusters.listing import inventories, live_objects, wanted
 from fleetform.clusters.ownership import Manifest, label_of
 from fleetform.clusters.work import ClusterKey, Clusters, Waiting
 from fleetform.model.results.decisions import PluginKey
+from fleetform.observe.flux_revisions import is_of_older_revision
 from fleetform.observe.object_health import WITHOUT_STATUS, ObjectHealth, health_of
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
@@ -123,12 +124,18 @@ def _verdict(
         return Verdict("Unknown", f"{missing[0].kind} {missing[0].name}, which its health depends on, is not of it")
     for ref in counted:
         there = live.get(ref)
-        health = health_of(there, now) if there is not None else ObjectHealth("Progressing", "it is missing")
+        health = _health(there, live, now) if there is not None else ObjectHealth("Progressing", "it is missing")
         if health.level == "Failed":
             return Verdict("Failed", f"{ref}: {health.message}")
         if health.level == "Progressing" and under_way is None:
             under_way = Verdict("Unknown", f"{ref}: {health.message}")
     return under_way or Verdict("Healthy")
+
+
+def _health(there: Manifest, live: Mapping[ObjectRef, Manifest], now: datetime) -> ObjectHealth:
+    if is_of_older_revision(there, live):
+        return ObjectHealth("Progressing", "Flux has not taken what its source has now")
+    return health_of(there, now)
 
 
 def _is_meant(check: CheckedObject, ref: ObjectRef) -> bool:

@@ -37,6 +37,11 @@ _UNSCHEDULABLE = timedelta(seconds=15)
 _CRASHING = ("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError")
 
 
+# By this Flux is asked to reconcile at once; what it says is in the status once it has.
+FLUX_REQUEST = "reconcile.fluxcd.io/requestedAt"
+_FLUX_SOURCES = ("GitRepository", "HelmRepository", "OCIRepository")
+
+
 class ObjectHealth(NamedTuple):
     """How an object is doing, and why it is not healthy."""
 
@@ -65,6 +70,9 @@ def _progressing(message: str) -> ObjectHealth:
 
 def _failed(message: str) -> ObjectHealth:
     return ObjectHealth("Failed", message)
+
+
+_UNSEEN_BY_FLUX = _progressing("Flux has not seen it yet")
 
 
 def _status(live: Manifest) -> Manifest:
@@ -117,26 +125,41 @@ def _by_conditions(live: Manifest) -> ObjectHealth:
 
 
 def _flux(live: Manifest, _: datetime) -> ObjectHealth:
-    """Flux's objects: done once Flux has seen this generation and says so of it. What it retries has failed for now."""
+    """Flux's objects: done once Flux says so of this generation, after it has handled what was asked of it last.
+
+    What Flux installs may change without the generation: a Secret that values are in, a source. So each delivery asks
+    it to reconcile, and it answers with what it was asked. What it retries has failed for now.
+    """
     if live.get("kind") == "HelmRepository" and _spec(live).get("type") == "oci":
         # Nothing reconciles it: releases read it.
         return HEALTHY
-    generation = live.get("metadata", {}).get("generation")
-    if _status(live).get("observedGeneration") != generation and not _is(live, "Stalled", "True"):
-        return _progressing("Flux has not seen it yet")
+    metadata, status = live.get("metadata", {}), _status(live)
+    generation, observed = metadata.get("generation"), status.get("observedGeneration")
+    asked = (metadata.get("annotations") or {}).get(FLUX_REQUEST)
+    if asked is not None and status.get("lastHandledReconcileAt") != asked:
+        return _UNSEEN_BY_FLUX
     stalled, ready = _condition(live, "Stalled"), _condition(live, "Ready")
-    if stalled.get("status") == "True":
+    if stalled.get("status") == "True" and stalled.get("observedGeneration", observed) == generation:
         return _failed(_told(stalled))
-    if ready.get("observedGeneration", generation) != generation:
-        return _progressing("Flux has not seen it yet")
+    # Of a generation that has failed some controllers tell in the condition alone.
+    if not ready or ready.get("observedGeneration", observed) != generation:
+        return _UNSEEN_BY_FLUX
     if ready.get("status") == "True":
-        return HEALTHY
+        return HEALTHY if observed == generation and _has_these_values(status) else _UNSEEN_BY_FLUX
     reason = str(ready.get("reason", ""))
-    # Its source is still on its way, or another release that it depends on.
-    waits = reason in ("ArtifactFailed", "DependencyNotReady")
+    # A source may be out of reach for a while, also of what runs. Others wait for theirs, or for what they depend on.
+    waits = live.get("kind") in _FLUX_SOURCES or reason in ("ArtifactFailed", "DependencyNotReady")
     if ready.get("status") == "False" and reason.endswith("Failed") and not waits:
         return _failed(_told(ready))
-    return _progressing(_told(ready) if ready else "Flux has not seen it yet")
+    return _progressing(_told(ready))
+
+
+def _has_these_values(status: Manifest) -> bool:
+    """Whether the values that were tried last are those that are installed, of a release of Helm."""
+    history, tried = status.get("history"), status.get("lastAttemptedConfigDigest")
+    if not tried or not isinstance(history, list) or not history:
+        return True
+    return bool(history[0].get("configDigest", tried) == tried)
 
 
 def _deployment(live: Manifest, _: datetime) -> ObjectHealth:

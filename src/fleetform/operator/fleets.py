@@ -10,6 +10,7 @@ from threading import Event
 from fleetform.app.fleet import Fleet
 from fleetform.loop.accepting import OpenFleet
 from fleetform.model.authors import ADMITTED
+from fleetform.operator.leases import boot_time
 from fleetform.operator.objects import ApiObjects
 from fleetform.operator.revisions import EarlierVersions
 from fleetform.ports.inputs import Input
@@ -30,6 +31,7 @@ class CurrentFleet:
         self._fleet: Fleet | None = None
         self._read: SourceFiles | None = None
         self._wake = Event()
+        self.went_on_at = boot_time()
 
     def get(self) -> Fleet | None:
         """None before everything was listed."""
@@ -40,6 +42,7 @@ class CurrentFleet:
 
     def run(self, stop: Event) -> None:
         while not stop.is_set():
+            self.went_on_at = boot_time()
             self._wake.clear()
             self.look()
             self._wake.wait(1.0)

@@ -75,6 +75,8 @@ class Shards:
         self._seen: dict[int, _Seen] = {}
         self._free_since: dict[int, float] = {}
         self._told: frozenset[int] = frozenset()
+        # When the thread last went on: one that stands still loses its leases.
+        self.went_on_at = clock()
 
     # ---- What the rest asks
 
@@ -100,6 +102,7 @@ class Shards:
 
     def step(self) -> None:
         """Looks at each lease once."""
+        self.went_on_at = self._clock()
         try:
             listed = self._client.items(self._resource, self._namespace)
             leases = {each["metadata"]["name"]: {**each, **_TYPE} for each in listed}
@@ -108,6 +111,7 @@ class Shards:
         if leases is not None:
             found = {shard: leases.get(self._lease(shard)) for shard in range(self._number)}
             for shard, lease in found.items():
+                self.went_on_at = self._clock()
                 try:
                     self._look_at(shard, lease)
                 except OutsideError:

@@ -6,6 +6,7 @@ whatever else objects refer to by name where something does. Of each only what i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
@@ -101,6 +102,18 @@ class ApiObjects:
         by_name = {each.namespace for each in known}
         listed = all(each.listed.is_set() or what in self._denied for what, each in known.items())
         return self._looked.is_set() and listed and self._namespaces <= by_name
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether everything that is followed still is."""
+        return self._finder.is_alive() and all(each.is_alive for each in self._reflectors().values())
+
+    def restarts(self) -> Mapping[str, int]:
+        """How often watches could not go on, by kind."""
+        found: Counter[str] = Counter()
+        for followed, reflector in self._reflectors().items():
+            found[followed.resource.plural] += reflector.restarts
+        return found
 
     def organizations(self) -> frozenset[str]:
         """Those that have objects of a fleet; the platform is one of them if it has."""
@@ -211,8 +224,8 @@ class ApiObjects:
                 changed=lambda _: self._has_changed(followed),
                 failed=lambda error: self._fails(followed, error),
             )
+            reflector.start(self._stop, str(followed))
             self._followed[followed] = reflector
-        Thread(target=reflector.run, args=(self._stop,), name=str(followed), daemon=True).start()
 
     def _kept(self, resource: Resource, manifest: dict[str, Any]) -> Kept:
         metadata = manifest["metadata"]
@@ -222,14 +235,16 @@ class ApiObjects:
         key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
         organization = _home(resource, key) if _is_input(resource) else ""
         if organization and organization not in self._namespaces:
-            self._namespaces |= {organization}
+            with self._lock:
+                self._namespaces |= {organization}
             self._look.set()
         return Kept(key, metadata["resourceVersion"], content)
 
     def _refer_to(self, kinds: set[KindName]) -> None:
         """Kinds that objects refer to are followed from then on; once nobody does, they cost little."""
         if not kinds <= self._referred:
-            self._referred |= kinds
+            with self._lock:
+                self._referred |= kinds
             self._look.set()
 
     def _has_changed(self, followed: Followed) -> None:

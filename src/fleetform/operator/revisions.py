@@ -39,7 +39,7 @@ class _Kept(NamedTuple):
 
 
 class EarlierVersions:
-    """Follows revisions. Run it in a thread of its own; changed is told whenever there is another."""
+    """Follows revisions, in a thread of its own. changed is told whenever there is another."""
 
     def __init__(
         self, client: Client, changed: Callable[[], None], failed: Callable[[OutsideError], None] = lambda _: None
@@ -56,8 +56,15 @@ class EarlierVersions:
         )
         self._failed, self._is_denied = failed, False
 
-    def run(self, stop: Event) -> None:
-        self._reflector.run(stop)
+    def start(self, stop: Event) -> None:
+        self._reflector.start(stop, "revisions")
+
+    @property
+    def is_alive(self) -> bool:
+        return self._reflector.is_alive
+
+    def restarts(self) -> Mapping[str, int]:
+        return {_REVISIONS.plural: self._reflector.restarts}
 
     @property
     def are_known(self) -> bool:

@@ -72,6 +72,7 @@ class Workers:
         self._pauses: dict[str, _Pause] = {}
         self._had: frozenset[int] = frozenset()
         self._wake = Event()
+        self.went_on_at = clock()
 
     def wake(self) -> None:
         """Something may be another: which shards are ours, or which organizations there are."""
@@ -95,6 +96,7 @@ class Workers:
         self._held.release(self._had)
 
     def step(self) -> None:
+        self.went_on_at = self._clock()
         held = self._held.held()
         self._had |= held
         names = self._organizations()

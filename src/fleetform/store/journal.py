@@ -211,7 +211,8 @@ class Journal:
         """What was there before an entry that this process has just written, and that nothing needs."""
         names = self._cells.names(_PART)
         self.append(b"")
-        needed = {_PART + each for each in (*self._head.chunks, *(n for e in self._kept.values() for n in e.chunks))}
+        # Entries before it are in the checkpoint, and this one has none.
+        needed = {_PART + each for each in self._head.chunks}
         for each in names:
             if each not in needed:
                 self._cells.delete(each)

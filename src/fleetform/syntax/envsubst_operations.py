@@ -58,13 +58,14 @@ def _integer(text: str) -> int | None:
     return number if number is not None and -_LARGEST - 1 <= number <= _LARGEST else None
 
 
-def _replaced(value: str, old: str, new: str = "", *, times: int) -> str:
-    if times < 0 and value.count(old) * len(new) > _LARGEST_VALUE:
+def _replaced(value: str, old: str, new: str = "", *, most: tuple[int, ...]) -> str:
+    """most has how many are replaced; it is empty for all of them."""
+    if not most and value.count(old) * len(new) > _LARGEST_VALUE:
         # Replacements inside replacements would multiply without end.
         raise OverflowError("becomes too long")
     if not old:
-        return _text(as_bytes(value)).replace("", new, times)
-    return _text(as_bytes(value).replace(as_bytes(old), as_bytes(new), times))
+        return _text(as_bytes(value)).replace("", new, *most)
+    return _text(as_bytes(value).replace(as_bytes(old), as_bytes(new), *most))
 
 
 def _end_replaced(value: str, old: str, new: str | None = None, *, is_prefix: bool) -> str:
@@ -96,8 +97,8 @@ OPERATIONS: dict[str, Callable[..., str]] = {
     "##": partial(_without_prefix, longest=True),
     "%": partial(_without_suffix, longest=False),
     "%%": partial(_without_suffix, longest=True),
-    "/": partial(_replaced, times=1),
-    "//": partial(_replaced, times=-1),
+    "/": partial(_replaced, most=(1,)),
+    "//": partial(_replaced, most=()),
     "/#": partial(_end_replaced, is_prefix=True),
     "/%": partial(_end_replaced, is_prefix=False),
 }

@@ -97,6 +97,7 @@ READS = (
         WhyQuery,
         Why,
         lambda service, asker, _, query: service.why(asker, query),
+        of_view=False,
     ),
     Read(
         f"{BASE}/plan",

@@ -123,7 +123,9 @@ class Service:
     def why(self, asker: SignedIn, query: WhyQuery) -> Answered:
         view = self._views.current()
         scope = _scope(view, asker, query)
-        return Answered(why(view.fleet, scope, query.plugin, StateFilter(_words(query.state))), view.tag)
+        states = StateFilter(_words(query.state))
+        # Without a tag: how far away things are changes with the time that they are told at.
+        return Answered(why(view.fleet, scope, query.plugin, states, self._clock.now()))
 
     def plan(self, asker: SignedIn, query: ScopeQuery) -> Answered:
         view = self._views.current()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fleetform.app.fleet import Fleet
-    from fleetform.clusters.work import Connect
+    from fleetform.clusters.work import Connect, Load
     from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
     from fleetform.loop.reaching import ClusterAccess
     from fleetform.loop.records import Destination
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 class WorkloadClusters(NamedTuple):
-    """Everything that is done on workload clusters; close lets go of them."""
+    """Everything that is done on workload clusters; load is how much that is, close lets go of them."""
 
     access: ClusterAccess
     deliveries: KubernetesDeliveries
     observer: AppliedObserver
     reader: ClusterReading
+    load: Callable[[], Load]
     close: Callable[[], None]
 
     def deliverer(self, destination: Destination) -> Deliverer:
@@ -60,4 +61,5 @@ def open_clusters(
     access = ClusterAccess(fleet, kubeconfig, accounts_in, hub)
     observer = AppliedObserver(clusters, access.of, otherwise)
     reader = ClusterReading(clusters, access.of)
-    return WorkloadClusters(access, KubernetesDeliveries(clusters), observer, reader, clusters.close)
+    deliveries = KubernetesDeliveries(clusters)
+    return WorkloadClusters(access, deliveries, observer, reader, clusters.load, clusters.close)

@@ -17,7 +17,7 @@ from fleetform.wiring.rendering import open_renderers
 
 if TYPE_CHECKING:
     from fleetform.app.fleet import Fleet
-    from fleetform.clusters.work import Connect
+    from fleetform.clusters.work import Connect, Load
     from fleetform.loop.accepting import OpenFleet
     from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
@@ -72,11 +72,12 @@ class LoopParts:
 
 
 class Loop(NamedTuple):
-    """close lets go of everything, the store included."""
+    """load is how much is to be done on clusters; close lets go of everything, the store included."""
 
     control: Control
     driver: Driver
     sending: Sending
+    load: Callable[[], Load]
     close: Callable[[], None]
 
 
@@ -155,4 +156,4 @@ def open_loop(parts: LoopParts) -> Loop:
         clusters.close()
         parts.store.close()
 
-    return Loop(control, driver, sending, close)
+    return Loop(control, driver, sending, clusters.load, close)

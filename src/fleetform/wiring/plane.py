@@ -16,6 +16,7 @@ from fleetform.wiring.loops import LoopParts, open_loop
 from fleetform.wiring.views import stored_fleet_opener
 
 if TYPE_CHECKING:
+    from fleetform.clusters.work import Load
     from fleetform.loop.caring import Care
     from fleetform.loop.control import Control, PassReport
     from fleetform.loop.driver import Driver
@@ -29,7 +30,8 @@ class Plane(NamedTuple):
     """A control plane that is ready to run; close lets go of the database.
 
     fetch brings what a source elsewhere has now; look has the source looked at soon, and attend does so again and again
-    until what it answers is called. drain sends what people are told, for so many seconds at most.
+    until what it answers is called. drain sends what people are told, for so many seconds at most. load is how much is
+    to be done on clusters.
     """
 
     control: Control
@@ -40,6 +42,7 @@ class Plane(NamedTuple):
     look: Callable[[], None]
     attend: Callable[[], Callable[[], None]]
     drain: Callable[[float], None]
+    load: Callable[[], Load]
 
 
 def open_plane(
@@ -82,7 +85,7 @@ def open_plane(
     source: FileSource | RepositorySource = FileSource(sources)
     if repository is not None:
         source = RepositorySource(_copy_of(repository, database), sources)
-    control, driver, sending, close = open_loop(
+    control, driver, sending, load, close = open_loop(
         LoopParts(
             store,
             source,
@@ -110,11 +113,11 @@ def open_plane(
     if isinstance(source, RepositorySource):
         poller = Poller(source.fetch, look, interval, random.uniform)
         follow = partial(_attended, poller)
-        return Plane(control, driver, close, clock.turn, source.fetch, poller.hint, follow, sending.drain)
+        return Plane(control, driver, close, clock.turn, source.fetch, poller.hint, follow, sending.drain, load)
     folders = [each for each in sources if not each.startswith("git:") and os.path.exists(each)]
     watcher = FileWatcher(folders, OUTPUT_MARK, (IGNORE_FILE,), look, unwatched)
     attend = partial(_attended, watcher) if folders else lambda: _nothing
-    return Plane(control, driver, close, clock.turn, _nothing, look, attend, sending.drain)
+    return Plane(control, driver, close, clock.turn, _nothing, look, attend, sending.drain, load)
 
 
 def _attended(beside: Poller | FileWatcher) -> Callable[[], None]:

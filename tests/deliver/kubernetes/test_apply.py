@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,56 +10,10 @@ import pytest
 from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef
 from fleetform.clusters.ownership import OWNER, PLUGIN
 from fleetform.clusters.work import finished
-from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
-from fleetform.deliver.kubernetes.problems import Problem
-from fleetform.model.results.decisions import PluginKey
+from fleetform.deliver.kubernetes.apply import ClusterApply
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError
-from support.api_servers import ApiServer
-from support.kit import tools
-
-KEY: PluginKey = ("acme", "eu-1", "web-eu-1")
-OTHER: PluginKey = ("acme", "eu-1", "db-eu-1")
-
-
-class Target:
-    """A namespace of a cluster that plugins are applied to."""
-
-    def __init__(self, server: ApiServer, folder: Path) -> None:
-        self.client = Client(access_from_kubeconfig(server.kubeconfig()))
-        self.namespace = f"web-{uuid4().hex[:8]}"
-        self._config = folder / "kubeconfig"
-        self._config.write_text(server.kubeconfig(), encoding="utf-8")
-
-    def apply(self, *objects: dict[str, Any], key: PluginKey = KEY, **options: Any) -> list[Problem]:
-        return list(finished(ClusterApply(self.client).apply(key, self.namespace, objects, ApplyOptions(**options))))
-
-    def remove(self, key: PluginKey = KEY) -> list[Problem]:
-        return list(finished(ClusterApply(self.client).remove(key, self.namespace)))
-
-    def get(self, kind: str, name: str, api_version: str = "v1", namespace: str | None = None) -> dict[str, Any] | None:
-        resource = self.client.resource(api_version, kind)
-        return self.client.get(resource, self.namespace if namespace is None else namespace, name)
-
-    def known(self, key: PluginKey = KEY) -> set[ObjectRef]:
-        return set(Inventory(self.client, key, self.namespace).read().objects)
-
-    def kubectl(self, *arguments: str, given: str = "") -> None:
-        command = [str(tools() / "kubectl"), "--kubeconfig", str(self._config), "-n", self.namespace, *arguments]
-        subprocess.run(command, input=given, text=True, check=True, capture_output=True)
-
-
-@pytest.fixture
-def target(hub: ApiServer, tmp_path: Path) -> Iterator[Target]:
-    found = Target(hub, tmp_path)
-    yield found
-    found.client.close()
-
-
-def config(name: str = "web", **data: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+from support.targets import KEY, OTHER, Stopping, Target, config
 
 
 def ref(name: str, target: Target) -> ObjectRef:
@@ -146,26 +97,6 @@ def test_kinds_namespaces_and_what_asks_to_be_kept_stay(target: Target) -> None:
     assert target.known() == set()
 
 
-def test_what_somebody_else_made_is_not_touched_unless_asked(target: Target) -> None:
-    target.apply(config("first"))
-    target.client.create({**config(x="theirs"), "metadata": {"name": "web", "namespace": target.namespace}})
-    (problem,) = target.apply(config(x="ours"))
-    assert problem.refused
-    assert "not from Fleetform" in problem.message
-    assert "adopt" in problem.hint
-    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "theirs"}
-    assert target.apply(config(x="ours"), adopt=True) == []
-    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "ours"}
-
-
-def test_adopting_takes_fields_of_kubectl_over_so_that_removed_ones_leave(target: Target) -> None:
-    target.apply(config("first"))
-    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {x: '1', legacy: '1'}\n"
-    target.kubectl("apply", "-f", "-", given=manifest)
-    assert target.apply(config(x="2"), adopt=True) == []
-    assert (target.get("ConfigMap", "web") or {})["data"] == {"x": "2"}
-
-
 def test_an_object_of_another_plugin_is_never_taken(target: Target) -> None:
     target.apply(config(x="1"), key=OTHER)
     (problem,) = target.apply(config(x="2"), adopt=True)
@@ -219,21 +150,6 @@ def test_a_kind_that_the_cluster_does_not_have_may_come_later(target: Target) ->
     (problem,) = target.apply(thing)
     assert not problem.refused
     assert "Thing" in problem.message
-
-
-class Stopping(Client):
-    """A client whose process ends at its n-th write."""
-
-    def __init__(self, client: Client, writes: int) -> None:
-        super().__init__(client.access)
-        self._left = writes
-
-    def raw(self, method: str, path: str, *rest: Any, **more: Any) -> bytes:
-        if method != "GET":
-            if self._left == 0:
-                raise BusyError("stopped")
-            self._left -= 1
-        return super().raw(method, path, *rest, **more)
 
 
 def test_stopped_at_any_write_and_applied_again_it_ends_the_same_and_forgets_nothing(target: Target) -> None:

@@ -309,6 +309,20 @@ def test_a_source_that_flux_cannot_fetch_is_refused_with_advice(source: Source, 
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        (Source(helm=HelmSource("charts", "web", "1.0.0")), "a Helm repository or an OCI registry"),
+        (Source(manifests=ManifestsSource("manifests")), "a git repository (source.kustomize.git)"),
+        (Source(kustomize=KustomizeSource(path="overlays/eu")), "a git repository (source.kustomize.git)"),
+    ],
+)
+def test_what_lies_in_a_folder_is_to_go_where_flux_can_fetch_it(source: Source, place: str) -> None:
+    with pytest.raises(FluxError) as refused:
+        flux_objects(source, {}, {}, PULL)
+    assert refused.value.hint == f"put it into {place}, or do not deliver this plugin through Flux"
+
+
 def test_the_short_form_of_an_ssh_address_is_refused_with_the_long_one() -> None:
     with pytest.raises(FluxError) as refused:
         flux_objects(git(url="git@git.example.com:team/apps.git"), {}, {}, PULL)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fleetform.dialects.envelope import Reading
+from fleetform.dialects.ocm.addons import unsupported_types_of
 from fleetform.dialects.ocm.read import read_ocm
 from fleetform.engine.plan.strategies import Group, strategy_stages
 from fleetform.model.kinds.base import LabelRequirement, LabelSelector, NameRef
@@ -30,7 +31,7 @@ from fleetform.model.kinds.placement import (
     Toleration,
     WeightedScore,
 )
-from fleetform.model.kinds.preset import ConfigRef, DefinitionRef, PluginSpec
+from fleetform.model.kinds.preset import ConfigRef, DefinitionRef, PluginPresetSpec, PluginSpec
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.syntax.yaml_in import read_one
 
@@ -124,6 +125,13 @@ def test_a_cluster_that_the_hub_does_not_accept_is_noted_and_is_a_cluster_all_th
     assert said(denied) == [("foreign-note", "info", "spec.hubAcceptsClient")]
     assert made(denied).ref == Ref("Cluster", "acme", "a")
     assert said(manifest("v1", "ManagedCluster", "")) == said(denied)
+
+
+def test_only_a_cluster_that_is_not_accepted_has_that_for_a_fact() -> None:
+    refused = made(manifest("v1", "ManagedCluster", "spec: {hubAcceptsClient: false}")).spec.facts
+    assert refused == {"hubAcceptsClient": False}
+    accepted = made(manifest("v1", "ManagedCluster", "spec: {hubAcceptsClient: true}")).spec.facts
+    assert accepted is None
 
 
 def test_client_configs_are_noted_as_lost() -> None:
@@ -744,6 +752,108 @@ def test_rollout_strategies_are_the_groups_own(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", {"type": "All"}),
+        ("{all: {timeout: 10m}}", {"type": "All", "all": {"progressDeadline": "10m"}}),
+        ("{all: {timeout: 10m, progressDeadline: 5m}}", {"type": "All", "all": {"progressDeadline": "5m"}}),
+        (
+            "{type: Progressive, progressive: {timeout: 1h, maxConcurrency: 3}}",
+            {"type": "Progressive", "progressive": {"progressDeadline": "1h", "maxConcurrency": 3}},
+        ),
+    ],
+)
+def test_the_deadline_of_a_strategy_has_the_newer_name(text: str, expected: dict[str, Any]) -> None:
+    (preset,) = strategy(text).also
+    assert isinstance(preset.spec, PluginPresetSpec)
+    assert preset.spec.groups is not None
+    assert preset.spec.groups[1].rollout_strategy == expected
+
+
+MANAGING_ITSELF = SEED_ADD_ON.replace(
+    "metadata:\n", "metadata:\n  annotations: {addon.open-cluster-management.io/lifecycle: self}\n", 1
+)
+
+
+def test_an_add_on_that_manages_itself_is_where_somebody_installs_it() -> None:
+    reading = read(MANAGING_ITSELF)
+    (note,) = reading.diagnostics
+    assert (note.code, note.path, note.hint) == (
+        "foreign-note",
+        "spec.installStrategy.placements",
+        "it is where a ManagedClusterAddOn is",
+    )
+    assert note.message == (
+        "the add-on manages itself (addon.open-cluster-management.io/lifecycle: self): placements install nothing"
+    )
+    (preset,) = reading.also
+    assert isinstance(preset.spec, PluginPresetSpec)
+    assert (preset.spec.groups, preset.conventions.placed_by_plugins, preset.conventions.placed_by_groups) == (
+        None,
+        True,
+        False,
+    )
+
+
+def test_an_add_on_of_placements_is_where_they_are_and_one_without_where_somebody_installs_it() -> None:
+    (placed,) = read(SEED_ADD_ON).also
+    assert (placed.conventions.placed_by_plugins, placed.conventions.placed_by_groups) == (False, True)
+    (by_hand,) = manifest("v1beta1", "ClusterManagementAddOn", "spec: {}", ADDON).also
+    assert (by_hand.conventions.placed_by_plugins, by_hand.conventions.placed_by_groups) == (True, False)
+
+
+# ---- Configs that an add-on does not take
+
+TAKES = "status: {supportedConfigs: [{group: g, resource: takes}, {group: '', resource: configmaps}]}"
+NAMED = "{name: otel, namespace: eu-1}"
+
+
+def of_cluster(configs: str, status: str = TAKES) -> Reading:
+    return manifest("v1beta1", "ManagedClusterAddOn", f"spec: {{configs: [{configs}]}}\n{status}\n", ADDON, NAMED)
+
+
+def config(group: str, resource: str) -> str:
+    return f"{{group: '{group}', resource: {resource}, name: a}}"
+
+
+@pytest.mark.rule("R1-13")
+@pytest.mark.parametrize(
+    ("configs", "refused"),
+    [
+        ([], {}),
+        ([config("g", "takes")], {}),
+        ([config("", "configmaps")], {}),
+        ([config("g", "other")], {0: "other.g"}),
+        ([config("", "secrets"), config("g", "takes"), config("h", "takes")], {0: "secrets", 2: "takes.h"}),
+    ],
+)
+def test_a_config_of_a_type_that_the_add_on_does_not_list_warns_at_its_place(
+    configs: list[str], refused: dict[int, str]
+) -> None:
+    reading = of_cluster(", ".join(configs))
+    assert [(each.code, each.severity, each.path, each.message) for each in reading.diagnostics] == [
+        (
+            "unsupported-config",
+            "warning",
+            f"spec.configs[{index}]",
+            f"the add-on says that it takes no config of type {name}",
+        )
+        for index, name in refused.items()
+    ]
+    assert reading.object is not None
+    assert unsupported_types_of(reading.object) == sorted(refused.values())
+
+
+@pytest.mark.parametrize("status", ["", "status: {}", "status: {supportedConfigs: []}"])
+def test_an_add_on_that_does_not_say_what_it_takes_takes_everything(status: str) -> None:
+    reading = of_cluster(config("g", "other"), status)
+    assert said(reading) == []
+    assert reading.object is not None
+    assert reading.object.content is None
+    assert unsupported_types_of(reading.object) == []
+
+
+@pytest.mark.parametrize(
     ("text", "path"),
     [
         ("{type: Canary}", "type"),
@@ -842,6 +952,20 @@ def test_a_kind_of_the_other_group_is_found() -> None:
     reading = manifest("v1beta1", "Placement", "spec: {}", ADDON)
     assert (reading.object, said(reading)) == (None, [("unknown-kind", "error", "apiVersion")])
     assert reading.diagnostics[0].hint == f"write apiVersion: {CLUSTER}/v1beta1"
+
+
+@pytest.mark.parametrize("kind", ["", "3", "[]"])
+def test_a_kind_that_is_no_name_is_missing(kind: str) -> None:
+    reading = read(f"apiVersion: {CLUSTER}/v1\nkind: {kind or repr('')}\nmetadata: {{name: a}}\n")
+    assert (reading.object, said(reading)) == (None, [("missing-field", "error", "")])
+
+
+def test_only_names_of_the_same_group_are_close() -> None:
+    """Another project's kind, which resembles one of the other group."""
+    reading = manifest("v1alpha1", "ManagedClusterAddOns", "spec: {}", CLUSTER)
+    assert said(reading) == []
+    assert reading.object is not None
+    assert (reading.object.ref.kind, reading.object.metadata.name) == ("ManagedClusterAddOns", "a")
 
 
 def test_a_manifest_without_kind_or_name_is_none() -> None:

@@ -151,16 +151,18 @@ def test_a_rollback_is_held_by_veto_and_hard_freeze_and_by_no_window() -> None:
     assert hand.go() == ["b"]
 
 
-def test_a_rollback_changes_no_more_at_once_than_the_stage_may() -> None:
+@pytest.mark.rule("R2-38")
+def test_a_rollback_changes_no_more_at_once_than_the_stage_may_and_what_failed_first() -> None:
     policy = Policy(stages=stages(all={"max_concurrency": 2, "max_failures": 1}), on_failure="Rollback")
     hand = play([candidate(name) for name in "abcd"], policy)
     hand.go()
     hand.healthy("a", "b")
     hand.go()
     hand.fail("c", "d")
-    assert len(hand.go()) == 2
-    hand.healthy("a", "b")
-    assert len(hand.go()) == 2
+    assert hand.go() == ["c", "d"], "the others still work"
+    assert hand.gates("a") == ["concurrency"]
+    hand.healthy("c", "d")
+    assert hand.go() == ["a", "b"]
 
 
 def test_a_first_install_has_nothing_to_go_back_to() -> None:
@@ -352,7 +354,9 @@ def _behind_a_later_rollout_that_went_back(back: bool) -> tuple[Hand, str]:
     hand.fail("g")
     hand.go()
     hand.want(NEWER)
+    hand.change(supersede=True)
     assert hand.go() == ["q"]
+    hand.change(supersede=False)
     assert _fails_for_good(hand, "q") == ["q"]
     hand.healthy("q")
     hand.want(OLD if back else NEW, "c1:cccccccc33")
@@ -413,7 +417,9 @@ def test_what_failed_with_a_change_counts_when_the_change_comes_again_after_its_
     hand.fail("g")
     hand.go()
     hand.want(NEWER)
+    hand.change(supersede=True)
     assert hand.go() == ["q"]
+    hand.change(supersede=False)
     assert _fails_for_good(hand, "q") == ["q"]
     hand.healthy("q")
     hand.want(NEW, CHANGE)

@@ -168,6 +168,54 @@ def test_a_new_cluster_gets_what_was_admitted_before_a_rollout_that_has_halted()
     assert hand.version("new") == "1.1.0"
 
 
+@pytest.mark.rule("B21", "S45", "R2-38")
+def test_a_cluster_that_joined_a_rollout_goes_back_with_it_to_what_its_stage_had() -> None:
+    """It would be the only one with a version that was rejected."""
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], structs.replace(TWO, on_failure="Rollback"))
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    join(hand, "new", "qa", baseline=OLD)
+    assert hand.go() == ["new"]
+    assert hand.version("new") == "1.1.0"
+    hand.healthy("new")
+    # It is installed: what its stage had is stored with its place, and not decided any more.
+    hand.edit("new", baseline=None)
+    hand.fail("p")
+    assert sorted(hand.go()) == ["new", "p", "q"]
+    assert {hand.version(each) for each in ("new", "p", "q")} == {"1.0.0"}
+    hand.healthy("new", "p", "q")
+    assert hand.go() == []
+    assert (hand.phase(), hand.gates("new")) == ("Halted", ["rejected"])
+
+
+@pytest.mark.rule("B21", "R2-38")
+def test_a_cluster_whose_stage_had_nothing_before_has_nothing_to_go_back_to() -> None:
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], structs.replace(TWO, on_failure="Rollback"))
+    hand.go()
+    join(hand, "new", "qa")
+    assert hand.go() == ["new"]
+    hand.healthy("new")
+    hand.fail("q")
+    assert hand.go() == ["q"]
+    assert hand.version("new") == "1.1.0"
+    assert "nothing to roll back to" in hand.step("new").reasons[0].message
+
+
+@pytest.mark.rule("B16", "B1", "S45")
+def test_a_rollback_returns_to_what_was_before_the_rollout_also_where_it_started_something_twice() -> None:
+    hand = play([candidate("q", "qa"), candidate("p", "prod")], structs.replace(TWO, on_failure="Rollback"))
+    hand.go()
+    hand.healthy("q")
+    hand.go()
+    hand.edit("q", wanted=structs.replace(NEW, input_hash="h1:moved"))
+    assert hand.go() == ["q"]
+    hand.healthy("q")
+    hand.fail("p")
+    assert sorted(hand.go()) == ["p", "q"]
+    assert {hand.version("p"), hand.version("q")} == {"1.0.0"}
+
+
 @pytest.mark.rule("B21", "R2-1")
 def test_a_stage_waits_for_a_cluster_that_came_to_it_before_the_rollout_started() -> None:
     """Also while that is installed with what was admitted before: it must not be passed over."""

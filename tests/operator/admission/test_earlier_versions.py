@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
@@ -33,8 +33,7 @@ spec:
 def earlier(asking: Asking) -> Iterator[EarlierVersions]:
     asking.written_by_operator(REVISION)
     found, stop = EarlierVersions(asking.client, lambda: None), Event()
-    thread = Thread(target=found.run, args=(stop,), daemon=True)
-    thread.start()
+    found.start(stop)
     until(lambda: OLDER in found.beside({CURRENT: b""}))
     yield found
     stop.set()

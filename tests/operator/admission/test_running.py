@@ -17,6 +17,11 @@ from support.asking import Asking, until
 from support.certificates import write_certificate
 from support.fleets import fleet_with
 
+REVIEW = (
+    b'{"request": {"uid": "1", "kind": {"group": "fleetform.dev", "version": "v1alpha1", "kind": "Cluster"},'
+    b' "operation": "CREATE", "namespace": "acme", "name": "a", "object": {"apiVersion": "fleetform.dev/v1alpha1",'
+    b' "kind": "Cluster", "metadata": {"name": "a", "namespace": "acme"}, "spec": {}}}}'
+)
 NOWHERE = Access("https://127.0.0.1:1")
 
 
@@ -39,14 +44,16 @@ def test_with_a_mounted_certificate_no_api_server_is_needed(tmp_path: Path) -> N
         lambda: fleets[0] if fleets else None, NOWHERE, Installed(), listening, tmp_path, "mounted"
     )
     try:
-        assert asked(listening, tmp_path, "GET", "/healthz")[0] == 200
-        assert asked(listening, tmp_path, "GET", "/readyz")[0] == 503
+        until(lambda: running.answers)
+        assert running.is_alive
+        assert b"has not read the fleet yet" in asked(listening, tmp_path, "POST", "/validate", REVIEW)[1]
         fleets.append(fleet_with())
-        assert asked(listening, tmp_path, "GET", "/readyz")[0] == 200
+        assert b"has not read the fleet yet" not in asked(listening, tmp_path, "POST", "/validate", REVIEW)[1]
         assert asked(listening, tmp_path, "POST", "/validate", b"{}")[0] == 400
         assert asked(listening, tmp_path, "POST", "/validate", b"x" * 9_000_000)[0] == 413
     finally:
         running.close()
+    assert not running.answers
 
 
 def test_who_must_show_a_certificate_and_has_none_gets_no_answer(tmp_path: Path) -> None:
@@ -57,7 +64,7 @@ def test_who_must_show_a_certificate_and_has_none_gets_no_answer(tmp_path: Path)
     )
     try:
         with pytest.raises((ssl.SSLError, OSError)):
-            asked(listening, tmp_path, "GET", "/healthz")
+            asked(listening, tmp_path, "POST", "/validate", REVIEW)
     finally:
         running.close()
 

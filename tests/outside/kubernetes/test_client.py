@@ -60,6 +60,22 @@ def test_an_object_is_made_read_changed_and_deleted(client: Client, namespace: s
     assert not client.delete(maps, namespace, "a")
 
 
+def test_how_requests_were_answered_is_told(client: Client, namespace: str) -> None:
+    answers: list[tuple[str, int]] = []
+    telling = Client(client.access, answered=lambda *answer: answers.append(answer))
+    made = telling.create(config(namespace, x="1"))
+    telling.replace({**made, "data": {"x": "2"}})
+    with pytest.raises(ConflictError):
+        telling.replace({**made, "data": {"x": "3"}})
+    telling.close()
+    # The first is the question which kinds there are.
+    assert answers == [("GET", 200), ("POST", 201), ("PUT", 200), ("PUT", 409)]
+    silent = Client(Access("https://127.0.0.1:1"), answered=lambda *answer: answers.append(answer))
+    with pytest.raises(BusyError):
+        silent.raw("PUT", "/x", b"{}")
+    assert answers[-1] == ("PUT", 0)
+
+
 def test_a_field_that_is_no_longer_applied_leaves(client: Client, namespace: str) -> None:
     client.apply(config(namespace, x="1", y="1"))
     assert client.apply(config(namespace, x="1"))["data"] == {"x": "1"}
@@ -302,13 +318,17 @@ def test_a_list_goes_on_after_the_server_was_away(api_servers: ApiServers) -> No
         client.delete(client.resource("v1", "ConfigMap"), "acme", "a")
         assert following.until({"b": "1"})
         assert following.problems
+        assert following.reflector.restarts >= len(following.problems)
 
 
 def test_a_watch_that_is_silent_is_checked_by_a_list(client: Client, namespace: str) -> None:
     client.create(config(namespace, x="1"))
-    with Following(client, namespace, silence=0.2) as following:
+    asking = Client(client.access)
+    with Following(asking, namespace, silence=0.2) as following:
         assert following.until({"a": "1"})
-        while len(following.problems) < 2:
+        while asking.requests < 7:
             following._told.wait(0.05)
         client.create(config(namespace, "b", x="1"))
         assert following.until({"a": "1", "b": "1"})
+    # Nothing was wrong: nobody had anything to say.
+    assert (following.problems, following.reflector.restarts) == ([], 0)

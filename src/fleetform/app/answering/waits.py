@@ -9,6 +9,7 @@ from msgspec import structs
 
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.fleet import Fleet
+from fleetform.app.support_ends import EndDates
 from fleetform.engine.plan.decide_by import DecideBy, Prospect
 from fleetform.engine.plan.earliest import Earliest, Outlook
 from fleetform.engine.plan.records import Candidate, OwnerPlan, Reason, Removal, StageCount, Step, World
@@ -20,7 +21,7 @@ from fleetform.model.answers.base import ObjectReference
 from fleetform.model.answers.planning import ConsentNeeded, HoldingGate, PluginPhase, ReportedTrouble, WhyItem
 from fleetform.model.objects import Ref
 from fleetform.model.reasons import VALIDITY_GATES
-from fleetform.model.results.decisions import Gate, PluginKey
+from fleetform.model.results.decisions import Gate, PluginDecision, PluginKey
 from fleetform.model.state import UNKNOWN, Attempt, Deployed, PluginState, Trouble
 from fleetform.ports.state import KnownState
 from fleetform.syntax.times import clock_text, time_text
@@ -45,11 +46,12 @@ _ALREADY_SAID = ("", "it failed", "it took too long")
 
 
 class Waits:
-    """Answers about the plugins of one plan."""
+    """Answers about the plugins of one plan. now is the time that people read them at, unless it is the plan's."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, now: datetime | None = None) -> None:
         self._fleet, self._plan = fleet, fleet.plan
-        self._now, self._locator = fleet.plan.at, fleet.input.locator
+        self._now, self._locator = now or fleet.plan.at, fleet.input.locator
+        self._ends = EndDates(fleet)
         self._outlook = Outlook(self._plan)
         self._owners: dict[PluginKey, tuple[OwnerPlan, Candidate]] = {}
         for owner in self._plan.owners:
@@ -74,6 +76,8 @@ class Waits:
         ref = owner.change.owner if owner is not None else removal.owner if removal is not None else None
         attempt = step.progress.attempt
         unknown = step.state != "UpToDate" and _is_unknown(admitted, candidate)
+        decided = self._fleet.decisions.plugins.get(step.key)
+        end = self._ends.of(decided) if decided is not None else None
         return WhyItem(
             organization=organization,
             cluster=cluster,
@@ -89,11 +93,19 @@ class Waits:
             stage=step.stage or None,
             since=time_text(attempt.since) if attempt is not None and step.action != "start" else None,
             earliest=time_text(earliest.at) if earliest.at is not None else None,
-            summary=self._summary(step, earliest, unknown, removal) + _then(owner, candidate, target),
+            summary=self._summary(step, earliest, unknown, removal)
+            + _then(owner, candidate, target)
+            + (self._support(decided, end) if decided is not None and end is not None else ""),
             reasons=[self._reason(step, each, earliest, candidate) for each in step.reasons],
             approvals=self._approvals(step, owner),
             trouble=trouble_of(step, self._fleet.state),
+            support_ends=time_text(end) if end is not None else None,
+            removal=removal is not None and not removal.retain,
         )
+
+    def _support(self, plugin: PluginDecision, end: datetime) -> str:
+        verb = "ends" if end > self._now else "ended"
+        return f"; support of {plugin.running} {verb} {clock_text(end, self._now, self.zone(plugin.key))}"
 
     def _wanted(self, key: PluginKey) -> str | None:
         """What its owner asks for where no version answers that: a pin or a range."""

@@ -13,13 +13,14 @@ from fleetform.app.answering.waits import Waits, consent_needed
 from fleetform.app.fleet import Fleet
 from fleetform.app.plan import stage_clusters, versions
 from fleetform.app.scope import Scope
-from fleetform.engine.plan.records import OwnerPlan, StageCount
+from fleetform.engine.plan.failure import is_from
+from fleetform.engine.plan.records import ClusterFacts, OwnerPlan, StageCount
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
 from fleetform.model.answers.listed import ListedMetadata
 from fleetform.model.answers.listed_rollouts import ListedRollout, RolloutIdentity
 from fleetform.model.answers.planning import ConsentNeeded, RolloutAnswer, RolloutStage, StageClusters
 from fleetform.model.kinds import API_VERSION
-from fleetform.model.state import UNKNOWN
+from fleetform.model.state import UNKNOWN, Enrolment, PluginState
 from fleetform.syntax.times import time_text
 
 
@@ -86,20 +87,15 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
         counts = {each.name: each for each in owner.stages}
     starts = Counter(each.stage for each in owner.steps if each.action in ("start", "rollback")) if owner else Counter()
     # By the policy that the rollout has, so that stages stand in its order.
-    times = {each.name: each for each in rollout.stages}
+    known = {each.name: each for each in rollout.stages}
+    every = [known.get(rule.name, StageTimes(rule.name)) for rule in rollout.policy.stages]
     failed = _failed(owner, rollout)
-    stages = [
-        _stage(
-            waits,
-            owner,
-            rollout,
-            times.get(rule.name, StageTimes(rule.name)),
-            counts.get(rule.name),
-            starts,
-            failed[rule.name],
-        )
-        for rule in rollout.policy.stages
-    ]
+    if rollout.phase == "RollingBack" or _went_back(rollout):
+        stages = [_stage_going_back(fleet, owner, rollout, times, failed[times.name]) for times in every]
+    else:
+        stages = [
+            _stage(waits, owner, rollout, times, counts.get(times.name), starts, failed[times.name]) for times in every
+        ]
     runs, wanted = _versions(fleet, owner, rollout)
     return RolloutAnswer(
         organization=rollout.owner.organization,
@@ -150,9 +146,58 @@ def _stage(
     )
 
 
+def _went_back(rollout: Rollout) -> bool:
+    """A rollout that halted and does not go back stays open."""
+    return rollout.phase == "Halted" and not rollout.is_open
+
+
+def _stage_going_back(
+    fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout, times: StageTimes, failed: int
+) -> RolloutStage:
+    """A stage whose clusters return: what was done is no longer. updated are those that still have what it brought."""
+    here = [each for each in _places(fleet, owner, rollout) if each[2].stage == times.name]
+    left = [each for each in here if is_from(rollout, each[1])]
+    # What was installed by it has nothing to go back to, and stays.
+    returning = [cluster for cluster, _, place in left if place.before is not None]
+    silent = sum(cluster.silent_since is not None for cluster in returning)
+    if returning or any(state.attempt is not None and state.attempt.back and state.in_flight for _, state, _ in here):
+        phase = "RollingBack"
+    elif times.started is None:
+        phase = "Pending"
+    else:
+        phase = "Halted" if left else "RolledBack"
+    clusters = StageClusters(
+        total=len(here) or times.total,
+        updated=len(left),
+        healthy=sum(state.is_healthy for _, state, _ in left),
+        failed=failed,
+        unreachable=silent,
+        waiting=len(returning) - silent,
+    )
+    return RolloutStage(
+        name=times.name,
+        phase=phase,
+        clusters=clusters,
+        approvals=None,
+        soak_until=None,
+        started=time_text(times.started) if times.started is not None else None,
+        done=None,
+    )
+
+
+def _places(
+    fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout
+) -> Iterator[tuple[ClusterFacts, PluginState, Enrolment]]:
+    """What is stored of a rollout's members; of those that have a place in a later one nothing is."""
+    for candidate in owner.change.candidates if owner is not None else ():
+        state = fleet.plan.world.states.get(candidate.key, UNKNOWN)
+        if state.enrolment is not None and state.enrolment.rollout == rollout.name:
+            yield candidate.cluster, state, state.enrolment
+
+
 def _failed(owner: OwnerPlan | None, rollout: Rollout) -> Counter[str | None]:
-    """How many members failed in each stage, once it is over."""
-    if owner is None or rollout.is_open:
+    """How many members failed in each stage, once it is over or goes back."""
+    if owner is None or (rollout.is_open and rollout.phase != "RollingBack"):
         return Counter()
     places = [each.progress.enrolment for each in owner.steps if each.progress.failure]
     return Counter(each.stage for each in places if each is not None and each.rollout == rollout.name)

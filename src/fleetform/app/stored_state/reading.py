@@ -81,7 +81,9 @@ class _Reading:
         if place is not None:
             target = _deployed(place.target) or Deployed(None)
             before = _deployed(place.before)
-            enrolment = Enrolment(place.name, place.stage, target, before, place.irreversible, place.joined)
+            enrolment = Enrolment(
+                place.name, place.stage, target, before, place.irreversible, place.joined, place.blocked
+            )
         return PluginState(
             admitted,
             _deployed(written.last_healthy),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -158,9 +159,12 @@ def _place_document(place: Enrolment) -> PlaceInRolloutDocument:
         before=_deployed_document(place.before),
         irreversible=place.irreversible,
         joined=place.joined,
+        blocked=place.blocked,
     )
 
 
+# Many plugins are at, come from and go to one and the same.
+@lru_cache(1024)
 def _deployed_document(deployed: Deployed | None) -> DeployedDocument | None:
     if deployed is None:
         return None

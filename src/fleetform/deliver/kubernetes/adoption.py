@@ -1,82 +1,146 @@
-"""Taking over objects that somebody applied before us.
+"""Taking over objects that are there already.
 
-Fields that kubectl or Helm wrote in the old way stay theirs for ever, also when nobody names them any more. Taken over,
-they are ours: those that we do not name leave with our first apply.
+Only if somebody asked for it, or if they are of the plugin that had the release before. Nothing is touched while one of
+them cannot be taken over; without leave to take them over it is told what that would change.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
-from fleetform.clusters.ownership import MANAGER, Manifest
+from fleetform.clusters.inventory import ObjectRef, ref_of
+from fleetform.clusters.ownership import Manifest, is_ours, owner_of
+from fleetform.deliver.kubernetes.existing import difference, taken_over
+from fleetform.deliver.kubernetes.flux_owners import FluxOwner, flux_owner_of, is_at_work
+from fleetform.deliver.kubernetes.helm_records import Release, objects_of, records, release_of, set_aside
+from fleetform.deliver.kubernetes.problems import (
+    Existing,
+    KeptByHelm,
+    Problem,
+    belongs_to_another,
+    flux_is_at_work,
+    helm_is_at_work,
+    not_adopted,
+    problem_of,
+)
+from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.resources import Resource
-
-_LEGACY = ("kubectl-client-side-apply", "kubectl-create", "kubectl", "before-first-apply", "helm", "Helm")
+from fleetform.outside.kubernetes.errors import BusyError, DeniedError
 
 
-def taken_over(client: Client, resource: Resource, live: Manifest) -> Manifest:
-    """The object with the fields of earlier tools as ours. Conditional: who changed it meanwhile is not overruled."""
-    entries = live["metadata"].get("managedFields") or []
-    renamed = [_ours(each) if _is_legacy(each) else each for each in entries]
-    if renamed == entries:
-        return live
-    metadata = live["metadata"]
-    patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "managedFields": _merged(renamed)}}
-    return client.merge(resource, metadata.get("namespace", ""), metadata["name"], patch)
+class Adoption:
+    """Of the objects of one plugin on one cluster, those that are there and not its own.
 
+    after_helm: some of them are of a Helm release, which is known once their refusals were asked for.
+    """
 
-def _is_legacy(entry: dict[str, Any]) -> bool:
-    return entry.get("manager") in _LEGACY and not entry.get("subresource")
+    def __init__(
+        self,
+        client: Client,
+        key: PluginKey,
+        objects: Collection[ObjectRef],
+        asked_for: bool,
+        predecessor: PluginKey | None,
+    ) -> None:
+        self._client, self._key, self._objects = client, key, objects
+        self.after_helm = False
+        self._asked_for, self._predecessor = asked_for, predecessor
+        self._free: set[Release | FluxOwner] = set()
+        self._set_aside: set[Release] = set()
 
+    def refusals(self, objects: Iterable[Manifest]) -> list[Problem]:
+        """Why some of them cannot be taken over, before anything is. What cannot be asked about now is met later."""
+        found: list[tuple[Manifest, Manifest]] = []
+        for each in objects:
+            live = self._live(each)
+            if live is not None and not is_ours(live, self._key):
+                found.append((each, live))
+        final = [problem for each, live in found if (problem := self._never(each, live)) is not None]
+        if final:
+            return final
+        self.after_helm = any(release_of(live) is not None for _, live in found)
+        foreign = [(each, live) for each, live in found if not self._may_take(each, live)]
+        return [self._offer(foreign)] if foreign else []
 
-def _ours(entry: dict[str, Any]) -> dict[str, Any]:
-    return {**entry, "manager": MANAGER, "operation": "Apply"}
+    def take(self, manifest: Manifest, live: Manifest) -> Problem | None:
+        """Makes an object ours before it is applied; or why that is not done."""
+        problem = self._never(manifest, live)
+        if problem is None and not self._may_take(manifest, live):
+            problem = self._offer([(manifest, live)])
+        if problem is not None:
+            return problem
+        release = release_of(live)
+        if release is not None and release not in self._set_aside:
+            # First: whatever happens from here on, Helm does not remove what is ours.
+            set_aside(self._client, release, self._key)
+            self._set_aside.add(release)
+        taken_over(self._client, manifest, live)
+        return None
 
+    def _live(self, manifest: Manifest) -> Manifest | None:
+        ref = ref_of(manifest)
+        try:
+            return self._client.get(self._client.resource_of(manifest), ref.namespace, ref.name)
+        except BusyError:
+            raise
+        except OutsideError as error:
+            if isinstance(error, DeniedError) and error.status == 401:
+                raise
+            # Its kind may come with the plugin itself.
+            return None
 
-def _merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry of ours: the server takes no two of one manager and operation."""
-    ours = [each for each in entries if each.get("manager") == MANAGER and each.get("operation") == "Apply"]
-    others = [each for each in entries if each not in ours]
-    fields: dict[str, Any] = {}
-    for each in ours:
-        fields = _union(fields, each.get("fieldsV1") or {})
-    return [*others, {**ours[0], "fieldsV1": fields}]
+    def _may_take(self, manifest: Manifest, live: Manifest) -> bool:
+        handed_over = self._predecessor is not None and is_ours(live, self._predecessor)
+        return handed_over or self._asked_for or manifest["kind"] == "Namespace"
 
+    def _never(self, manifest: Manifest, live: Manifest) -> Problem | None:
+        """Why an object stays whose it is, asked for or not: another plugin has it, or somebody is at work on it."""
+        ref = ref_of(manifest)
+        if self._predecessor is not None and is_ours(live, self._predecessor):
+            return None
+        foreign = belongs_to_another(ref, live, self._key)
+        if foreign is not None or not self._asked_for:
+            return foreign
+        try:
+            return self._at_work(ref, release_of(live), flux_owner_of(live))
+        except BusyError:
+            raise
+        except OutsideError as error:
+            return problem_of(ref, error)
 
-def _union(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two sets of fields: trees whose leaves are empty."""
-    found = dict(one)
-    for name, below in other.items():
-        found[name] = _union(found.get(name) or {}, below or {})
-    return found
+    def _at_work(self, ref: ObjectRef, release: Release | None, owner: FluxOwner | None) -> Problem | None:
+        if owner is not None and owner not in self._free:
+            if is_at_work(self._client, owner):
+                return flux_is_at_work(ref, owner)
+            self._free.add(owner)
+        if release is not None and release not in self._free:
+            if any(each.is_at_work for each in records(self._client, release)):
+                return helm_is_at_work(ref, release)
+            self._free.add(release)
+        return None
 
+    def _offer(self, foreign: Sequence[tuple[Manifest, Manifest]]) -> Problem:
+        """What taking them over would change: of each of them, and of the releases that they are of."""
+        found = [Existing(ref_of(each), owner_of(live), difference(self._client, each, live)) for each, live in foreign]
+        releases = {release: None for _, live in foreign if (release := release_of(live)) is not None}
+        return not_adopted(found, [kept for each in releases if (kept := self._kept(each)) is not None])
 
-def would_change(client: Client, wanted: Manifest, live: Manifest) -> list[str]:
-    """The fields that taking an object over would change or add, by path, as the server says; none if it cannot say."""
-    try:
-        after = client.apply(wanted, force=True, dry_run=True)
-    except OutsideError:
-        return []
-    return [each for each in _changed(live, after) if not each.startswith(_OURS_ANYWAY)]
-
-
-# What the server writes itself, and what says whose an object is.
-_OURS_ANYWAY = (
-    ".metadata.managedFields",
-    ".metadata.resourceVersion",
-    ".metadata.generation",
-    ".metadata.labels.fleetform.dev/",
-    ".metadata.annotations.fleetform.dev/",
-    ".status",
-)
-
-
-def _changed(one: Any, other: Any, path: str = "") -> list[str]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        names = [*one, *(each for each in other if each not in one)]
-        return [found for name in names for found in _changed(one.get(name), other.get(name), f"{path}.{name}")]
-    if isinstance(other, dict) and one is None:
-        return [found for name, below in other.items() for found in _changed(None, below, f"{path}.{name}")]
-    return [path] if one != other else []
+    def _kept(self, release: Release) -> KeptByHelm | None:
+        """What Helm has of a release; nothing if it has none or we may not look."""
+        try:
+            revisions = records(self._client, release)
+            if not revisions:
+                return None
+            named = objects_of(self._client, revisions[-1])
+        except BusyError:
+            raise
+        except OutsideError:
+            return None
+        # A manifest need not name the release's namespace.
+        others = [
+            each
+            for each in named
+            if each not in self._objects and each._replace(namespace=release.namespace) not in self._objects
+        ]
+        return KeptByHelm(str(release), len(revisions), others)

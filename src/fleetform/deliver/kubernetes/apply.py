@@ -14,19 +14,24 @@ from fleetform.clusters.fields import FieldSet, our_fields
 from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef, ref_of
 from fleetform.clusters.ownership import Manifest, is_kept, is_ours, marked
 from fleetform.clusters.work import Waiting
-from fleetform.deliver.kubernetes.adoption import taken_over, would_change
+from fleetform.deliver.kubernetes.adoption import Adoption
 from fleetform.deliver.kubernetes.hooks import HookRunner, split
 from fleetform.deliver.kubernetes.order import removal_order, waves
-from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, conflict, not_adopted, problem_of
+from fleetform.deliver.kubernetes.others_fields import without_empty_bundles, without_scaled
+from fleetform.deliver.kubernetes.problems import Problem, conflict, problem_of
 from fleetform.model.results.decisions import PluginKey
-from fleetform.observe.object_health import health_of
+from fleetform.observe.object_health import FLUX_REQUEST, health_of
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError, ConflictError, DeniedError, NoKindError
+from fleetform.syntax.helm_hooks import hooks_of
 
 # What others are refused without is waited for this long: established CRDs, namespaces.
 _PATIENCE = 30.0
 _POLL = 0.1
+# What was there whole before our first state: Helm's hooks of an upgrade run then, and not those of an install.
+_BY_HELM = "by Helm"
+_FLUX = ".toolkit.fluxcd.io"
 _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 
@@ -40,6 +45,14 @@ class ApplyOptions(NamedTuple):
 
 
 _AS_USUAL = ApplyOptions()
+
+
+class _Order(NamedTuple):
+    """For which plugin objects are applied, and how."""
+
+    key: PluginKey
+    drift: Literal["Correct", "Report"]
+    adoption: Adoption
 
 
 class ClusterApply:
@@ -68,11 +81,18 @@ class ClusterApply:
         inventory = Inventory(self._client, key, namespace)
         known = inventory.read()
         placed = self._placed_all(objects, namespace)
+        adoption = Adoption(self._client, key, {ref_of(each) for each in placed}, options.adopt, options.predecessor)
+        strangers = (each for each in placed if not hooks_of(each) and ref_of(each) not in known.objects)
+        problems: Sequence[Problem] = adoption.refusals(marked(each, key) for each in strangers)
+        if problems:
+            return problems
+        if adoption.after_helm and not known.applied:
+            known = structs.replace(known, applied=_BY_HELM)
         release = split(placed, "upgrade" if known.applied else "install")
         new = known.applied != digest or known.applying not in ("", digest)
         hooks = {ref_of(each): Entry(each["apiVersion"], hook=True) for each in (*release.before, *release.after)}
         now = {ref_of(each): Entry(each["apiVersion"]) for each in release.objects}
-        runner = HookRunner(self._client, key, self._clock)
+        runner = HookRunner(self._client, key, self._clock, options.adopt)
         coming = known.with_coming({**hooks, **now} if new else now, digest)
         inventory.write(coming)
         if new and release.before and coming.hooked != digest:
@@ -81,11 +101,12 @@ class ClusterApply:
                 return problems
             coming = structs.replace(coming, hooked=digest)
             inventory.write(coming)
-        fields: dict[ObjectRef, FieldSet] = {}
+        order, fields = _Order(key, options.drift, adoption), dict[ObjectRef, FieldSet]()
         for wave in waves(release.objects):
-            problems = self._apply_wave(key, wave, options, fields) or (yield from self._wait_for(wave))
+            problems = self._apply_wave(order, wave, fields) or (yield from self._wait_for(wave))
             if problems:
                 return problems
+        self._ask_flux(release.objects, digest)
         if new:
             problems = yield from runner.run(release.after)
             if problems:
@@ -138,35 +159,33 @@ class ClusterApply:
             metadata.pop("namespace", None)
         return {**manifest, "metadata": metadata}
 
-    def _apply_wave(
-        self, key: PluginKey, wave: Sequence[Manifest], options: ApplyOptions, fields: dict[ObjectRef, FieldSet]
-    ) -> list[Problem]:
+    def _apply_wave(self, order: _Order, wave: Sequence[Manifest], fields: dict[ObjectRef, FieldSet]) -> list[Problem]:
         """Those of a wave that are refused; of the others, which fields are ours now."""
         problems = []
         for each in wave:
-            applied = self._apply_one(key, each, options)
+            applied = self._apply_one(order, each)
             if isinstance(applied, Problem):
                 problems.append(applied)
             else:
                 fields[ref_of(each)] = our_fields(applied)
         return problems
 
-    def _apply_one(self, key: PluginKey, manifest: Manifest, options: ApplyOptions) -> Manifest | Problem:
-        ref, ours = ref_of(manifest), marked(manifest, key)
+    def _apply_one(self, order: _Order, manifest: Manifest) -> Manifest | Problem:
+        ref, ours = ref_of(manifest), marked(manifest, order.key)
         try:
             resource = self._client.resource_of(manifest)
             live = self._client.get(resource, ref.namespace, ref.name)
-            if live is not None and not is_ours(live, key):
-                refusal = self._not_taken_over(ours, live, key, options)
+            if live is not None and not is_ours(live, order.key):
+                refusal = order.adoption.take(ours, live)
                 if refusal is not None:
                     return refusal
-                taken_over(self._client, resource, live)
+            ours = without_scaled(ours, live)
             try:
                 return self._client.apply(ours)
             except ConflictError as error:
                 if not error.causes:
                     raise
-                if options.drift == "Report":
+                if order.drift == "Report":
                     return conflict(ref, error)
                 return self._client.apply(ours, force=True)
         except BusyError:
@@ -175,18 +194,6 @@ class ClusterApply:
             if isinstance(error, DeniedError) and error.status == 401:
                 raise
             return problem_of(ref, error)
-
-    def _not_taken_over(
-        self, manifest: Manifest, live: Manifest, key: PluginKey, options: ApplyOptions
-    ) -> Problem | None:
-        """Why an object that is there already stays whose it is."""
-        ref = ref_of(manifest)
-        if options.predecessor is not None and is_ours(live, options.predecessor):
-            return None
-        foreign = belongs_to_another(ref, live, key)
-        if foreign is not None or options.adopt or ref.kind == "Namespace":
-            return foreign
-        return not_adopted(ref, live, would_change(self._client, manifest, live))
 
     def _wait_for(self, applied: Sequence[Manifest]) -> Waiting[list[Problem]]:
         """Those that others need and that are not there after a while."""
@@ -202,6 +209,17 @@ class ClusterApply:
     def _is_there(self, manifest: Manifest) -> bool:
         live = self._client.get(self._client.resource_of(manifest), "", manifest["metadata"]["name"])
         return live is not None and health_of(live, datetime.now(UTC)).level == "Healthy"
+
+    def _ask_flux(self, objects: Iterable[Manifest], digest: str) -> None:
+        """Asks Flux to reconcile its objects for this very state, which may differ from the last one in a Secret alone.
+
+        Not a part of what is applied: people ask Flux in the same way, and that is no drift.
+        """
+        for each in objects:
+            resource, ref = self._client.resource_of(each), ref_of(each)
+            if resource.group.endswith(_FLUX):
+                patch = {"metadata": {"annotations": {FLUX_REQUEST: digest}}}
+                self._client.merge(resource, ref.namespace, ref.name, patch)
 
     # ---- Removing
 
@@ -240,14 +258,15 @@ class ClusterApply:
 
 
 def _normal(manifest: Mapping[str, Any]) -> Manifest:
-    """As it is applied: a Secret's stringData as data, since one that is later left out would stay."""
+    """As it is applied: a Secret's stringData as data, since one that is later left out would stay; without what others
+    fill in."""
     found = dict(manifest)
     if found["kind"] == "Secret" and found["apiVersion"] == "v1" and found.get("stringData"):
         given = found.pop("stringData")
         text = {name: b64encode(str(value).encode()).decode() for name, value in given.items()}
         found["data"] = {**(found.get("data") or {}), **text}
     found.pop("status", None)
-    return found
+    return without_empty_bundles(found)
 
 
 def _brought_kinds(objects: Iterable[Manifest]) -> Iterator[tuple[tuple[str, str], bool]]:

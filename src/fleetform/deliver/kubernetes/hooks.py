@@ -66,10 +66,18 @@ def as_hook(manifest: Manifest) -> Manifest:
 
 
 class HookRunner:
-    """Runs hooks of one plugin on one cluster."""
+    """Runs hooks of one plugin on one cluster. adopt: those that Helm left there are taken for earlier ones of it."""
 
-    def __init__(self, client: Client, key: PluginKey, clock: Callable[[], float], patience: float = _PATIENCE) -> None:
-        self._client, self._key, self._clock, self._patience = client, key, clock, patience
+    def __init__(
+        self,
+        client: Client,
+        key: PluginKey,
+        clock: Callable[[], float],
+        adopt: bool = False,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._client, self._key, self._clock = client, key, clock
+        self._adopt, self._patience = adopt, patience
 
     def run(self, hooks: Iterable[Manifest]) -> Waiting[list[Problem]]:
         """Why one of them did not succeed; those after it are not run then."""
@@ -90,7 +98,8 @@ class HookRunner:
         live = self._client.get(resource, ref.namespace, ref.name)
         if live is not None:
             foreign = belongs_to_another(ref, live, self._key)
-            if foreign is not None or not is_ours(live, self._key):
+            earlier = is_ours(live, self._key) or (self._adopt and hooks_of(live))
+            if foreign is not None or not earlier:
                 hint = "remove it: hooks are deleted and made anew"
                 return foreign or Problem(ref, "it is there already, and not from Fleetform", hint, refused=True)
             if BEFORE_CREATION in policies:

@@ -7,9 +7,14 @@ from typing import NamedTuple
 
 from fleetform.clusters.inventory import ObjectRef
 from fleetform.clusters.ownership import Manifest, is_another_plugins, owner_of
+from fleetform.deliver.kubernetes.existing import Difference
+from fleetform.deliver.kubernetes.flux_owners import FluxOwner
+from fleetform.deliver.kubernetes.helm_records import Release
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.errors import ApiError, ConflictError, DeniedError, InvalidError, NoKindError
+
+_MOST_OBJECTS, _MOST_FIELDS = 10, 5
 
 
 class Problem(NamedTuple):
@@ -46,14 +51,68 @@ def belongs_to_another(ref: ObjectRef, live: Manifest, key: PluginKey) -> Proble
     return Problem(ref, f"it belongs to {owner_of(live)}", hint, refused=True)
 
 
-def not_adopted(ref: ObjectRef, live: Manifest, changes: Sequence[str]) -> Problem:
-    """An object that is there already and that nobody asked to take over, with what that would change of it."""
-    owner = owner_of(live)
-    whose = f", and belongs to {owner}" if owner else ", and not from Fleetform"
-    more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
-    change = f"would change {', '.join(changes[:3])}{more}" if changes else "would change nothing of it"
-    hint = f"delivery.kubernetes.adopt: true takes it over, which {change}"
-    return Problem(ref, f"it is there already{whose}", hint, refused=True)
+class Existing(NamedTuple):
+    """An object that is there already, whose it is ("" if nobody says so), and what taking it over would change."""
+
+    ref: ObjectRef
+    owner: str
+    difference: Difference
+
+
+class KeptByHelm(NamedTuple):
+    """What Helm has of a release: how many revisions, and objects that the plugin does not have."""
+
+    release: str
+    revisions: int
+    others: Sequence[ObjectRef]
+
+
+def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Problem:
+    """Objects that are there already and that nobody asked to take over, with what that would change."""
+    first, *more = found
+    whose = f", and belongs to {first.owner}" if first.owner else ", and not from Fleetform"
+    verb = "is" if len(more) == 1 else "are"
+    also = f"; so {verb} {_listed([str(each.ref) for each in more], _MOST_OBJECTS)}" if more else ""
+    of_all = [f"{each.ref if more else 'it'} {_change(each.difference)}" for each in found[:_MOST_OBJECTS]]
+    if len(found) > _MOST_OBJECTS:
+        of_all.append(f"and so on for {len(found) - _MOST_OBJECTS} more")
+    told = "; ".join([*of_all, *(_of_release(each) for each in releases)])
+    hint = f"delivery.kubernetes.adopt: true takes {'them' if more else 'it'} over: {told}"
+    return Problem(first.ref, f"it is there already{whose}{also}", hint, refused=True)
+
+
+def _change(difference: Difference) -> str:
+    parts = []
+    if difference.changed:
+        parts.append(f"would change in {_listed(difference.changed, _MOST_FIELDS)}")
+    if difference.removed:
+        parts.append(f"would lose {_listed(difference.removed, _MOST_FIELDS)}")
+    return " and ".join(parts) or "would not change"
+
+
+def _of_release(kept: KeptByHelm) -> str:
+    revisions = "1 revision" if kept.revisions == 1 else f"{kept.revisions:,} revisions"
+    told = f"{kept.release} would no longer be known to Helm ({revisions}, set aside)"
+    if not kept.others:
+        return told
+    stay = "stays as it is" if len(kept.others) == 1 else "stay as they are"
+    return f"{told}; {_listed([str(each) for each in kept.others], _MOST_OBJECTS)}, not of the plugin, {stay}"
+
+
+def _listed(texts: Sequence[str], most: int) -> str:
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def helm_is_at_work(ref: ObjectRef, release: Release) -> Problem:
+    hint = "wait until Helm is done; if it was stopped in between, end it: helm rollback, or helm upgrade"
+    return Problem(ref, f"Helm is at work on {release}, which it belongs to", hint, refused=True)
+
+
+def flux_is_at_work(ref: ObjectRef, owner: FluxOwner) -> Problem:
+    command = f"flux suspend {owner.kind.lower()} {owner.name} -n {owner.namespace}"
+    message = f"{owner} would apply it again and again"
+    return Problem(ref, message, f"suspend that first: {command}", refused=True)
 
 
 def conflict(ref: ObjectRef, error: ConflictError) -> Problem:

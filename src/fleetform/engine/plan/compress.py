@@ -15,6 +15,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.crowd import Crowd, CrowdStage, Waiting
 from fleetform.engine.plan.emergency import in_force
+from fleetform.engine.plan.gates.chain import is_plain
 from fleetform.engine.plan.members import Member, place
 from fleetform.engine.plan.records import Candidate, Change, ClusterKey, World
 from fleetform.engine.plan.rollouts import Rollout
@@ -107,7 +108,7 @@ class _Sorting:
 
     def _is_ordinary(self, member: Member, rule: StageRule) -> bool:
         candidate, progress = member.candidate, member.progress
-        if member.role != "member" or member.joined or not candidate.is_plain or progress.render_failed is not None:
+        if member.role != "member" or member.joined or not (candidate.is_plain and is_plain(progress)):
             return False
         cluster, takes = candidate.key[1], self._scenario.takes(candidate.key[1])
         if cluster in self._particular or self._clusters[candidate.cluster.key] > 1:

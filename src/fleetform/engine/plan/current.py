@@ -1,7 +1,7 @@
 """Current: which rollout an owner's change belongs to: the one that runs, a new one, or none.
 
 One at a time. A rollout that runs finishes on what it started with, and the newest change waits (B8); it is replaced if
-people or the policy say so, by an emergency, if it has halted, or if nothing of it has started yet.
+people say so, by an emergency, if nothing of it has started yet, or if it gives way to what waits (owner.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from fleetform.engine.plan.failure import is_left_behind
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate, Change
@@ -26,7 +27,7 @@ class Current(NamedTuple):
 
 
 def current_rollout(change: Change, members: list[Member], emergency: bool, replace: bool, now: datetime) -> Current:
-    """replace: the rollout that runs cannot go on, so what waits takes its place."""
+    """replace: the rollout that runs gives way, so what waits takes its place."""
     last = change.rollout
     if change.policy.external:
         return Current(None, _superseded(last, now))
@@ -40,7 +41,7 @@ def current_rollout(change: Change, members: list[Member], emergency: bool, repl
         return Current(_new(change, last, now) if _needs_one(change, last, members) else None, _superseded(last, now))
     if last.phase == "RollingBack" or change.change_id in change.rejected or not _is_newer(last, members):
         return Current(last)
-    if replace or emergency or change.supersede or change.policy.replaces or last.phase == "Halted":
+    if replace or emergency or change.supersede:
         return Current(_new(change, last, now), _superseded(last, now))
     if last.queued == change.change_id:
         return Current(last)
@@ -73,19 +74,20 @@ def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> b
     for candidate, progress in ((each.candidate, each.progress) for each in members):
         if progress.admitted is None:
             first_installs = True
-        elif _differ(progress.admitted, candidate.wanted) and not _is_late(last, candidate, progress):
+        elif _differ(progress.admitted, candidate.wanted) and not _follows(last, candidate, progress):
             return True
         else:
             installed = True
     return first_installs and not installed
 
 
-def _is_late(last: Rollout | None, candidate: Candidate, progress: PluginState) -> bool:
-    """Whether the rollout that succeeded left a plugin behind that could not be reached."""
+def _follows(last: Rollout | None, candidate: Candidate, progress: PluginState) -> bool:
+    """Whether the rollout that is over left a plugin behind that could not be reached: it catches up, or goes back."""
     place = progress.enrolment
-    if last is None or last.phase != "Succeeded" or place is None or place.rollout != last.name:
+    if last is None or place is None or place.rollout != last.name:
         return False
-    return not _differ(place.target, candidate.wanted)
+    goal = place.target if last.phase == "Succeeded" else place.before if is_left_behind(last, progress) else None
+    return goal is not None and not _differ(goal, candidate.wanted)
 
 
 def _differ(one: Deployed, other: Deployed) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from fleetform.engine.plan.gates.found_by_decide import block_of, is_wanted
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate
@@ -97,6 +98,11 @@ def _place_enrolled(
         standing, soaked_at = stand(view, candidate, progress, target, rule)
     member.role, member.target, member.standing, member.position = "member", target, standing, position
     member.soaked_at, member.joined = soaked_at, enrolment.joined
+    if (candidate.gates or enrolment.blocked) and is_wanted(candidate, enrolment.target.input_hash):
+        blocked = block_of(candidate, enrolment.target, view.now)
+        if blocked != enrolment.blocked:
+            place = structs.replace(enrolment, blocked=blocked)
+            member.progress = structs.replace(progress, enrolment=place)
 
 
 def _place_other(view: View, rollout: Rollout | None, member: Member, positions: dict[str, int], again: bool) -> None:
@@ -139,6 +145,14 @@ def _takes_part(rollout: Rollout, progress: PluginState, again: bool) -> bool:
     if attempt is None or attempt.phase == "Applying":
         return attempt is not None
     return again and (attempt.back or is_rollout_of(attempt.rollout, rollout.owner.name, rollout.change_id))
+
+
+def new_place(view: View, rollout: Rollout, member: Member) -> Enrolment:
+    """A member's place in a rollout, before it is started. A cluster that joins goes back to what its stage had."""
+    candidate, target = member.candidate, member.target
+    before = candidate.baseline if member.joined and member.progress.admitted is None else None
+    stage, blocked = stage_name(rollout, member.position), block_of(candidate, target, view.now)
+    return Enrolment(rollout.name, stage, target, before, candidate.irreversible, member.joined, blocked)
 
 
 def stage_name(rollout: Rollout, position: int) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from msgspec import structs
 
 from fleetform.engine.plan.gates.approval import approvers
-from fleetform.engine.plan.members import Member, stage_name
+from fleetform.engine.plan.members import Member, new_place
 from fleetform.engine.plan.records import StageCount, Step
 from fleetform.engine.plan.rollouts import Rollout, RolloutPhase, StageTimes
 from fleetform.engine.plan.stages import Standing
 from fleetform.engine.plan.view import StageView, View
-from fleetform.model.state import Enrolment
 
 
 def rollout_after(view: View, rollout: Rollout | None, steps: list[Step]) -> Rollout | None:
@@ -60,15 +59,13 @@ def _phase(view: View, rollout: Rollout, has_started: bool) -> RolloutPhase:
     return "Soaking" if soaking and not moving else "Progressing"
 
 
-def enrolled(rollout: Rollout, members: list[Member], steps: list[Step]) -> list[Step]:
+def enrolled(view: View, rollout: Rollout, members: list[Member], steps: list[Step]) -> list[Step]:
     """Every member's place, written with the first start; after that those of clusters that join."""
     result = []
     for member, step in zip(members, steps, strict=True):
         known = step.progress.enrolment
         if member.role == "member" and (known is None or known.rollout != rollout.name):
-            stage = stage_name(rollout, member.position)
-            irreversible = member.candidate.irreversible
-            place = Enrolment(rollout.name, stage, member.target, None, irreversible, member.joined)
+            place = new_place(view, rollout, member)
             step = structs.replace(step, progress=structs.replace(step.progress, enrolment=place))
         result.append(step)
     return result

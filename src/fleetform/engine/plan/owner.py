@@ -9,7 +9,7 @@ from msgspec import structs
 from fleetform.engine.plan.crowd_starts import count_crowd
 from fleetform.engine.plan.current import current_rollout
 from fleetform.engine.plan.emergency import in_force
-from fleetform.engine.plan.failure import goes_back, is_back, way_back
+from fleetform.engine.plan.failure import goes_back, has_to_go_back, is_back, is_given_up, way_back
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.members import Member, place
 from fleetform.engine.plan.outcome import counted, enrolled, rollout_after
@@ -20,11 +20,14 @@ from fleetform.engine.plan.starts import steps_of
 from fleetform.engine.plan.verdicts import BLOCKING
 from fleetform.engine.plan.view import Pass, StageView, View
 
+# What a plugin waits for that must be read on its cluster is read for the newer change, and no longer for this one.
+_STUCK = BLOCKING | {"downstream"}
+
 
 def plan_owner(
     round_: Pass, change: Change, members: list[Member], look: datetime | None, replace: bool = False
 ) -> OwnerPlan:
-    """replace: the rollout that runs cannot go on, and gives way to what waits."""
+    """replace: the rollout that runs gives way to what waits."""
     world, now = round_.world, round_.now
     limits = world.limits_of(change.owner.organization)
     emergency = in_force(change, limits, now)
@@ -38,6 +41,8 @@ def plan_owner(
         rollout = None
     if rollout is not None and goes_back(view, members):
         return _going_back(view, rollout, members)
+    if rollout is not None and not replace and _gives_way(view, rollout, members):
+        return plan_owner(round_, change, members, look, replace=True)
     before = dict(round_.busy) if rollout is not None and rollout.queued is not None else {}
     steps, crowd = steps_of(view, members)
     if rollout is not None and _is_stuck(view, rollout, steps) and not replace:
@@ -48,7 +53,7 @@ def plan_owner(
     after = rollout_after(view, rollout, steps)
     begins = after is not None and after.started is not None and (rollout is None or rollout.started is None)
     if rollout is not None and (begins or view.joins):
-        steps = enrolled(rollout, members, steps)
+        steps = enrolled(view, rollout, members, steps)
     answer = _answer(view, after, members, steps, replaced)
     if crowd is None:
         return answer
@@ -87,7 +92,7 @@ def _answer(
 
 def _count_in(view: View, members: list[Member]) -> None:
     """Every plugin gets its place, and the stages what their members have come to."""
-    rollout, patience = view.rollout, view.limits.patience
+    rollout = view.rollout
     if rollout is not None:
         times = {each.name: each for each in rollout.stages}
         view.stages = [StageView(rule, times[rule.name]) for rule in rollout.policy.stages]
@@ -100,8 +105,7 @@ def _count_in(view: View, members: list[Member]) -> None:
         tally = tallies[member.position] if member.position >= 0 else view.loose
         tally.counts[standing] += 1
         if standing is FAILED or standing is TIMED_OUT:
-            attempt = member.progress.attempt
-            tally.final_failures += attempt is not None and patience.retry_at(attempt) is None
+            tally.final_failures += is_given_up(view, member)
         elif member.soaked_at is not None and (tally.soaked_at is None or member.soaked_at > tally.soaked_at):
             tally.soaked_at = member.soaked_at
     if view.change.crowd is not None:
@@ -147,6 +151,20 @@ def _going_back(view: View, rollout: Rollout, members: list[Member]) -> OwnerPla
     return _answer(view, after, members, steps)
 
 
+def _gives_way(view: View, rollout: Rollout, members: list[Member]) -> bool:
+    """Whether what waits takes a rollout's place: its policy says so, or it has halted and waits for a fix (R2-14).
+
+    One that goes back by itself does that first, whatever waits: the newer change may be blocked, or reach what failed
+    only after days, and it has the version that failed in it unless that was rejected (B10).
+    """
+    if rollout.queued != view.change.change_id:
+        return False
+    over_budget = view.breached() is not None
+    if over_budget and has_to_go_back(rollout, members):
+        return False
+    return view.change.policy.replaces or (over_budget and not rollout.paused)
+
+
 def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
     """Whether a newer change waits, nothing is under way, and what is left can go on only if somebody mends it.
 
@@ -168,7 +186,7 @@ def _is_stuck(view: View, rollout: Rollout, steps: list[Step]) -> bool:
         return True
     name = current.rule.name if current is not None else None
     here = [step for step in waiting if step.stage == name]
-    return bool(here) and all(any(reason.gate in BLOCKING for reason in step.reasons) for step in here)
+    return bool(here) and all(any(reason.gate in _STUCK for reason in step.reasons) for step in here)
 
 
 def _only_queues(step: Step) -> bool:

@@ -16,10 +16,11 @@ Health = Literal["Healthy", "Failed", "Unknown"]
 def started(
     progress: PluginState, target: Deployed, enrolment: Enrolment | None, rollout: str, now: datetime
 ) -> PluginState:
-    """Target becomes admitted. What was healthy until now is what the rollout would return to."""
+    """Target becomes admitted. What was healthy before the rollout first started something is what it returns to."""
     attempt = Attempt(target.input_hash or "", rollout, now, now)
     if enrolment is not None:
-        enrolment = structs.replace(enrolment, target=target, before=progress.last_healthy)
+        before = enrolment.before if enrolment.before is not None else progress.last_healthy
+        enrolment = structs.replace(enrolment, target=target, before=before, blocked="")
     place = enrolment or progress.enrolment
     return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure="")
 
@@ -53,7 +54,7 @@ def read_anew(progress: PluginState, target: Deployed, now: datetime) -> PluginS
     last, place = progress.attempt, progress.enrolment
     rollout = last.rollout if last is not None and not last.back else ""
     if place is not None and is_reread(place.target, target):
-        place = structs.replace(place, target=target)
+        place = structs.replace(place, target=target, blocked="")
     attempt = Attempt(target.input_hash or "", rollout, now, now)
     return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure="")
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.crowd_starts import CrowdStarts
-from fleetform.engine.plan.failure import is_left_behind, way_back
+from fleetform.engine.plan.failure import way_back_of_left_behind
 from fleetform.engine.plan.gates.budget import ReadingBudget
 from fleetform.engine.plan.gates.chain import (
     free_reasons,
@@ -24,7 +24,7 @@ from fleetform.engine.plan.gates.rejected import gave_up
 from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
-from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, stage_name
+from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, new_place
 from fleetform.engine.plan.progress import is_reread, read_anew, started, tried_again
 from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
@@ -49,10 +49,14 @@ def steps_of(view: View, members: list[Member]) -> tuple[list[Step], Crowd | Non
 
 
 class Held:
-    """What holds plugins together: judged once for each stage, before anything starts."""
+    """What holds plugins together: judged once for each stage, before anything starts.
+
+    behind are the ways back of what a rollout left behind that is over.
+    """
 
     def __init__(self, view: View, members: list[Member]) -> None:
         self._view, self._all = view, members
+        self.behind = {step.key: step for step in way_back_of_left_behind(view, members)}
         self.members = member_reasons(view)
         self.over_budget = any(reason.gate == "budget" for reason in self.members)
         self.by_stage = [(*self.members, *stage_reasons(view, stage)) for stage in view.stages]
@@ -85,6 +89,8 @@ def _has_started(view: View, member: Member) -> bool:
 
 
 def _step(view: View, member: Member, held: Held) -> Step:
+    if member.candidate.key in held.behind:
+        return held.behind[member.candidate.key]
     if member.role == "settled":
         return _settled(view, member)
     if member.role == "queued":
@@ -101,7 +107,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
     if standing is DONE or standing is SOAKING:
         if member.is_changed:
             # What it waits for is what comes after the rollout, and no longer what that brought.
-            return structs.replace(_waiting(view, member, held.queued), target=member.candidate.wanted)
+            member.target = member.candidate.wanted
+            return _waiting(view, member, held.queued)
         return Step(member.candidate.key, "nothing", "UpToDate", member.progress, (), _stage_name(view, member))
     if standing is FAILED or standing is TIMED_OUT:
         return _failed(view, member)
@@ -112,10 +119,8 @@ def _step(view: View, member: Member, held: Held) -> Step:
 
 def _settled(view: View, member: Member) -> Step:
     """It is what is wanted; what was started last may still be under way, or have failed."""
-    candidate, progress, last = member.candidate, member.progress, view.change.rollout
+    candidate, progress = member.candidate, member.progress
     attempt = progress.attempt
-    if last is not None and last.rejected and is_left_behind(last, progress):
-        return way_back(view, last, [member])[0]
     if attempt is None or attempt.phase == "Healthy":
         return Step(candidate.key, "nothing", "UpToDate", progress)
     if attempt.phase == "Failed":
@@ -269,8 +274,7 @@ def enrolment_of(view: View, member: Member) -> Enrolment | None:
     known = member.progress.enrolment
     if known is not None and known.rollout == rollout.name:
         return known
-    stage = stage_name(rollout, member.position)
-    return Enrolment(rollout.name, stage, member.target, None, member.candidate.irreversible, member.joined)
+    return new_place(view, rollout, member)
 
 
 def _waiting(view: View, member: Member, reasons: Reasons) -> Step:

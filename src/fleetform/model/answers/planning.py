@@ -63,6 +63,8 @@ class WhyItem(AnswerRecord, frozen=True, kw_only=True):
 
     unknown: what it is made of cannot be compared here, so that it may already be what is wanted. summary says it all
     in one sentence; earliest is when it starts at the earliest, if time alone does it or once conditions are met.
+    support_ends is when the version that runs ends, as a policy or a catalog says. removal: it is to go; to
+    is also none where no version answers what is wanted.
     """
 
     organization: str
@@ -83,6 +85,8 @@ class WhyItem(AnswerRecord, frozen=True, kw_only=True):
     reasons: list[HoldingGate]
     approvals: list[ConsentNeeded]
     trouble: ReportedTrouble | None = None
+    support_ends: str | None = None
+    removal: bool = False
 
 
 class Why(AnswerRecord, frozen=True, kw_only=True):

@@ -164,7 +164,7 @@ class KubernetesDelivery(Record, frozen=True):
     """Manifests are applied to the cluster."""
 
     drift: Annotated[Drift, doc("What to do about changes made by others.")] = "Correct"
-    adopt: Annotated[bool, doc("Take over objects that exist already.")] = False
+    adopt: Annotated[bool, doc("Take over objects that exist already, also those of Helm releases.")] = False
 
 
 class FluxDelivery(Record, frozen=True):

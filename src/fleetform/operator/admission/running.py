@@ -12,6 +12,7 @@ from typing import Literal
 from fleetform.app.fleet import Fleet
 from fleetform.operator.admission.certificates import OwnCertificates, certificate_in
 from fleetform.operator.admission.manifests import Installed
+from fleetform.operator.admission.reviews import Answer
 from fleetform.operator.admission.serving import Admission, AdmissionServer
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import Access
@@ -40,16 +41,26 @@ class RunningAdmission:
         client_ca: str | None = None,
         log: Log | None = None,
         every: float = _EVERY,
+        answered: Callable[[Answer, float], None] = lambda answer, seconds: None,
     ) -> None:
         self._log, self._every, self._end = log or Log(), every, Event()
         self._keys: OwnCertificates | None = None
         if certificates == "self":
             self._keys = OwnCertificates(access, installed.namespace, installed.hosts, folder, _now)
             self._keys.look()
-        admission = Admission(fleet, installed.user, self._log)
+        admission = Admission(fleet, installed.user, self._log, answered=answered)
         self._server = AdmissionServer(admission, listening, certificate_in(folder), self._log, client_ca)
         self._thread = Thread(target=self._look, name="certificates", daemon=True)
         self._thread.start()
+
+    @property
+    def answers(self) -> bool:
+        return self._server.answers
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its certificate is looked after; one that somebody mounts needs none of that."""
+        return self._keys is None or self._thread.is_alive()
 
     def close(self) -> None:
         self._end.set()

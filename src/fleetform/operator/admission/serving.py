@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,23 +43,26 @@ _FAILED = Answer(allowed=False, message="Fleetform could not check this: its log
 
 
 class Admission:
-    """Answers reviews. fleet gives the last fleet that is known, decided, and None before there is one."""
+    """Answers reviews. fleet gives the last fleet that is known, decided, and None before there is one.
+
+    answered is told each answer, and how many seconds it took.
+    """
 
     def __init__(
-        self, fleet: Callable[[], Fleet | None], operator: str, log: Log | None = None, patience: float = PATIENCE
+        self,
+        fleet: Callable[[], Fleet | None],
+        operator: str,
+        log: Log | None = None,
+        patience: float = PATIENCE,
+        answered: Callable[[Answer, float], None] = lambda answer, seconds: None,
     ) -> None:
         self._fleet, self._operator, self._log, self._patience = fleet, operator, log or Log(), patience
+        self._answered = answered
         # One at a time: an answer is work for the processor, and the loop beside it stays free for probes.
         self._worker = ThreadPoolExecutor(1, "admission")
 
     def application(self) -> Starlette:
-        return Starlette(
-            routes=[
-                Route(PATH, self._review, methods=["POST"]),
-                Route("/healthz", _alive),
-                Route("/readyz", self._ready),
-            ]
-        )
+        return Starlette(routes=[Route(PATH, self._review, methods=["POST"])])
 
     def close(self) -> None:
         self._worker.shutdown(wait=False, cancel_futures=True)
@@ -103,16 +107,10 @@ class Admission:
             request = read_review(await http.body())
         except (msgspec.MsgspecError, ValueError):
             return PlainTextResponse("an AdmissionReview of admission.k8s.io/v1 is expected\n", 400)
-        return Response(write_review(request.uid, await self.answer(request)), media_type="application/json")
-
-    async def _ready(self, _: HttpRequest) -> Response:
-        if self._fleet() is None:
-            return PlainTextResponse("the fleet was not read yet\n", 503)
-        return PlainTextResponse("ready\n")
-
-
-async def _alive(_: HttpRequest) -> Response:
-    return PlainTextResponse("alive\n")
+        begun = time.perf_counter()
+        answer = await self.answer(request)
+        self._answered(answer, time.perf_counter() - begun)
+        return Response(write_review(request.uid, answer), media_type="application/json")
 
 
 class AdmissionServer:
@@ -150,6 +148,10 @@ class AdmissionServer:
         self._admission, self._server = admission, _Server(config)
         self._thread = Thread(target=self._server.run, args=([listening.socket],), name="admission", daemon=True)
         self._thread.start()
+
+    @property
+    def answers(self) -> bool:
+        return self._server.started and self._thread.is_alive()
 
     def close(self) -> None:
         """Ends after the answers that are under way."""

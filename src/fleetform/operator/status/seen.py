@@ -105,12 +105,7 @@ class Cache:
 
     def start(self) -> None:
         for kind, reflector in self._reflectors.items():
-            self._run(kind, reflector)
-
-    def _run(self, kind: str, reflector: Reflector[Seen]) -> None:
-        thread = Thread(target=reflector.run, args=(self._stop,), name=f"follows {kind}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+            self._threads.append(reflector.start(self._stop, f"follows {kind}"))
 
     def follow(self, kind: str) -> None:
         """Follow a kind that was not there when all began, if its system was installed meanwhile."""
@@ -125,7 +120,7 @@ class Cache:
                 self._failed(kind, error)
                 return
             del self._absent[kind]
-            self._run(kind, reflector)
+            self._threads.append(reflector.start(self._stop, f"follows {kind}"))
 
     def stop(self) -> None:
         self._stop.set()
@@ -133,6 +128,15 @@ class Cache:
             reflector.end()
         for thread in self._threads:
             thread.join(_PATIENCE)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether everything that is followed still is."""
+        return all(each.is_alive() for each in self._threads)
+
+    def restarts(self) -> Mapping[str, int]:
+        """How often watches could not go on, by kind."""
+        return {self._resources[kind].plural: each.restarts for kind, each in self._reflectors.items()}
 
     def wait(self, seconds: float) -> bool:
         """Whether everything was listed."""

@@ -93,6 +93,11 @@ class StatusWriter:
         return self._writing.wait(seconds)
 
     @property
+    def waiting(self) -> int:
+        """How many objects may have to be written."""
+        return self._writing.waiting
+
+    @property
     def writes(self) -> int:
         """How many requests were made to write."""
         return self._writing.writes

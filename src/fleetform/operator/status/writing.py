@@ -114,6 +114,12 @@ class Writing:
         with self._idle:
             return self._idle.wait_for(lambda: not (self._busy or self._dirty or self._again or self._behind), seconds)
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at, or were written and not seen again yet."""
+        with self._state:
+            return len(self._dirty | self._again | self._behind)
+
     # ---- The thread
 
     def check(self) -> None:

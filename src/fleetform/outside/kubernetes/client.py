@@ -65,7 +65,8 @@ class _ListMeta(Struct, rename="camel"):
 
 class _List(Struct, Generic[T]):
     metadata: _ListMeta
-    items: list[T]
+    # null where a server lists the metadata of no object.
+    items: list[T] | None
 
 
 class _ObjectMeta(Struct, rename="camel", frozen=True):
@@ -90,7 +91,8 @@ _status = msgspec.json.Decoder(Status)
 class Client:
     """may_write is asked before each request that writes; timeout is the longest silence of one request.
 
-    manager is the name under which the server keeps which fields are ours.
+    answered is told how each request was answered: its method and the status, 0 where no answer came. manager is the
+    name under which the server keeps which fields are ours.
     """
 
     def __init__(
@@ -103,9 +105,10 @@ class Client:
         tries: int = _TRIES,
         sleep: Callable[[float], None] = time.sleep,
         connections: int = 4,
+        answered: Callable[[str, int], None] = lambda method, status: None,
     ) -> None:
         self.access, self.manager = access, manager
-        self._may_write, self._tries, self._sleep = may_write, tries, sleep
+        self._may_write, self._tries, self._sleep, self._answered = may_write, tries, sleep, answered
         self._timeout = urllib3.Timeout(connect=min(timeout, 5.0), read=timeout)
         self._pool = urllib3.PoolManager(
             num_pools=1,
@@ -186,7 +189,7 @@ class Client:
         accept = _METADATA if metadata_only else "application/json"
         body = self.raw("GET", _with(resource.path(namespace), query), accept=accept)
         found = msgspec.json.decode(body, type=_List[type_])
-        return Page(found.items, found.metadata.resource_version, found.metadata.continue_)
+        return Page(found.items or [], found.metadata.resource_version, found.metadata.continue_)
 
     def items(self, resource: Resource, namespace: str = "", **query: Any) -> Iterator[Any]:
         """Every object of a kind, page by page."""
@@ -233,7 +236,8 @@ class Client:
                 version = _watched.decode(event.object).metadata.resource_version
                 yield WatchEvent(event.type, version, decode(event.object) if event.type != "BOOKMARK" else None)
         except (HTTPError, OSError) as error:
-            raise BusyError(f"the watch of {resource.plural} broke: {error}") from error
+            message = f"the watch of {resource.plural} broke: {failure_text(error)}"
+            raise BusyError(message, timed_out=isinstance(error, Silence)) from error
         finally:
             # A stream that was not read to its end cannot be used for another request.
             response.close()
@@ -359,8 +363,10 @@ class Client:
                 redirect=False,
             )
         except (HTTPError, OSError) as error:
+            self._answered(method, 0)
             message = f"{self.access.server} does not answer: {failure_text(error)}"
             raise BusyError(message, timed_out=isinstance(error, Silence)) from error
+        self._answered(method, response.status)
         if response.status >= 300:
             with_body = response.data
             response.release_conn()

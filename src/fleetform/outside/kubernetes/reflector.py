@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from fleetform.outside.errors import OutsideError
@@ -31,7 +31,7 @@ def is_newer(version: str, other: str) -> bool:
 
 
 class Reflector(Generic[T]):
-    """Objects of one kind as far as they are known. Run it in a thread of its own.
+    """Objects of one kind as far as they are known. restarts is how often a watch could not go on.
 
     kept makes what is kept of an object; key_of and version_of read its key and version there. changed is told the keys
     whose content is another than before, which any new version is unless content_of says otherwise; failed why
@@ -66,7 +66,9 @@ class Reflector(Generic[T]):
         self._written: dict[ObjectKey, str] = {}
         self._version = ""
         self._end: Callable[[], None] = lambda: None
+        self._thread: Thread | None = None
         self.listed = Event()
+        self.restarts = 0
 
     def objects(self) -> Mapping[ObjectKey, T]:
         """All that is known now; a copy, which later changes leave alone."""
@@ -95,6 +97,17 @@ class Reflector(Generic[T]):
         with suppress(ValueError, RuntimeError, OSError):
             self._end()
 
+    def start(self, stop: Event, name: str = "") -> Thread:
+        """Follows in a thread of its own, which does not keep the process, until it is told to stop."""
+        self._thread = Thread(target=self.run, args=(stop,), name=name or self._resource.plural, daemon=True)
+        self._thread.start()
+        return self._thread
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it follows; false before it was started, too."""
+        return self._thread is not None and self._thread.is_alive()
+
     def run(self, stop: Event) -> None:
         """Follows until it is told to stop."""
         pause = _SHORTEST_PAUSE
@@ -102,8 +115,9 @@ class Reflector(Generic[T]):
             try:
                 self._list()
                 pause = _SHORTEST_PAUSE
-                self._follow(stop)
+                self._follow_until_silent(stop)
             except OutsideError as error:
+                self.restarts += 1
                 if isinstance(error, ExpiredError):
                     # The version is gone, or (after a restored backup) not there yet: the newest list will do.
                     self._version = ""
@@ -146,6 +160,15 @@ class Reflector(Generic[T]):
 
     def _is_same(self, before: T | None, after: T) -> bool:
         return before is not None and self._content_of(before) == self._content_of(after)
+
+    def _follow_until_silent(self, stop: Event) -> None:
+        """Of a kind of which nothing has changed since it started a server sends no bookmarks either: a list tells
+        whether anything is at the other end, and if it does, nothing is wrong."""
+        try:
+            self._follow(stop)
+        except BusyError as error:
+            if not error.timed_out:
+                raise
 
     def _follow(self, stop: Event) -> None:
         """Watches from the last version on, again and again, until a watch breaks or is silent for too long."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from fleetform.engine.plan.gates.approval import approval
 from fleetform.engine.plan.gates.budget import budget
 from fleetform.engine.plan.gates.dependency import dependency
-from fleetform.engine.plan.gates.found_by_decide import render_failed, validity
+from fleetform.engine.plan.gates.found_by_decide import is_wanted, remembered_block, render_failed, validity
 from fleetform.engine.plan.gates.freeze import freeze
 from fleetform.engine.plan.gates.in_flight import in_flight
 from fleetform.engine.plan.gates.notice import notice
@@ -52,14 +52,25 @@ def stage_reasons(view: View, here: StageView) -> tuple[Reason, ...]:
 
 
 def plugin_reasons(view: View, candidate: Candidate, progress: PluginState, target: str | None) -> tuple[Reason, ...]:
-    """What holds one plugin on its own cluster. A first install passes windows, not freezes (S46)."""
-    if candidate.is_plain and progress.render_failed is None and candidate.cluster.key not in view.busy:
+    """What holds one plugin on its own cluster. A first install passes windows, not freezes (S46).
+
+    Validity and notice are those of what is wanted: what a rollout that runs brings instead is not judged by them (B8).
+    """
+    if candidate.is_plain and is_plain(progress) and candidate.cluster.key not in view.busy:
         # Nothing is particular about most plugins but the time: those of one calendar share one answer.
         return calendar_reasons(view, candidate, progress.admitted is None)
-    found: list[Reason | None] = [*validity(candidate, view.now), render_failed(candidate, progress, target)]
+    wanted = is_wanted(candidate, target)
+    found: list[Reason | None] = [*validity(candidate, view.now)] if wanted else []
+    found += [None if wanted else remembered_block(candidate, progress, target)]
+    found += [render_failed(candidate, progress, target)]
     found += [gate(view, candidate) for gate in CLUSTER_GATES]
-    found.append(notice(view, candidate, progress))
+    found += [notice(view, candidate, progress) if wanted else None]
     return (*_all(found), *calendar_reasons(view, candidate, progress.admitted is None))
+
+
+def is_plain(progress: PluginState) -> bool:
+    """Whether nothing that is stored of a plugin holds it."""
+    return progress.render_failed is None and (progress.enrolment is None or not progress.enrolment.blocked)
 
 
 def calendar_reasons(view: View, candidate: Candidate, first_install: bool) -> tuple[Reason, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleetform.engine.plan.records import Candidate, Reason
-from fleetform.model.state import PluginState
+from fleetform.model.state import Deployed, PluginState
+from fleetform.syntax.hashing import as_written
 
 
 def validity(candidate: Candidate, now: datetime) -> tuple[Reason, ...]:
@@ -17,6 +18,29 @@ def validity(candidate: Candidate, now: datetime) -> tuple[Reason, ...]:
         if until is None or now < until:
             found.append(Reason(gate.gate, forced + gate.message, gate.do, until, gate.ref))
     return tuple(found)
+
+
+def is_wanted(candidate: Candidate, target: str | None) -> bool:
+    """Whether gates that were found are those of a target: they are judged for what is wanted now alone.
+
+    That is the same while a value of the cluster is read, and when it is another (B16).
+    """
+    return as_written(target) == as_written(candidate.wanted.input_hash)
+
+
+def block_of(candidate: Candidate, target: Deployed, now: datetime) -> str:
+    """The gate that keeps a plugin from its target, to be remembered with that; "" if there is none."""
+    found = validity(candidate, now) if candidate.gates and is_wanted(candidate, target.input_hash) else ()
+    return found[0].gate if found else ""
+
+
+def remembered_block(candidate: Candidate, progress: PluginState, target: str | None) -> Reason | None:
+    """What kept a plugin from the target of its rollout when that was last wanted: something newer is by now (B8)."""
+    place = progress.enrolment
+    if place is None or not place.blocked or place.target.input_hash != target:
+        return None
+    message = f"{place.target.version} was blocked on {candidate.key[1]} when a newer change came"
+    return Reason(place.blocked, message, "wait: the newer change takes its place as soon as nothing else is left")
 
 
 def render_failed(candidate: Candidate, progress: PluginState, target: str | None) -> Reason | None:

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, served by the process of the loop on a port of its own (R2-27).
+"""What a control plane has to tell Prometheus (R2-27); `web/monitoring` serves it, from the process of the loop.
 
 The loop has the plan at hand and knows how long passes take; the API would have to make a view for every scrape. What
 is counted from a plan is counted when somebody scrapes, in the thread that serves, once for each plan.
@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Histogram, start_http_server
+from prometheus_client import Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from fleetform import __version__
 from fleetform.app.numbers import Numbers, numbers
+from fleetform.clusters.work import Load
 from fleetform.loop.control import PassReport
 from fleetform.ports.store import StoreError, StoreReader
 
@@ -30,10 +31,18 @@ _FAR = datetime.max.replace(tzinfo=UTC)
 _OWNER = ("organization", "preset")
 
 
+class Build(Collector):
+    """The version that runs."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield gauge("fleetform_build_info", "The version that runs.", ("version",), [((__version__,), 1)])
+
+
 class Metrics(Collector):
     """What the loop tells, and what is counted of it when somebody asks. The store is read by a connection of its own.
 
-    open_store opens that: before the first pass there may be no database yet.
+    open_store opens that: before the first pass there may be no database yet. load is how much is to be done on
+    clusters.
     """
 
     def __init__(self, open_store: Callable[[], StoreReader], log_file: str, now: Callable[[], datetime]) -> None:
@@ -45,11 +54,10 @@ class Metrics(Collector):
         self._passes = {"done": 0, "failed": 0}
         self._passed_at: datetime | None = None
         self._looked_at: datetime | None = None
-        self.registry = CollectorRegistry()
+        self.load: Callable[[], Load] = Load
         self._durations = Histogram(
-            "fleetform_pass_duration_seconds", "How long passes took.", buckets=_SECONDS, registry=self.registry
+            "fleetform_pass_duration_seconds", "How long passes took.", buckets=_SECONDS, registry=None
         )
-        self.registry.register(self)
 
     # ---- What the loop tells
 
@@ -69,7 +77,7 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         report = self._report
-        yield _gauge("fleetform_build_info", "The version that runs.", ("version",), [((__version__,), 1)])
+        yield from self._durations.collect()
         passes = CounterMetricFamily("fleetform_passes", "Passes, by what came of them.", labels=("outcome",))
         for outcome, count in self._passes.items():
             passes.add_metric((outcome,), count)
@@ -79,6 +87,7 @@ class Metrics(Collector):
         refused = report is not None and report.refusal is not None
         yield _one("fleetform_source_refused", "Whether the files as they are now were refused.", refused)
         yield from self._of_the_store()
+        yield from self._of_clusters()
         if report is not None:
             yield from self._of_the_fleet(report)
 
@@ -95,37 +104,46 @@ class Metrics(Collector):
         failing = sum(each.tries > 0 for each in outbox)
         yield _one("fleetform_notifications_failing", "Messages that did not arrive at the first try.", failing)
 
+    def _of_clusters(self) -> Iterator[Metric]:
+        load = self.load()
+        waiting = "Pieces of work on clusters that are not done."
+        yield _one("fleetform_cluster_work_waiting", waiting, load.waiting)
+        oldest = "For how long the oldest piece of work on a cluster has been wanted."
+        yield _one("fleetform_cluster_work_oldest_seconds", oldest, load.oldest)
+        unreachable = "Clusters that did not answer when they were last asked."
+        yield _one("fleetform_clusters_unreachable", unreachable, load.unreachable)
+
     def _of_the_fleet(self, report: PassReport) -> Iterator[Metric]:
         failing = Counter(key[0] for key, each in report.deliveries.items() if each.failing)
         found = self._numbers(report)
         organizations = sorted({key[0] for key in found.plugins} | set(failing)) if found is not None else failing
         failing_by = {(each,): failing[each] for each in organizations}
-        yield _gauge(
+        yield gauge(
             "fleetform_deliveries_failing", "Plugins that could not be delivered.", _OWNER[:1], failing_by.items()
         )
         labels = ("organization", "definition", "version")
         times = [(each[:3], each.at.timestamp()) for each in report.endings]
         running = [(each[:3], len(each.clusters)) for each in report.endings]
         ending = "When the support of a version ends that runs somewhere."
-        yield _gauge("fleetform_support_ends_timestamp_seconds", ending, labels, times)
-        yield _gauge("fleetform_support_ending_clusters", "Clusters that run it until then.", labels, running)
+        yield gauge("fleetform_support_ends_timestamp_seconds", ending, labels, times)
+        yield gauge("fleetform_support_ending_clusters", "Clusters that run it until then.", labels, running)
         if found is None:
             return
-        yield _gauge("fleetform_plugins", "Plugins that are wanted.", _OWNER, found.plugins.items())
+        yield gauge("fleetform_plugins", "Plugins that are wanted.", _OWNER, found.plugins.items())
         pending = "Plugins that are not what is wanted, by the first reason."
-        yield _gauge("fleetform_plugins_pending", pending, (*_OWNER, "reason"), found.pending.items())
+        yield gauge("fleetform_plugins_pending", pending, (*_OWNER, "reason"), found.pending.items())
         waiting = "Plugins that a gate holds; one that several hold counts for each."
-        yield _gauge("fleetform_plugins_waiting", waiting, ("organization", "gate"), found.waiting.items())
-        yield _gauge("fleetform_plugins_blocked", "Plugins that somebody must fix.", _OWNER, found.blocked.items())
-        yield _gauge("fleetform_plugins_failed", "Plugins that failed.", _OWNER, found.failed.items())
-        yield _gauge("fleetform_versions_running", "Distinct versions that run.", _OWNER, found.versions.items())
+        yield gauge("fleetform_plugins_waiting", waiting, ("organization", "gate"), found.waiting.items())
+        yield gauge("fleetform_plugins_blocked", "Plugins that somebody must fix.", _OWNER, found.blocked.items())
+        yield gauge("fleetform_plugins_failed", "Plugins that failed.", _OWNER, found.failed.items())
+        yield gauge("fleetform_versions_running", "Distinct versions that run.", _OWNER, found.versions.items())
         now = self._now()
         ages = {
             (each,): max((now - found.waiting_since[each]).total_seconds(), 0) if each in found.waiting_since else 0
             for each in organizations
         }
         oldest = "The age of the oldest change that is not everywhere yet."
-        yield _gauge("fleetform_oldest_waiting_seconds", oldest, _OWNER[:1], ages.items())
+        yield gauge("fleetform_oldest_waiting_seconds", oldest, _OWNER[:1], ages.items())
 
     def _numbers(self, report: PassReport) -> Numbers | None:
         """Counted once for each plan: a fleet of 100,000 plugins takes a moment."""
@@ -138,26 +156,7 @@ class Metrics(Collector):
             return self._counted[1]
 
 
-class MetricsPort(NamedTuple):
-    """Where metrics are served; end ends it."""
-
-    port: int
-    end: Callable[[], None]
-
-
-def serve_metrics(metrics: Metrics, host: str, port: int) -> MetricsPort:
-    """Serves them from a thread of its own. OSError if the address cannot be had."""
-    server, thread = start_http_server(port, host, metrics.registry)
-
-    def end() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
-
-    return MetricsPort(server.server_port, end)
-
-
-def _gauge(
+def gauge(
     name: str, help_: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> GaugeMetricFamily:
     found = GaugeMetricFamily(name, help_, labels=labels)

@@ -1,0 +1,285 @@
+"""What needs no cluster: the order of objects, which hooks run, what people are told."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from fleetform.clusters.inventory import Entry, Known, ObjectRef
+from fleetform.clusters.ownership import Manifest, marked
+from fleetform.deliver.kubernetes.drift import Found, _found
+from fleetform.deliver.kubernetes.existing import Difference
+from fleetform.deliver.kubernetes.hooks import HOOK, Moment, as_hook, split
+from fleetform.deliver.kubernetes.order import removal_order, waves
+from fleetform.deliver.kubernetes.problems import (
+    Existing,
+    KeptByHelm,
+    Problem,
+    belongs_to_another,
+    conflict,
+    not_adopted,
+    problem_of,
+)
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.errors import (
+    ApiError,
+    Cause,
+    ConflictError,
+    DeniedError,
+    InvalidError,
+    NoKindError,
+)
+
+KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
+REF = ObjectRef("apps", "Deployment", "web", "web")
+
+
+def manifest(kind: str, name: str = "a", namespace: str = "", **annotations: str) -> Manifest:
+    metadata: dict[str, Any] = {"name": name, **({"namespace": namespace} if namespace else {})}
+    if annotations:
+        metadata["annotations"] = {f"helm.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def shown(objects: Any) -> list[str]:
+    return [f"{each['kind']} {each['metadata']['name']}" for each in objects]
+
+
+# ---- Order
+
+IN_ORDER = [
+    [manifest("CustomResourceDefinition"), manifest("Namespace"), manifest("ClusterRole")],
+    [manifest("IngressClass"), manifest("StorageClass")],
+    [
+        manifest("ResourceQuota"),
+        manifest("LimitRange"),
+        manifest("PriorityClass"),
+        manifest("ServiceAccount"),
+        manifest("Secret"),
+        manifest("ConfigMap", "a"),
+        manifest("ConfigMap", "b"),
+        manifest("ConfigMap", "a", "one"),
+        manifest("ConfigMap", "b", "one"),
+        manifest("ConfigMap", "a", "two"),
+        manifest("PersistentVolume"),
+        manifest("PersistentVolumeClaim"),
+        manifest("Role"),
+        manifest("ClusterRoleBinding"),
+        manifest("RoleBinding"),
+        manifest("Service"),
+        manifest("Aardvark"),
+        manifest("Zebra"),
+        manifest("Deployment"),
+        manifest("StatefulSet"),
+        manifest("DaemonSet"),
+        manifest("Job"),
+        manifest("CronJob"),
+        manifest("HorizontalPodAutoscaler"),
+        manifest("Ingress"),
+        manifest("APIService"),
+    ],
+    [manifest("MutatingWebhookConfiguration"), manifest("ValidatingWebhookConfiguration")],
+]
+
+
+def test_objects_come_in_waves_and_by_kind_and_name_and_go_the_other_way_round() -> None:
+    mixed = [each for wave in IN_ORDER for each in wave]
+    random.Random(1).shuffle(mixed)
+    # Within the last wave kinds come by name.
+    assert waves(mixed) == IN_ORDER
+    assert removal_order(mixed) == [each for wave in reversed(IN_ORDER) for each in reversed(wave)]
+
+
+def test_a_wave_without_objects_is_none() -> None:
+    assert waves([]) == []
+    assert waves([manifest("Ingress")]) == [[manifest("Ingress")]]
+
+
+# ---- Hooks
+
+
+@pytest.mark.parametrize(
+    ("moment", "before", "after"),
+    [
+        ("install", ["Job crds", "Job both", "Job install", "ConfigMap same", "Job same"], ["Job both", "Job done"]),
+        ("upgrade", ["Job crds", "Job upgrade"], ["Job upgraded"]),
+    ],
+)
+def test_the_hooks_of_a_moment_run_by_weight_kind_and_name_and_others_do_not(
+    moment: Moment, before: list[str], after: list[str]
+) -> None:
+    objects = [
+        manifest("Job", "same", hook="pre-install", hook_weight="1"),
+        manifest("ConfigMap", "same", hook="pre-install", hook_weight="1"),
+        manifest("Job", "done", hook="post-install"),
+        manifest("Deployment", "web"),
+        manifest("Job", "crds", hook="crd-install", hook_weight="-10"),
+        manifest("Job", "both", hook="pre-install,post-install", hook_weight="-5"),
+        manifest("Job", "install", hook="pre-install"),
+        manifest("Job", "upgrade", hook="pre-upgrade"),
+        manifest("Job", "upgraded", hook="post-upgrade"),
+        manifest("Job", "test", hook="test"),
+        manifest("Job", "removed", hook="pre-delete,post-delete,pre-rollback,post-rollback"),
+    ]
+    release = split(objects, moment)
+    assert (shown(release.before), shown(release.objects), shown(release.after)) == (before, ["Deployment web"], after)
+
+
+def test_a_hook_says_that_it_is_one_and_keeps_its_labels() -> None:
+    hook = manifest("Job")
+    assert as_hook(hook)["metadata"]["labels"] == {HOOK: "true"}
+    hook["metadata"]["labels"] = {"app": "web"}
+    assert as_hook(hook)["metadata"]["labels"] == {"app": "web", HOOK: "true"}
+    assert hook["metadata"]["labels"] == {"app": "web"}
+
+
+# ---- What people are told
+
+
+def test_a_problem_says_of_what_it_is() -> None:
+    assert str(Problem(REF, "it is there")) == "Deployment web/web: it is there"
+
+
+GRANT = "grant the account of the cluster's kubeconfig what it needs, or leave the object out by a transform"
+
+
+@pytest.mark.parametrize(
+    ("error", "hint", "refused"),
+    [
+        (NoKindError("no kind Thing"), "install what brings this kind first, and say so with dependsOn", False),
+        (DeniedError("may not", 403), GRANT, True),
+        (
+            InvalidError("field is immutable", 422),
+            "a field of it cannot be changed: delete the object, and it is created again",
+            True,
+        ),
+        (InvalidError("bad", 422), "the cluster refuses it as it is rendered", True),
+        (OutsideError("no token", "give one"), "give one", True),
+        (ApiError("odd", 500), ApiError("odd", 500).hint, False),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_whether_trying_again_may_help(
+    error: OutsideError, hint: str, refused: bool
+) -> None:
+    assert problem_of(REF, error) == Problem(REF, error.message, hint, refused)
+
+
+def test_an_object_of_another_plugin_is_said_to_be_its() -> None:
+    assert belongs_to_another(REF, manifest("Deployment"), KEY) is None
+    assert belongs_to_another(REF, marked(manifest("Deployment"), KEY), KEY) is None
+    assert belongs_to_another(REF, marked(manifest("Deployment"), OTHER), KEY) == Problem(
+        REF, "it belongs to plugin acme/eu-1/db", "two plugins cannot have one object: rename one", True
+    )
+
+
+def existing(name: str, owner: str = "", changed: int = 0, removed: int = 0) -> Existing:
+    difference = Difference(tuple(f".c{n}" for n in range(changed)), tuple(f".r{n}" for n in range(removed)))
+    return Existing(REF._replace(name=name), owner, difference)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (existing("a"), "it would not change"),
+        (existing("a", changed=1), "it would change in .c0"),
+        (existing("a", removed=2), "it would lose .r0, .r1"),
+        (existing("a", changed=5, removed=1), "it would change in .c0, .c1, .c2, .c3, .c4 and would lose .r0"),
+        (existing("a", changed=6), "it would change in .c0, .c1, .c2, .c3, .c4 and 1 more"),
+        (existing("a", removed=7), "it would lose .r0, .r1, .r2, .r3, .r4 and 2 more"),
+    ],
+)
+def test_what_is_there_already_is_told_with_what_taking_it_over_would_change(found: Existing, told: str) -> None:
+    hint = f"delivery.kubernetes.adopt: true takes it over: {told}"
+    assert not_adopted([found], []) == Problem(found.ref, "it is there already, and not from Fleetform", hint, True)
+    of_flux = not_adopted([found._replace(owner="Flux (web)")], [])
+    assert of_flux.message == "it is there already, and belongs to Flux (web)"
+
+
+def test_several_that_are_there_already_are_told_at_once() -> None:
+    two = not_adopted([existing("a", changed=1), existing("b")], [])
+    assert two.message == "it is there already, and not from Fleetform; so is Deployment web/b"
+    assert two.hint == (
+        "delivery.kubernetes.adopt: true takes them over:"
+        " Deployment web/a would change in .c0; Deployment web/b would not change"
+    )
+    many = [existing(f"d{number:02}") for number in range(12)]
+    assert not_adopted(many[:11], []).message.endswith("Deployment web/d10")
+    assert not_adopted(many, []).message.endswith("Deployment web/d10 and 1 more")
+    assert not_adopted(many[:10], []).hint.endswith("Deployment web/d09 would not change")
+    assert not_adopted(many[:11], []).hint.endswith("Deployment web/d09 would not change; and so on for 1 more")
+
+
+@pytest.mark.parametrize(
+    ("revisions", "others", "told"),
+    [
+        (1, 0, "web/site would no longer be known to Helm (1 revision, set aside)"),
+        (1_200, 0, "web/site would no longer be known to Helm (1,200 revisions, set aside)"),
+        (
+            2,
+            1,
+            "web/site would no longer be known to Helm (2 revisions, set aside);"
+            " Deployment web/o0, not of the plugin, stays as it is",
+        ),
+        (
+            2,
+            2,
+            "web/site would no longer be known to Helm (2 revisions, set aside);"
+            " Deployment web/o0, Deployment web/o1, not of the plugin, stay as they are",
+        ),
+    ],
+)
+def test_what_helm_keeps_of_a_release_is_told(revisions: int, others: int, told: str) -> None:
+    kept = KeptByHelm("web/site", revisions, [REF._replace(name=f"o{number}") for number in range(others)])
+    assert not_adopted([existing("a")], [kept]).hint == (
+        f"delivery.kubernetes.adopt: true takes it over: it would not change; {told}"
+    )
+
+
+def test_a_conflict_names_the_fields_and_who_has_them() -> None:
+    error = ConflictError("conflict", 409, "Conflict", (Cause(".a", "by x"), Cause(".b", "by y")))
+    hint = "let one of the two manage the field, or set delivery.kubernetes.drift: Correct"
+    assert conflict(REF, error) == Problem(REF, "others manage fields of it: .a (by x); .b (by y)", hint, True)
+
+
+# ---- Drift
+
+
+def entry(manager: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "manager": manager,
+        "operation": "Update",
+        "fieldsV1": {f"f:{name}": below for name, below in fields.items()},
+    }
+
+
+def live(*entries: dict[str, Any]) -> Manifest:
+    found = manifest("ConfigMap", "settings", "web")
+    found["metadata"]["managedFields"] = list(entries)
+    return found
+
+
+def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
+    hook, gone = REF._replace(name="hook"), REF._replace(name="gone")
+    unchanged = REF._replace(name="unchanged")
+
+    def fields(number: int) -> dict[str, Any]:
+        return {f"f:f{each}": {} for each in range(number)}
+
+    known = Known(
+        {gone: Entry("apps/v1"), hook: Entry("apps/v1", hook=True), REF: Entry("apps/v1"), unchanged: Entry("apps/v1")},
+        {REF: fields(6), gone: fields(1)},
+    )
+    there = {unchanged: manifest("Deployment"), REF: live(entry("kubectl-edit", f0={}))}
+    lost, *more = _found(known, there)
+    assert lost == Found("Deployment web/gone", missing=True)
+    (changed,) = more
+    assert not changed.missing
+    assert changed.text.startswith("Deployment web/web: ")
+    assert changed.text.endswith(" and 1 more")
+    assert changed.text.count(",") == 4
+    known = Known({REF: Entry("apps/v1")}, {REF: fields(5)})
+    (all_of_them,) = _found(known, there)
+    assert all_of_them.text.count(",") == 4
+    assert "more" not in all_of_them.text

@@ -1,0 +1,138 @@
+"""Ways back through the whole loop: clusters that joined, changes that wait meanwhile, and what is told of stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fleetform.app.rollout import Person, Rollouts
+from fleetform.app.scope import Scope
+from fleetform.model.answers.planning import RolloutAnswer
+from loop.test_control import installed, joined, upgraded
+from support.plane import Plane
+
+
+def fails(found: Plane, cluster: str, version: str = "1.1.0") -> None:
+    found.health.says[cluster, version] = "Failed"
+    found.health.messages[cluster] = "3 pods crash"
+
+
+def status(found: Plane) -> RolloutAnswer:
+    """Of the last rollout that has started."""
+    fleet = found.control.fleet
+    assert fleet is not None
+    [rollouts] = fleet.state.rollouts.rollouts.values()
+    last = [each.name for each in rollouts if each.started is not None][-1]
+    return Rollouts(replace(fleet, partial=None), Scope("acme"), Person("ann")).status(last)
+
+
+def stages(found: Plane) -> dict[str, tuple[str, int, int, int, int]]:
+    """Phase, updated, healthy, failed and waiting of each stage."""
+    return {
+        each.name: (
+            each.phase,
+            each.clusters.updated,
+            each.clusters.healthy,
+            each.clusters.failed,
+            each.clusters.waiting,
+        )
+        for each in status(found).stages
+    }
+
+
+@pytest.mark.rule("B21", "R2-38", "S45")
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_cluster_that_joined_a_rollout_goes_back_with_it(restarts: bool) -> None:
+    """Its name is among its values: what it goes back to never ran anywhere, and the files no longer say how it is
+    made."""
+    found = installed()
+    preset = found.files.files["preset.yaml"]
+    own = "optionValues:\n    - {name: host, expression: cluster.name}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", own, 1)
+    found.wait(hours=3)
+    upgraded(found)
+    found.settle()
+    joined(found, late="dev")
+    del found.files.files["definition.yaml"]
+    fails(found, "eu-1")
+    found.wait(minutes=65)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "late": "1.1.0", "us-1": "1.0.0"}
+    if restarts:
+        found.restart()
+    found.wait(minutes=7)
+    assert found.versions == dict.fromkeys(("eu-1", "eu-2", "late", "us-1"), "1.0.0")
+    assert b"late" in next(iter(found.targets.there["acme", "late", "web-late"].files.values()))
+    assert not found.settle().wrote
+
+
+@pytest.mark.rule("R2-14", "B8", "B10")
+def test_a_rollback_takes_place_though_a_newer_change_is_blocked() -> None:
+    found = installed()
+    upgraded(found)
+    fails(found, "eu-2")
+    found.settle()
+    assert status(found).phase == "Halted"
+    upgraded(found, "1.2.0")
+    newer = found.files.files["definition-1.2.0.yaml"]
+    found.files.files["definition-1.2.0.yaml"] = newer.replace("version: 1.2.0\n", "version: 1.2.0\n  breaking: true\n")
+    found.wait(minutes=8)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert found.control.image.known.rejected[0].version == "1.1.0"
+
+
+@pytest.mark.rule("B8", "R2-37")
+def test_a_newer_version_that_is_blocked_does_not_disturb_a_rollout_that_runs() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    upgraded(found, "1.2.0")
+    newer = found.files.files["definition-1.2.0.yaml"]
+    found.files.files["definition-1.2.0.yaml"] = newer.replace("version: 1.2.0\n", "version: 1.2.0\n  breaking: true\n")
+    found.wait(hours=2)
+    assert set(found.versions.values()) == {"1.1.0"}
+
+
+@pytest.mark.rule("R2-18", "R2-38")
+def test_stages_that_go_back_are_told_as_that_and_not_as_done() -> None:
+    found = installed()
+    upgraded(found)
+    fails(found, "eu-1")
+    found.wait(minutes=61)
+    assert stages(found)["dev"] == ("Succeeded", 1, 1, 0, 0)
+    found.health.says["eu-2", "1.0.0"] = "Unknown"
+    found.health.says["eu-1", "1.0.0"] = "Unknown"
+    found.wait(minutes=7)
+    assert status(found).phase == "RollingBack"
+    assert stages(found) == {"dev": ("RollingBack", 0, 0, 0, 0), "gold": ("RollingBack", 0, 0, 1, 0)}
+    found.health.says.clear()
+    found.wait(minutes=2)
+    assert status(found).phase == "Halted"
+    assert stages(found) == {"dev": ("RolledBack", 0, 0, 0, 0), "gold": ("RolledBack", 0, 0, 1, 0)}
+    assert [each.done for each in status(found).stages] == [None, None]
+
+
+@pytest.mark.rule("R2-18", "R2-38", "B25")
+def test_what_could_not_go_back_yet_is_counted_and_goes_back_when_its_cluster_answers() -> None:
+    found = installed()
+    upgraded(found)
+    fails(found, "eu-1")
+    found.wait(minutes=61)
+    found.health.silent.add("eu-2")
+    found.wait(minutes=30)
+    assert found.versions["eu-2"] == "1.1.0"
+    [dev, _] = status(found).stages
+    assert (dev.phase, dev.clusters.updated, dev.clusters.unreachable) == ("RollingBack", 1, 1)
+    found.health.silent.clear()
+    found.wait(minutes=2)
+    assert found.versions["eu-2"] == "1.0.0"
+    assert stages(found)["dev"][:2] == ("RolledBack", 0)
+
+
+@pytest.mark.rule("R2-18", "R2-38")
+def test_what_was_installed_by_a_rollout_that_failed_stays_and_is_told_so() -> None:
+    found = Plane(installed().files)
+    fails(found, "eu-2", "1.0.0")
+    found.wait(minutes=10)
+    assert status(found).phase == "Halted"
+    assert stages(found) == {"dev": ("Halted", 1, 0, 1, 0), "gold": ("Pending", 0, 0, 0, 0)}
