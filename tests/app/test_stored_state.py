@@ -65,6 +65,12 @@ def under_way() -> Folder:
 
 def test_a_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
     known = under_way().known
+    cluster, here = next(iter(known.plugins.items()))
+    name, state = next(iter(here.items()))
+    assert state.enrolment is not None
+    place = structs.replace(state.enrolment, irreversible=True, joined=True, blocked="required-option")
+    plugins = {**known.plugins, cluster: {**here, name: structs.replace(state, enrolment=place)}}
+    known = replace(known, plugins=plugins)
     file = StateFile(str(tmp_path / "state.json"))
     file.write(known)
     assert file.read() == known

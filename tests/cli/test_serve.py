@@ -141,6 +141,10 @@ def test_files_that_are_refused_say_what_to_do_and_it_is_said_when_all_is_well_a
         assert "the files are invalid; the fleet stays as it was" in said
         assert "preset.yaml:" in said
         assert "(did you mean clusterSelector?)" in said
+        # Other files that are refused for the same reason are no news.
+        fleet.write(other="# nothing")
+        assert told() == ""
+        (fleet.folder / "other.yaml").unlink()
         fleet.write(preset=sound)
         assert "the files are as they were last accepted again" in told()
         fleet.write(preset=sound.replace("clusterSelector", "clusterSelektor"))

@@ -48,6 +48,11 @@ def operator(cluster: Management, tmp_path: Path) -> Iterator[subprocess.Popen[b
     process.wait()
 
 
+def _apply_fleet(cluster: Management) -> None:
+    for text in (CLUSTER, SECRET % "one", HEAD % ("PluginPreset", "web") + PRESET):
+        cluster.client.apply(read_one(text), force=True)
+
+
 def _release(cluster: Management, version: str) -> None:
     cluster.client.apply(read_one(HEAD % ("PluginDefinition", "web") + DEFINITION % (version, version)), force=True)
 
@@ -99,8 +104,7 @@ def _told(cluster: Management) -> tuple[str | None, str | None]:
 @pytest.mark.rule("R3-5", "B1")
 @pytest.mark.usefixtures("operator")
 def test_a_version_goes_through_flux_and_its_conditions_tell_how_it_is_doing(cluster: Management) -> None:
-    for text in (CLUSTER, SECRET % "one", HEAD % ("PluginPreset", "web") + PRESET):
-        cluster.client.apply(read_one(text))
+    _apply_fleet(cluster)
     _release(cluster, "1.0.0")
     until(lambda: _chart(cluster) == "1.0.0" and _asked(cluster) != "None")
     # Nothing is healthy because nobody has said otherwise.
@@ -124,7 +128,13 @@ def test_a_version_goes_through_flux_and_its_conditions_tell_how_it_is_doing(clu
     until(lambda: "it crashes" in str(_status(cluster).get("failure")))
 
 
+@pytest.mark.usefixtures("operator")
 def test_flux_does_no_rollback_of_its_own(cluster: Management) -> None:
+    """By itself or after the other, which leaves a HelmRelease behind."""
+    _apply_fleet(cluster)
+    if not _helm_release(cluster):
+        _release(cluster, "1.0.0")
+    until(lambda: _helm_release(cluster) != {})
     spec = _helm_release(cluster)["spec"]
     for step in ("install", "upgrade"):
         assert "remediation" not in spec[step]

@@ -96,6 +96,14 @@ def test_before_everything_was_listed_nothing_is_known_to_be_gone(cluster: Manag
     client.close()
 
 
+def test_an_organization_that_is_new_is_waited_for_by_itself_alone(objects: ApiObjects) -> None:
+    objects._namespaces |= {"new"}
+    (problem,) = objects.files("new").problems
+    assert problem.message == "the Secrets of new are not known yet"
+    assert not objects.files("acme").problems
+    assert objects.files().problems
+
+
 @pytest.mark.rule("B15")
 def test_an_organization_sees_its_own_objects_and_what_the_platform_offers(objects: ApiObjects) -> None:
     assert sorted(objects.files("acme").files) == [

@@ -357,3 +357,39 @@ def test_a_database_of_every_earlier_version_is_brought_up_to_date(tmp_path: Pat
         assert [each.message.key for each in store.feed("acme")] == ["Started/c1:1"]
         store.close()
         SqliteReader(path).close()
+
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+proc /proc proc rw 0 0
+server:/export /data nfs4 rw 0 0
+/dev/sdb1 /data/local xfs rw 0 0
+/dev/sdc1 /database btrfs rw 0 0
+broken /data/local/db
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/srv/x.db", "ext4"),
+        ("/data/x.db", "nfs4"),
+        ("/data", "nfs4"),
+        ("/data/local/x.db", "xfs"),
+        ("/data/local", "xfs"),
+        ("/data/locals/x.db", "nfs4"),
+        ("/database/x.db", "btrfs"),
+        ("/data/local/db/x.db", "xfs"),
+    ],
+)
+def test_the_file_system_of_a_path_is_that_of_the_deepest_mount(
+    path: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS)
+    monkeypatch.setattr(hold, "_MOUNTS", str(mounts))
+    assert hold._file_system(path) == kind
+    mounts.write_text("")
+    assert hold._file_system(path) == ""
+    mounts.unlink()
+    assert hold._file_system(path) == "", "the system does not tell"

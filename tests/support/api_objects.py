@@ -33,7 +33,7 @@ class ApiObjects(Files):
                     tree = persons_part(manifest) if is_generated(manifest) else manifest
                     if tree is not None:
                         files[f"{kind.name}/{namespace}/{each['metadata']['name']}.yaml"] = _written(tree)
-        return SourceFiles(files, [])
+        return SourceFiles(files, [], separate=True)
 
 
 def _written(tree: Mapping[str, Any]) -> bytes:

@@ -120,12 +120,13 @@ class ScriptedHealth:
 class Files:
     """The files of a fleet, as a source."""
 
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self.files = dict(files)
+    def __init__(self, files: Mapping[str, str], separate: bool = False) -> None:
+        self.files, self.separate = dict(files), separate
         self.problems: list[object] = []
 
     def read(self) -> SourceFiles:
-        return SourceFiles({name: text.encode() for name, text in self.files.items()}, self.problems)  # type: ignore[arg-type]
+        files = {name: text.encode() for name, text in self.files.items()}
+        return SourceFiles(files, self.problems, separate=self.separate)  # type: ignore[arg-type]
 
 
 @dataclass

@@ -12,6 +12,7 @@ from fleetform.app.errors import DeniedError, NoAnswerError, NotFoundError
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_rollouts import rollout_answer, rollout_answers, rollouts_of
 from fleetform.app.scope import Scope
+from fleetform.engine.plan.failure import is_from
 from fleetform.engine.plan.gates.approval import people
 from fleetform.engine.plan.gates.deletes import STAGE as DELETES
 from fleetform.engine.plan.records import Approval, Emergency, OwnerPlan
@@ -99,13 +100,15 @@ class Rollouts:
         last = list(rollouts_of(self._fleet, owner))[-1]
         if last.name != rollout.name:
             raise DeniedError(f"{rollout.name} is not the last rollout of {rollout.owner.name}", f"{last.name} is")
-        started = [each for each in self._members(rollout) if each.enrolment is not None and each.enrolment.before]
+        members = self._members(rollout)
+        started = [each.enrolment for each in members if each.enrolment is not None and is_from(rollout, each)]
+        started = [place for place in started if place.before is not None]
         if rollout.started is None or not started:
-            raise NoAnswerError(f"{rollout.name} has nothing to roll back: it changed no cluster")
-        if any(each.enrolment is not None and each.enrolment.irreversible for each in started):
+            raise NoAnswerError(f"{rollout.name} has nothing to roll back: no cluster has what it brought")
+        if any(place.irreversible for place in started):
             hint = "publish a higher version that fixes it"
             raise DeniedError(f"{rollout.name} leads over a version that is irreversible", hint)
-        before = {each.enrolment.before.version for each in started if each.enrolment and each.enrolment.before}
+        before = {place.before.version for place in started if place.before is not None}
         if to is not None and before != {to}:
             runs = ", ".join(sorted(str(each) for each in before))
             hint = f"pin {to} in {rollout.owner.name} to go there by a new change"

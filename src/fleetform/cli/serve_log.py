@@ -42,7 +42,7 @@ class ServeLog:
 
     def told(self, report: PassReport) -> None:
         before, self._refusal = self._refusal, report.refusal
-        if report.refusal is not None and report.refusal != before:
+        if report.refusal is not None and (before is None or _words(report.refusal) != _words(before)):
             self._refused(report.at, report.refusal, is_first=report.plan is None)
         if report.accepted is not None:
             self._accepted(report.at, report.accepted)
@@ -131,6 +131,8 @@ class ServeLog:
 
     def _refused(self, at: datetime, refusal: Refusal, is_first: bool) -> None:
         stays = "nothing was accepted yet, so nothing is delivered" if is_first else "the fleet stays as it was"
+        if refusal.partial:
+            stays = "each stays as it was last accepted, and the others go on"
         text = f"{refusal.reason}; {stays}"
         level: Level = "warning" if refusal.empty else "error"
         shown = refusal.findings[:_MOST_FINDINGS]
@@ -206,3 +208,8 @@ def _folded(events: Sequence[Event]) -> Iterator[_Folded]:
         key = (each.organization, each.event, definition, each.version or "", each.rollout, each.reason)
         grouped.setdefault(key, _Folded(each, [])).clusters.append(each.cluster)
     yield from grouped.values()
+
+
+def _words(refusal: Refusal) -> tuple[object, ...]:
+    """What is said of it: files that are others and refused for the same reason are no news."""
+    return refusal.reason, refusal.partial, refusal.findings

@@ -15,6 +15,7 @@ from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
 from fleetform.engine.world.contents import content_with_annotations, identity_text
 from fleetform.load.locator import FileLocator
+from fleetform.loop.holding import without_invalid
 from fleetform.loop.image import Image
 from fleetform.loop.records import SourceRecord
 from fleetform.model.answers.findings import Finding
@@ -32,19 +33,21 @@ OpenFleet = Callable[[Mapping[str, bytes], datetime, KnownState], Fleet]
 
 
 class Refusal(NamedTuple):
-    """Why files were not accepted. reading is these very files: they are judged once."""
+    """Why files were not accepted. reading is these very files: they are judged once. partial: the others were."""
 
     reading: SourceFiles
     reason: str
     findings: Sequence[Finding] = ()
     empty: bool = False
+    partial: bool = False
 
 
 class Accepted(NamedTuple):
-    """Files that were accepted: the fleet that they are, and what is stored of them."""
+    """Files that were accepted: the fleet that they are, and what is stored of them; refusal is why some were not."""
 
     fleet: Fleet
     image: Image
+    refusal: Refusal | None = None
 
 
 class AcceptedChange(NamedTuple):
@@ -90,21 +93,33 @@ def accept(
         return Refusal(reading, "not everything could be read, so nobody knows what is gone", findings)
     if not reading.files:
         return Refusal(reading, "the source is empty, which is taken for a mistake", empty=True)
-    fleet = open_fleet(reading.files, now, image.known)
-    if before is not None:
-        fleet = replace(fleet, previous=before.decisions, checked=before.checked)
+
+    def opened(files: Mapping[str, bytes]) -> Fleet:
+        fleet = open_fleet(files, now, image.known)
+        return replace(fleet, previous=before.decisions, checked=before.checked) if before is not None else fleet
+
+    files, fleet = reading.files, opened(reading.files)
+    refusal: Refusal | None = None
     if fleet.findings.errors:
-        return Refusal(reading, "the files are invalid", reported(fleet.findings.errors, fleet.input.locator))
+        findings = reported(fleet.findings.errors, fleet.input.locator)
+        if not reading.separate:
+            return Refusal(reading, "the files are invalid", findings)
+        refusal = Refusal(reading, "some objects are invalid", findings, partial=bool(image.files))
+        taken = without_invalid(files, image.files, fleet, opened)
+        if taken is None:
+            return refusal
+        files, fleet = taken
+        refusal = refusal._replace(partial=True)
     if not fleet.snapshot.objects:
         return Refusal(reading, "the files hold no object, which is taken for a mistake", empty=True)
     known = _stamped(image.known, fleet, now)
     if known is not image.known:
         # Which override is the newest depends on stamps, so the fleet is read with them.
-        fleet = replace(open_fleet(reading.files, now, known), previous=fleet.decisions, checked=fleet.checked)
+        fleet = replace(open_fleet(files, now, known), previous=fleet.decisions, checked=fleet.checked)
     # The objects and maps that decisions hold, which are those of the pass before where nothing changed.
     fleet = replace(fleet, snapshot=fleet.decisions.index.snapshot, previous=fleet.decisions)
     source = SourceRecord(reading.revision, reading.author)
-    return Accepted(fleet, replace(image, known=known, files=dict(reading.files), source=source))
+    return Accepted(fleet, replace(image, known=known, files=dict(files), source=source), refusal)
 
 
 def next_reading(fleet: Fleet) -> datetime | None:

@@ -68,7 +68,7 @@ class Intake:
             # Made once, when there is something to tell apart.
             image = replace(image, known=replace(image.known, secret_key=token_hex(32)))
         standing.commit(image, extras, now)
-        self.refusal = None
+        self.refusal = found.refusal
         standing.take(found.fleet)
         standing.catalogs_due = next_reading(found.fleet)
         return change

@@ -18,6 +18,7 @@ from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLAT
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
 from fleetform.operator.references import KindName, Names, referred_kinds, texts_of
+from fleetform.operator.versioned import Versioned
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import DeniedError, NoKindError
@@ -129,13 +130,16 @@ class ApiObjects:
     def files(self, organization: str | None = None) -> SourceFiles:
         """Everything, or what one organization sees. What is not listed yet, or cannot be, is a problem."""
         problems = [] if self._looked.is_set() else [_problem("the kinds of the API server are not known yet")]
-        if not {each.namespace for each in self._reflectors()} >= self._namespaces:
-            problems.append(_problem("the Secrets of a new organization are not known yet"))
+        known = self._reflectors()
+        read = self._namespaces if organization is None else {organization, PLATFORM_NAMESPACE} & self._namespaces
+        new = sorted(read - {each.namespace for each in known})
+        problems += [_problem(f"the Secrets of {each} are not known yet") for each in new]
         own: dict[str, bytes] = {}
         by_name: list[tuple[str, ObjectKey, bytes]] = []
-        for followed, reflector in self._reflectors().items():
+        for followed, reflector in known.items():
             resource = followed.resource
-            if not reflector.listed.is_set() and followed not in self._denied:
+            is_read = not followed.namespace or followed.namespace in read
+            if is_read and not reflector.listed.is_set() and followed not in self._denied:
                 failure = self._failing.get(followed)
                 why = f": {failure.message}" if failure is not None else " yet"
                 problems.append(_problem(f"{followed} are not known{why}"))
@@ -149,7 +153,7 @@ class ApiObjects:
                     own[name] = each.content
         names = self._names(own.values())
         own.update((name, content) for name, key, content in by_name if names.may_mean(key.name))
-        return SourceFiles(dict(sorted(own.items())), problems)
+        return SourceFiles(dict(sorted(own.items())), problems, separate=True)
 
     def _names(self, contents: Iterable[bytes]) -> Names:
         """What objects may refer to; each is looked through once."""
@@ -315,7 +319,7 @@ def _file_name(resource: Resource, key: ObjectKey, content: bytes) -> str:
     kind = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = f"{key.namespace}/{kind}/{key.name}" if key.namespace else f"{kind}/{key.name}"
     if resource.group == _OUR_GROUP and resource.kind == "PluginDefinition":
-        return f"{name}@{msgspec.json.decode(content)['spec'].get('version', '')}"
+        return str(Versioned(name, msgspec.json.decode(content)["spec"].get("version", "")))
     return name
 
 

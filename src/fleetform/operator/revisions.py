@@ -15,6 +15,7 @@ import msgspec
 
 from fleetform.dialects.native.crds import plural_of
 from fleetform.model.kinds import API_VERSION
+from fleetform.operator.versioned import Versioned, versioned
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import DeniedError
@@ -29,12 +30,11 @@ _DEFINITIONS = f"{plural_of('PluginDefinition')}.{_GROUP}"
 
 
 class _Kept(NamedTuple):
-    """A revision as a definition: its file without the version, the file, and what stands in it."""
+    """A revision as a definition: its file, and what stands in it."""
 
     key: ObjectKey
     version: str
-    definition: str
-    file: str
+    file: Versioned
     content: bytes
 
 
@@ -77,9 +77,9 @@ class EarlierVersions:
 
     def beside(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Of the definitions in some files, the versions that are not there any more."""
-        present = {name.rpartition("@")[0] for name in files}
-        known = self._reflector.objects().values()
-        return {each.file: each.content for each in known if each.definition in present and each.file not in files}
+        present = {each.definition for each in map(versioned, files) if each is not None}
+        known = [each for each in self._reflector.objects().values() if each.file.definition in present]
+        return {name: each.content for each in known if (name := str(each.file)) not in files}
 
 
 def _kept(manifest: dict[str, Any]) -> _Kept:
@@ -95,6 +95,6 @@ def _kept(manifest: dict[str, Any]) -> _Kept:
         "metadata": {"name": name, "namespace": metadata["namespace"], "annotations": annotations},
         "spec": said,
     }
-    definition = f"{metadata['namespace']}/{_DEFINITIONS}/{name}"
+    file = Versioned(f"{metadata['namespace']}/{_DEFINITIONS}/{name}", version)
     key = ObjectKey(metadata["namespace"], metadata["name"])
-    return _Kept(key, metadata["resourceVersion"], definition, f"{definition}@{version}", msgspec.json.encode(tree))
+    return _Kept(key, metadata["resourceVersion"], file, msgspec.json.encode(tree))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleetform.operator.objects import ApiObjects
+from fleetform.operator.versioned import Versioned, versioned
 from fleetform.ports.sources import SourceFiles
 from fleetform.syntax.versions import VersionError, parse_version
 
@@ -31,25 +32,19 @@ class OrganizationSource:
 
 def earlier_versions(files: Mapping[str, bytes], accepted: Mapping[str, bytes]) -> dict[str, bytes]:
     """Versions of definitions that were accepted and are no longer there, the newest of each."""
-    present = {definition for definition, _ in map(_split, files) if definition}
-    by_definition: dict[str, list[str]] = {}
+    present = {each.definition for each in map(versioned, files) if each is not None}
+    by_definition: dict[str, list[Versioned]] = {}
     for name in accepted:
-        definition, _ = _split(name)
-        if definition in present and name not in files:
-            by_definition.setdefault(definition, []).append(name)
-    kept = [name for names in by_definition.values() for name in sorted(names, key=_rank)[-(_HISTORY - 1) :]]
+        each = versioned(name)
+        if each is not None and each.definition in present and name not in files:
+            by_definition.setdefault(each.definition, []).append(each)
+    kept = [str(each) for known in by_definition.values() for each in sorted(known, key=_rank)[-(_HISTORY - 1) :]]
     return {name: accepted[name] for name in kept}
 
 
-def _split(file: str) -> tuple[str, str]:
-    definition, at, version = file.rpartition("@")
-    return (definition, version) if at else ("", "")
-
-
-def _rank(file: str) -> tuple[Any, ...]:
+def _rank(file: Versioned) -> tuple[Any, ...]:
     """By version; those that cannot be read first."""
-    _, version = _split(file)
     try:
-        return True, parse_version(version), file
+        return True, parse_version(file.version), file
     except VersionError:
         return False, file

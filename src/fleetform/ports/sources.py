@@ -12,13 +12,15 @@ class SourceFiles(NamedTuple):
     """The files of a fleet as they are now, by name.
 
     problems are what could not be read: then it is not known what is gone. revision names the state of the source (a
-    commit), author whoever made it, and base the folder that paths in the files are relative to.
+    commit), author whoever made it. separate: each file is one object that people change by itself, so that one that is
+    wrong holds up no other.
     """
 
     files: Mapping[str, bytes]
     problems: Sequence[Diagnostic] = ()
     revision: str = ""
     author: str | None = None
+    separate: bool = False
 
 
 class Source(Protocol):

@@ -14,6 +14,8 @@ from fleetform.ports.store import UnavailableError, UnusableError
 # Where locks and shared memory do not hold from host to host.
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs"})
 
+_MOUNTS = "/proc/self/mounts"
+
 
 class Hold:
     """Taken until it is released, or the process ends."""
@@ -62,7 +64,7 @@ def _refuse_network(path: str) -> None:
 def _file_system(path: str) -> str:
     """The type of the file system that holds a path; "" where the system does not tell."""
     try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+        with open(_MOUNTS, encoding="utf-8", errors="replace") as file:
             mounts = [line.split() for line in file]
     except OSError:
         return ""

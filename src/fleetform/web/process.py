@@ -23,6 +23,7 @@ from fleetform.outside.certificates import Certificate, CertificateWatch
 from fleetform.outside.listening import Listening
 from fleetform.outside.log import Log
 from fleetform.outside.promptness import answer_promptly
+from fleetform.outside.records import prepare_records
 from fleetform.outside.tokens import forget_token, make_token
 from fleetform.ports.store import StoreError
 from fleetform.web.relay import FromApi, ToLoop
@@ -133,6 +134,7 @@ def run_api(listening: socket.socket, served: Served, token: str, pipe: Connecti
         served.log.write("error", f"api: {error}")
         return
     answer_promptly()
+    prepare_records()
     viewing.views.follow(Event(), remarks.say, prepare=explain_ahead)
     service = Service(viewing.views, viewing.history, viewing.clock, loop.ask)
     streams = Streams(service, Notices(viewing.changes), viewing.clock)

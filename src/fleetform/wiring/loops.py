@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleetform.artifacts.store import cache_folder
 from fleetform.outside.boundary import EVERYWHERE, Boundary
+from fleetform.outside.records import prepare_records
 from fleetform.wiring.clusters import open_clusters
 from fleetform.wiring.rendering import open_renderers
 
@@ -156,4 +157,6 @@ def open_loop(parts: LoopParts) -> Loop:
         clusters.close()
         parts.store.close()
 
+    # Everything that a loop reads was imported by now, and nothing of it runs yet.
+    prepare_records()
     return Loop(control, driver, sending, clusters.load, close)

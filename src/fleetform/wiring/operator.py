@@ -9,21 +9,31 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
+from fleetform.operator.admission.manifests import Installed
+from fleetform.operator.admission.running import RunningAdmission
+from fleetform.operator.fleets import CurrentFleet, with_approvers
+from fleetform.operator.health import Health, Need, Vital
+from fleetform.operator.leases import Shards
+from fleetform.operator.metrics import OperatorMetrics, Replica, Requests
+from fleetform.operator.objects import ApiObjects
+from fleetform.operator.revisions import EarlierVersions
+from fleetform.operator.status.seen import Cache
+from fleetform.operator.status.showing import FOLLOWED
+from fleetform.operator.workers import Worker, Workers
 from fleetform.outside.boundary import Boundary
+from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.records import prepare_records
 from fleetform.wiring.clock import SystemClock
 from fleetform.wiring.organizations import OperatorLog, OperatorSettings, Organization
 from fleetform.wiring.views import stored_fleet_opener
 
 if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
-    from fleetform.operator.admission.running import RunningAdmission
-    from fleetform.operator.status.seen import Cache
-    from fleetform.operator.workers import Worker
     from fleetform.outside.errors import OutsideError
-    from fleetform.outside.kubernetes.client import Client
 
-# Watches hold a connection each: one for every kind that is followed.
-_FOLLOWING = 96
+# Watches hold a connection each: one for every kind that is followed, and two for every organization. With fewer, lists
+# would wait for ever.
+_FOLLOWING = 4096
 # For how many seconds threads may not go on before a replica is taken for stuck: a round of leases and workers is a few
 # requests, while reading a fleet anew may take a while.
 _LONGEST_ROUND, _LONGEST_READING = 60.0, 600.0
@@ -33,16 +43,6 @@ class Operator:
     """One replica. run works until stop is set; then work ends, shards are handed over, and everything is closed."""
 
     def __init__(self, settings: OperatorSettings, log: OperatorLog) -> None:
-        # Imported where it is needed: no other command is an operator.
-        from fleetform.operator.fleets import CurrentFleet, with_approvers
-        from fleetform.operator.health import Health
-        from fleetform.operator.leases import Shards
-        from fleetform.operator.metrics import OperatorMetrics, Replica, Requests
-        from fleetform.operator.objects import ApiObjects
-        from fleetform.operator.revisions import EarlierVersions
-        from fleetform.operator.workers import Workers
-        from fleetform.outside.kubernetes.client import Client
-
         self._settings, self._log = settings, log
         self._requests = Requests()
         answered = self._requests.to("management")
@@ -84,6 +84,7 @@ class Operator:
         return self._shards.identity
 
     def run(self, stop: Event) -> None:
+        prepare_records()
         self._admission = self._serve_admission()
         self._objects.start()
         self._earlier.start(self._ended)
@@ -103,8 +104,6 @@ class Operator:
                 self._shown.stop()
 
     def _begin_health(self, stop: Event) -> None:
-        from fleetform.operator.health import Need, Vital
-
         admission, fleet, shards, workers = self._admission, self._fleet, self._shards, self._workers
         vitals = [
             Vital("the thread of leases", self._leases.is_alive, lambda: shards.went_on_at, _LONGEST_ROUND),
@@ -161,9 +160,6 @@ class Operator:
 
     def _cache(self) -> Cache:
         """What is told on the API server, for all organizations; followed from when the first of them is worked for."""
-        from fleetform.operator.status.seen import Cache
-        from fleetform.operator.status.showing import FOLLOWED
-
         with self._opening:
             if self._shown is None:
                 self._shown = Cache(self._following, FOLLOWED, self._not_followed)
@@ -181,9 +177,6 @@ class Operator:
             self._drivers.pop(organization, None)
 
     def _serve_admission(self) -> RunningAdmission | None:
-        from fleetform.operator.admission.manifests import Installed
-        from fleetform.operator.admission.running import RunningAdmission
-
         settings = self._settings
         if settings.admission is None:
             return None

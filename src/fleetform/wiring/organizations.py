@@ -9,7 +9,17 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleetform.clusters.work import connected
+from fleetform.loop.metrics import Metrics
+from fleetform.operator.fleets import with_approvers
+from fleetform.operator.source import OrganizationSource
+from fleetform.operator.status.showing import StatusWriter
 from fleetform.outside.boundary import Boundary
+from fleetform.outside.kubernetes.client import Client
+from fleetform.store.cells import SecretCells
+from fleetform.store.journal import SupersededError
+from fleetform.store.kubernetes import KubernetesStore
+from fleetform.store.sqlite import SqliteReader
 from fleetform.wiring.clock import SystemClock
 from fleetform.wiring.loops import LoopParts, open_loop
 from fleetform.wiring.views import stored_fleet_opener
@@ -74,16 +84,6 @@ class Organization:
         organization: str,
         may_write: Callable[[], bool],
     ) -> None:
-        from fleetform.clusters.work import connected
-        from fleetform.loop.metrics import Metrics
-        from fleetform.operator.fleets import with_approvers
-        from fleetform.operator.source import OrganizationSource
-        from fleetform.operator.status.showing import StatusWriter
-        from fleetform.outside.kubernetes.client import Client
-        from fleetform.store.cells import SecretCells
-        from fleetform.store.kubernetes import KubernetesStore
-        from fleetform.store.sqlite import SqliteReader
-
         self._log, self._organization = log, organization
         self._client = Client(settings.access, may_write=may_write, answered=requests.to("management"))
         self._superseded: StoreError | None = None
@@ -158,8 +158,6 @@ class Organization:
         self._client.close()
 
     def _failed(self, error: StoreError) -> None:
-        from fleetform.store.journal import SupersededError
-
         self._log.failed(self._organization, error)
         self._metrics.failed(error)
         if isinstance(error, SupersededError):

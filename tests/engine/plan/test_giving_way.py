@@ -11,7 +11,22 @@ from fleetform.engine.plan.rollouts import Policy
 from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.model.results.decisions import Gate
 from fleetform.model.state import PluginState
-from support.plans import DAY, HOUR, MINUTE, NEW, NEWER, NEXT_CHANGE, NOON, OLD, Hand, candidate, key, play, stages
+from support.plans import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NEW,
+    NEWER,
+    NEXT_CHANGE,
+    NIGHTS,
+    NOON,
+    OLD,
+    Hand,
+    candidate,
+    key,
+    play,
+    stages,
+)
 
 RETRIES = Limits(patience=Patience(retries=2, first_retry=MINUTE))
 MISSING = Gate("required-option", "host has no value", "set it")
@@ -139,6 +154,15 @@ def test_a_rollout_goes_back_where_what_failed_can_not_be_tried_again(why: str) 
     hand.edit("g", hold=None, silent_since=None)
     assert hand.go() == ["g"]
     assert hand.version("g") == "1.0.0"
+
+
+@pytest.mark.rule("R2-14", "R2-30", "R2-38")
+def test_a_rollout_goes_back_where_the_window_closes_before_what_failed_is_tried_again() -> None:
+    hand = fails_in_gold()
+    hand.edit("g", calendar=NIGHTS)
+    assert hand.go() == [], "the next try is not due yet"
+    assert sorted(hand.sleep()) == ["g", "q"], "a way back passes windows"
+    assert {hand.version("g"), hand.version("q")} == {"1.0.0"}
 
 
 # ---- Gates of a newer change

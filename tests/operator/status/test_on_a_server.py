@@ -354,7 +354,8 @@ def test_no_secret_is_shown(operator: Operator) -> None:
         assert "hunter2" not in operator.kubectl("get", kind, "-o", "yaml")
 
 
-def test_an_object_says_what_is_wrong_with_it(operator: Operator) -> None:
+@pytest.mark.rule("S64")
+def test_an_object_says_what_is_wrong_with_it_and_holds_up_no_other(operator: Operator) -> None:
     operator.show()
     operator.apply(
         """
@@ -368,8 +369,21 @@ def test_an_object_says_what_is_wrong_with_it(operator: Operator) -> None:
     (valid,) = operator.status("PluginOverride", "wrong")["conditions"]
     assert (valid["type"], valid["status"], valid["reason"]) == ("Valid", "False", "WrongType")
     assert "replicas" in valid["message"]
-    # What was accepted before goes on.
+    # What was accepted before goes on, and other objects are taken.
     assert operator.status("Plugin", "web-eu-2")["state"] == "UpToDate"
+    operator.apply(
+        """
+        apiVersion: fleetform.dev/v1alpha1
+        kind: Cluster
+        metadata: {name: eu-3, labels: {tier: dev}}
+        """
+    )
+    operator.show()
+    assert operator.status("Plugin", "web-eu-3")["running"] == "1.0.0"
+    operator.writer.wait_for_events()
+    ((type_, reason, note),) = events_of(operator, "PluginOverride", "wrong")
+    assert (type_, reason) == ("Warning", "Invalid")
+    assert "replicas" in note
     operator.apply(
         """
         apiVersion: fleetform.dev/v1alpha1
@@ -391,6 +405,8 @@ def test_before_anything_is_accepted_objects_say_why(operator: Operator) -> None
     operator.apply(FLEET.replace("value: 2", "value: many"))
     operator.show()
     assert operator.get("Plugin", "left") is not None
+    # The clusters were accepted, the preset was not.
+    assert conditions(operator.status("Cluster", "eu-1"))["Valid"] == ("True", "Valid")
     assert conditions(operator.status("PluginPreset", "web"))["Valid"] == ("False", "WrongType")
     operator.apply(FLEET)
     operator.show()

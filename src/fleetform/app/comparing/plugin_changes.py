@@ -73,7 +73,9 @@ def compare(before: Fleet, after: Fleet, scope: Scope) -> tuple[list[PluginChang
         for one, other in _pairs(runs, wanted):
             if unread and all(each is None or each.target.revision is None for each in (one, other)):
                 # Their definitions may be in a catalog that nobody read: nobody can tell what changes.
-                unknown += [UnknownPlugin(each) for each in (other or one,) if each is not None]
+                either = other or one
+                assert either is not None
+                unknown.append(UnknownPlugin(either))
             elif one is not other or not comparison.is_settled(other):
                 change, unsure = comparison.change(one, other)
                 unknown += [unsure] if unsure is not None else []
@@ -192,14 +194,13 @@ def _change(
         variables += [VariableChange(name, *values, unknown=alike is None)] if alike is not True else []
     unsure = [tuple(each.name for each in found if each.unknown) for found in (options, variables)]
     also = tuple(_other_differences(left, right, one, other))
+    # Versions of two definitions do not compare.
+    comparable = one.target.definition == other.target.definition and one.version != other.version
     action: ChangeAction = "reconfigure"
     if one.target.owner.ref != other.target.owner.ref:
         action = "handover"
-    elif one.target.definition == other.target.definition and one.version and other.version:
-        # Versions of two definitions do not compare.
-        old_version, new_version = parse_version(one.version), parse_version(other.version)
-        if one.version != other.version:
-            action = "upgrade" if new_version > old_version else "downgrade"
+    elif comparable and one.version and other.version:
+        action = "upgrade" if parse_version(other.version) > parse_version(one.version) else "downgrade"
     change = PluginChange(one, other, action, _certain(options), also, _certain(variables))
     differs = change.options or change.variables or also or one.version != other.version or one.name != other.name
     return change if differs else None, UnknownPlugin(other, *unsure) if any(unsure) else None

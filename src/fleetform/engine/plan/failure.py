@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetform.engine.plan.gates.chain import way_back_reasons
+from fleetform.engine.plan.gates.chain import calendar_reasons, way_back_reasons
 from fleetform.engine.plan.gates.concurrency import concurrency
 from fleetform.engine.plan.gates.found_by_decide import render_failed
 from fleetform.engine.plan.gates.rejected import gave_up
@@ -23,11 +23,8 @@ from fleetform.engine.plan.view import StageView, View
 from fleetform.model.state import Attempt, Enrolment, PluginState
 
 
-def goes_back(view: View, members: list[Member]) -> bool:
+def goes_back(view: View, rollout: Rollout, members: list[Member]) -> bool:
     """Whether a rollout returns what it started: it already does, or has failed for good and may."""
-    rollout = view.rollout
-    if rollout is None:
-        return False
     if rollout.phase == "RollingBack":
         return True
     return rollout.started is not None and view.breached(final=True) is not None and _may_go_back(rollout, members)
@@ -53,11 +50,15 @@ def _brought(rollout: Rollout, members: list[Member]) -> Iterator[Enrolment]:
 
 
 def is_given_up(view: View, member: Member) -> bool:
-    """Whether a plugin that failed is not tried again: often enough was, its cluster holds, or is not there."""
-    attempt, cluster = member.progress.attempt, member.candidate.cluster
+    """Whether a plugin that failed is not tried again when it is due: often enough was, its cluster holds or is not
+    there, or its window has closed, which a way back does not wait for."""
+    attempt, candidate = member.progress.attempt, member.candidate
     if attempt is None:
         return False
-    return view.limits.patience.retry_at(attempt) is None or cluster.hold is not None or is_lost(view, cluster)
+    due = view.limits.patience.retry_at(attempt)
+    if due is None or candidate.cluster.hold is not None or is_lost(view, candidate.cluster):
+        return True
+    return due <= view.now and bool(calendar_reasons(view, candidate, first_install=False))
 
 
 def is_from(rollout: Rollout, progress: PluginState) -> bool:
@@ -158,7 +159,7 @@ def _on_its_way(view: View, member: Member, attempt: Attempt) -> Step:
     if attempt.phase == "Applying":
         return Step(member.candidate.key, "nothing", "InFlight", member.progress)
     if attempt.phase == "Failed":
-        reason = gave_up(view, member.progress)
+        reason = gave_up(view, attempt)
         until, patience = view.limits.patience.retry_at(attempt), view.limits.patience
         if until is not None:
             # Once the rollout is over, which does not wait for it: a fix must not.

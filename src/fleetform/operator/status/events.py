@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from fleetform.model.kinds import API_VERSION
-from fleetform.model.kinds.status import PluginStatus, RolloutStatus
+from fleetform.model.kinds.status import PluginStatus, RolloutStatus, Status
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.operator.status.conditions import shortened
@@ -47,6 +47,7 @@ _WARNINGS = frozenset(
         "Halted",
         "RollingBack",
         "Blocked",
+        "Invalid",
         "LeftBehind",
     }
 )
@@ -136,6 +137,14 @@ def from_changes(
             asked_before = earlier is not None and any(each.type == "ApprovalNeeded" for each in earlier.conditions)
             if asked is not None and not asked_before:
                 yield Told(ref, "ApprovalNeeded", asked, at)
+        wrong = _invalid(status)
+        if wrong is not None and (earlier is None or _invalid(earlier) is None):
+            yield Told(ref, "Invalid", wrong, at)
+
+
+def _invalid(status: Status) -> str | None:
+    """What is wrong with an object."""
+    return next((each.message for each in status.conditions if each.type == "Valid" and each.status == "False"), None)
 
 
 class _Series(NamedTuple):

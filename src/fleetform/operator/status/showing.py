@@ -79,7 +79,8 @@ class StatusWriter:
         is_first = not projection.wanted
         changed = projection.update(Pass(fleet, report.plan, image, report.refusal))
         self._look_at(changed)
-        self._writing.begin(is_whole=True)
+        # Of an object that was never accepted nobody knows what it wants.
+        self._writing.begin(is_whole=report.refusal is None or not report.refusal.partial)
         self._events.tell(from_store(report.events, projection.name_of))
         if not is_first:
             # What a new process finds was told by the one before it.

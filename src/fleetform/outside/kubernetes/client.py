@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,6 +21,7 @@ from urllib3.exceptions import TimeoutError as Silence
 
 from fleetform.outside.kubernetes.access import Access
 from fleetform.outside.kubernetes.connections import failure_text, tls_of, token_in
+from fleetform.outside.kubernetes.decoders import decoder, list_decoder
 from fleetform.outside.kubernetes.errors import (
     BusyError,
     MissingError,
@@ -33,7 +34,6 @@ from fleetform.outside.kubernetes.errors import (
 from fleetform.outside.kubernetes.resources import Resource, discovered, discovery_path, groups
 
 Manifest = dict[str, Any]
-T = TypeVar("T")
 
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _TRIES = 10
@@ -56,17 +56,6 @@ class WatchEvent(NamedTuple):
     type: str
     version: str
     object: Any
-
-
-class _ListMeta(Struct, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _List(Struct, Generic[T]):
-    metadata: _ListMeta
-    # null where a server lists the metadata of no object.
-    items: list[T] | None
 
 
 class _ObjectMeta(Struct, rename="camel", frozen=True):
@@ -188,7 +177,7 @@ class Client:
         }
         accept = _METADATA if metadata_only else "application/json"
         body = self.raw("GET", _with(resource.path(namespace), query), accept=accept)
-        found = msgspec.json.decode(body, type=_List[type_])
+        found = list_decoder(type_).decode(body)
         return Page(found.items or [], found.metadata.resource_version, found.metadata.continue_)
 
     def items(self, resource: Resource, namespace: str = "", **query: Any) -> Iterator[Any]:
@@ -223,7 +212,7 @@ class Client:
             "labelSelector": labels,
             "timeoutSeconds": str(seconds),
         }
-        decode = msgspec.json.Decoder(type_).decode
+        decode = decoder(type_).decode
         timeout = urllib3.Timeout(connect=5.0, read=silence)
         response = self._send("GET", _with(resource.path(namespace), query), None, {}, timeout, stream=True)
         opened(response.shutdown)
