@@ -112,7 +112,7 @@ def sample(number: int, seed: int, changed: Mapping[Path, set[int]] | None = Non
 
 
 def _not_behaviour(node: ast.AST) -> Iterator[ast.AST]:
-    """Types, and what only types see; doc strings; names of modules."""
+    """Types, and what only types see; doc strings; names of modules; what only says that nothing can be wrong."""
     parts: list[ast.AST | None] = []
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         parts = [node.returns, *node.decorator_list]
@@ -126,6 +126,9 @@ def _not_behaviour(node: ast.AST) -> Iterator[ast.AST]:
         parts = [*node.keywords, *node.decorator_list]
     elif isinstance(node, (ast.Assert, ast.Raise)):
         parts = [node]
+    elif isinstance(node, ast.keyword) and node.arg == "strict":
+        # Like an assertion: what is zipped has one length.
+        parts = [node.value]
     for part in parts:
         if part is not None:
             yield from ast.walk(part)

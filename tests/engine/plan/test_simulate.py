@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import structs
 
-from fleetform.engine.plan.records import ClusterFacts, Removal
+from fleetform.engine.plan.records import ClusterFacts, Removal, World
 from fleetform.engine.plan.rollouts import OnFailure, Policy
 from fleetform.engine.plan.scenario import Scenario, Simulation, Spell
 from fleetform.engine.plan.simulate import simulate
@@ -237,3 +237,14 @@ def test_a_cluster_that_does_not_answer_now_does_not_report_either() -> None:
     assert ("q2", "SetAside", 15) in told(found)
     assert ("p", "Started", 15) in told(found)
     assert [step.key[1] for step in found.left] == ["q2"]
+
+
+@pytest.mark.rule("S44", "B22")
+def test_a_deletion_that_only_time_holds_takes_place_when_its_window_opens() -> None:
+    removal = Removal(key("a"), OWNER, CHANGE, ClusterFacts("acme", "a"), calendar=NIGHTS)
+    world = World((), {removal.key: PluginState(OLD, OLD)}, (removal,))
+    found = simulate(world, NOON)
+    assert [(each.event, each.at - NOON) for each in found.events if each.event in ENDS] == [
+        (each, 10 * HOUR) for each in ENDS
+    ]
+    assert found.outcome == "Completed"

@@ -101,8 +101,11 @@ def reached_by(changes: Changes, index: Index, previous: Decisions) -> Reached:
 
 def _add_readers(reached: Reached, index: Index) -> None:
     """Those that read outputs of plugins that are reached on their clusters: these may get another version now."""
-    reading = {each.object: set(each.program.producers) for each in index.owners.values() if each.program is not None}
-    reading = {object_: producers for object_, producers in reading.items() if producers}
+    reading = {
+        each.object: set(each.program.producers)
+        for each in index.owners.values()
+        if each.program is not None and each.program.producers
+    }
     for cluster, owners in list(reached.on_clusters()) if reading else ():
         here = {each.owner.object for each in index.owners_on(cluster)} & reading.keys()
         known = set(owners) if owners is not None else here

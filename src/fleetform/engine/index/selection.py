@@ -70,7 +70,7 @@ class Selection:
         by_labels = self._selected.get(numbers)
         if by_labels is None:
             by_labels = self._selected[numbers] = tuple(self._by_labels(numbers))
-        if self._at_home and cluster.conventions.own_namespace:
+        if cluster.conventions.own_namespace:
             by_labels = tuple(each for each in by_labels if each.owner.may_select(cluster))
         if not by_hand and not self._placed:
             return by_labels

@@ -23,11 +23,8 @@ from fleetform.engine.plan.view import StageView, View
 from fleetform.model.state import Attempt, Enrolment, PluginState
 
 
-def goes_back(view: View, members: list[Member]) -> bool:
+def goes_back(view: View, rollout: Rollout, members: list[Member]) -> bool:
     """Whether a rollout returns what it started: it already does, or has failed for good and may."""
-    rollout = view.rollout
-    if rollout is None:
-        return False
     if rollout.phase == "RollingBack":
         return True
     return rollout.started is not None and view.breached(final=True) is not None and _may_go_back(rollout, members)
@@ -162,7 +159,7 @@ def _on_its_way(view: View, member: Member, attempt: Attempt) -> Step:
     if attempt.phase == "Applying":
         return Step(member.candidate.key, "nothing", "InFlight", member.progress)
     if attempt.phase == "Failed":
-        reason = gave_up(view, member.progress)
+        reason = gave_up(view, attempt)
         until, patience = view.limits.patience.retry_at(attempt), view.limits.patience
         if until is not None:
             # Once the rollout is over, which does not wait for it: a fix must not.

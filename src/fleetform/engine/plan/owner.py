@@ -39,7 +39,7 @@ def plan_owner(
     if rollout is not None and rollout.started is None and _concerns_nobody(view, members):
         view.rollout, replaced = None, replaced or structs.replace(rollout, phase="Superseded", ended=now)
         rollout = None
-    if rollout is not None and goes_back(view, members):
+    if rollout is not None and goes_back(view, rollout, members):
         return _going_back(view, rollout, members)
     if rollout is not None and not replace and _gives_way(view, rollout, members):
         return plan_owner(round_, change, members, look, replace=True)

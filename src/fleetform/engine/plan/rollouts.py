@@ -35,10 +35,6 @@ class Policy(Struct, frozen=True, rename="camel"):
         """What approvals are bound to: another policy makes them void (B26)."""
         return "p1:" + hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
-    def position(self, stage: str) -> int | None:
-        """Where a stage stands in the order; None: there is none of that name."""
-        return next((index for index, rule in enumerate(self.stages) if rule.name == stage), None)
-
 
 class StageTimes(Struct, frozen=True):
     """A stage of a rollout: how many clusters it had at the start, and when it started and was done."""

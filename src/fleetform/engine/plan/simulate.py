@@ -218,15 +218,15 @@ class _Run:
         for owner in found.owners:
             times += [owner.look] if owner.look is not None else []
             times += [stage.soaked_at for stage in owner.stages if stage.soaked_at is not None]
-            for step in owner.steps:
-                reasons = step.reasons
-                if not reasons or id(reasons) in seen:
-                    continue
-                seen.add(id(reasons))
-                untils = [reason.until for reason in reasons if reason.until is not None]
-                if len(untils) == len(reasons):
-                    times.append(max(untils))
-                times += [each.until for each in reasons if each.gate == "unreachable" and each.until is not None]
+        for step in found.steps:
+            reasons = step.reasons
+            if not reasons or id(reasons) in seen:
+                continue
+            seen.add(id(reasons))
+            untils = [reason.until for reason in reasons if reason.until is not None]
+            if len(untils) == len(reasons):
+                times.append(max(untils))
+            times += [each.until for each in reasons if each.gate == "unreachable" and each.until is not None]
         return min([each for each in times if each > self.now], default=None)
 
     def _advance(self, to: datetime) -> None:

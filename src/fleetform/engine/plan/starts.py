@@ -143,9 +143,10 @@ def _failed(view: View, member: Member) -> Step:
     """
     candidate, progress = member.candidate, member.progress
     attempt, patience, stage = progress.attempt, view.limits.patience, _stage_name(view, member)
-    until = patience.retry_at(attempt) if attempt is not None else None
-    if attempt is None or until is None:
-        return Step(candidate.key, "nothing", "Failed", progress, (gave_up(view, progress),), stage)
+    assert attempt is not None
+    until = patience.retry_at(attempt)
+    if until is None:
+        return Step(candidate.key, "nothing", "Failed", progress, (gave_up(view, attempt),), stage)
     if until > view.now:
         reason = retry_later(attempt.failures, patience.retries, until)
         return Step(candidate.key, "wait", "Failed", progress, (reason,), stage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleetform.engine.plan.records import Reason
 from fleetform.engine.plan.view import View
-from fleetform.model.state import PluginState
+from fleetform.model.state import Attempt
 
 
 def rejected(view: View) -> Reason | None:
@@ -16,10 +16,8 @@ def rejected(view: View) -> Reason | None:
     return Reason("rejected", f"this change {what}; it does not start again by itself", do, ref=change.owner)
 
 
-def gave_up(view: View, progress: PluginState) -> Reason:
-    attempt = progress.attempt
-    count = attempt.failures if attempt is not None else 0
-    took = " (it took too long)" if attempt is not None and attempt.timed_out else ""
-    times = "once" if count == 1 else f"{count} times"
+def gave_up(view: View, attempt: Attempt) -> Reason:
+    took = " (it took too long)" if attempt.timed_out else ""
+    times = "once" if attempt.failures == 1 else f"{attempt.failures} times"
     do = f"fleetform rollout retry {view.change.owner.name}, or change the input"
     return Reason("rejected", f"it failed {times}{took} with this input and is not tried again", do)
