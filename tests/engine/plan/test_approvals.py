@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from msgspec import structs
 
@@ -157,6 +159,14 @@ def test_an_approval_is_due_to_the_minute(minutes: int) -> None:
     found = due(hand)
     assert found is not None
     assert (found.at, found.costs) == (NOON + 10 * HOUR + minutes * MINUTE, MINUTE)
+
+
+def test_an_approval_that_everything_waits_for_already_is_due_now_and_not_at_a_minute_that_has_passed() -> None:
+    policy = Policy("standard", stages(all={"approvals": ApprovalRule(1)}))
+    now = NOON + timedelta(seconds=17)
+    found = due(play([candidate("p")], policy, now=now), "all")
+    assert found is not None
+    assert (found.at, found.end, found.costs) == (now, now + 10 * MINUTE, timedelta(seconds=43))
 
 
 @pytest.mark.rule("R2-32")

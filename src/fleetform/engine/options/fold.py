@@ -331,8 +331,7 @@ def _disagrees(heard: Contribution, item: Item, path: Steps, value: Any) -> bool
         return False
     if item.strategy == "Remove" or said is ABSENT:
         return (item.strategy == "Remove") != (said is ABSENT)
-    below = heard.inside[len(path) :] if len(heard.inside) > len(path) else ()
-    return not same_value(said, get_in(value, below))
+    return not same_value(said, get_in(value, heard.inside[len(path) :]))
 
 
 def tied_with(winner: Item, hidden: Iterable[Item]) -> Item | None:

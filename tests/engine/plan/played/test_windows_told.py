@@ -37,6 +37,7 @@ WINDOWS = {
     "kept free of starts altogether": Window("free", "0 22 * * *", HOUR, no_start_in_last=HOUR),
     "kept free but for a minute": Window("minute", "0 22 * * *", HOUR, no_start_in_last=59 * MINUTE),
     "seven days apart": Window("weekly", "0 0 * * MON", HOUR),
+    "every minute, for half of it": Window("minutes", "* * * * *", timedelta(seconds=30)),
     "once in leap years": Window("leap", "0 0 29 2 *", HOUR),
 }
 CALENDARS = {
