@@ -23,7 +23,7 @@ from fleetform.operator.status.comparing import Request, requests
 from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.wanted import Wanted
 from fleetform.outside.errors import OutsideError
-from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.client import METADATA_ONLY, Client
 from fleetform.outside.kubernetes.errors import ConflictError, InvalidError, MissingError, NotLeaderError
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE, _LOOK = 1.0, 60.0, 0.1
@@ -246,10 +246,10 @@ class Writing:
             self._client.delete(resource, ref.organization, ref.name, uid=request.uid)
             return ""
         path = resource.path(ref.organization, ref.name, "status" if request.verb == "status" else "")
-        # The answer is the whole object, of which one field is of use.
+        query, content = self._query, _APPLY
         if request.verb == "merge":
-            query = urlencode({"fieldManager": self._client.manager})
-            body = self._client.raw("PATCH", f"{path}?{query}", msgspec.json.encode(request.body), _MERGE)
-        else:
-            body = self._client.raw("PATCH", f"{path}?{self._query}", msgspec.json.encode(request.body), _APPLY)
+            query, content = urlencode({"fieldManager": self._client.manager}), _MERGE
+        # Of the answer one field is of use: both sides save the rest.
+        encoded = msgspec.json.encode(request.body)
+        body = self._client.raw("PATCH", f"{path}?{query}", encoded, content, METADATA_ONLY)
         return _written.decode(body).metadata.resource_version

@@ -36,6 +36,8 @@ from fleetform.outside.kubernetes.resources import Resource, discovered, discove
 Manifest = dict[str, Any]
 
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+# Answers with an object's metadata alone.
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _TRIES = 10
 _LONGEST_PAUSE = 30.0
 _PAGE = 500
