@@ -32,7 +32,8 @@ def changed_keys(now: Mapping[Key, Value], then: Mapping[Key, Value]) -> list[Ke
     first = _alike(now, then, shorter)
     if first == len(now) == len(then):
         return list(compress(now, map(is_not, now.values(), then.values())))
-    last = _alike(reversed(now), reversed(then), shorter - first)
+    # Ends cannot overlap: a key stands once in a map.
+    last = _alike(reversed(now), reversed(then), shorter)
     changed = list(compress(now, map(is_not, islice(now.values(), first), then.values())))
     changed += _by_lookup(now, then, islice(now, first, len(now) - last), list(islice(then, first, len(then) - last)))
     ends = (islice(each.values(), len(each) - last, None) for each in (now, then))

@@ -49,9 +49,7 @@ def weights(ranking: Ranking) -> dict[Coordinate, int]:
 
 def _balance(names: Sequence[str], load: Mapping[str, int]) -> dict[str, int]:
     """Clusters that other placements chose more often have less."""
-    most = max(load.values(), default=0)
-    if most == 0:
-        return dict.fromkeys(names, HIGHEST)
+    most = max((1, *load.values()))
     # Halves are cut off before they are doubled, as in Open Cluster Management: scores are even.
     by_count = {count: 2 * int(HIGHEST * (0.5 - count / most)) for count in {0, *load.values()}}
     return {name: by_count[load.get(name, 0)] for name in names}
