@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fleetform.syntax.yaml_out import write_yaml
 from support.api_servers import ApiServer
 from support.kit import tools
 from support.workloads import MANIFESTS, Workloads
@@ -142,4 +143,24 @@ def test_a_charts_secrets_are_what_its_templates_make_of_them(
     live = fleet.get("c1", "ConfigMap")
     assert live is not None
     assert live["metadata"]["annotations"]["checksum"] == sha256(b"tell-nobody").hexdigest()[:8]
+    assert b"tell-nobody" not in stored(fleet)
+
+
+@pytest.mark.rule("S5", "B18")
+def test_a_template_of_an_add_on_gets_its_secrets_on_the_cluster(fleet: Workloads) -> None:
+    group = "addon.open-cluster-management.io"
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web"}, "stringData": {"token": "{{TOKEN}}"}}
+    version = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"version": "2.0.0"}}
+    template = {
+        "apiVersion": f"{group}/v1alpha1",
+        "kind": "AddOnTemplate",
+        "metadata": {"name": "agent", "namespace": "acme"},
+        "spec": {"addonName": "web", "agentSpec": {"workload": {"manifests": [secret, version]}}},
+    }
+    fleet.write("template.yaml", write_yaml(template))
+    configs = [{"group": group, "resource": "addontemplates", "default": {"name": "agent", "namespace": "acme"}}]
+    fleet.offer("2.0.0", "", options=OPTIONS, source=None, configs=configs)
+    fleet.settle()
+    assert fleet.versions() == {"c1": "2.0.0"}
+    assert token_on(fleet) == "tell-nobody"
     assert b"tell-nobody" not in stored(fleet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 
 from fleetform.clusters import work
 from fleetform.clusters.ownership import OWNER
+from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError
+from fleetform.outside.kubernetes.errors import BusyError, DeniedError
 from support.api_servers import ApiServer, ApiServers
+from support.waiting import until
 from support.workloads import MANIFESTS, Started, Workloads, document
 
 
@@ -312,3 +315,111 @@ def test_what_is_there_already_is_named_with_what_taking_it_over_would_change_an
     fleet.settle()
     assert fleet.versions() == {"c1": "1.0.0"}
     assert fleet.trouble("c1") is None
+
+
+# ---- Accounts
+
+
+def an_account(fleet: Workloads, rules: list[dict[str, Any]] | None = None) -> str:
+    """The kubeconfig of a ServiceAccount of c1 that may do this, or everything; its token is the API server's own."""
+    client, name = fleet.clients["c1"], f"{fleet.namespace}-account"
+    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, force=True)
+    client.apply(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "it", "namespace": name}}, force=True
+    )
+    grant(fleet, rules or [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
+    path = f"/api/v1/namespaces/{name}/serviceaccounts/it/token"
+    token = json.loads(client.raw("POST", path, json.dumps(asked).encode()))["status"]["token"]
+    return fleet.servers[0].kubeconfig().replace("the-administrator", token)
+
+
+def is_let_in(kubeconfig: str) -> bool:
+    """An API server believes what it knows of a token for some seconds more."""
+    client = Client(access_from_kubeconfig(kubeconfig))
+    try:
+        client.raw("GET", "/version")
+    except DeniedError:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def grant(fleet: Workloads, rules: list[dict[str, Any]]) -> None:
+    client, name, group = fleet.clients["c1"], f"{fleet.namespace}-account", "rbac.authorization.k8s.io"
+    role = {"kind": "ClusterRole", "rules": rules}
+    binding = {
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "it", "namespace": name}],
+    }
+    for each in (role, binding):
+        client.apply({"apiVersion": f"{group}/v1", "metadata": {"name": name}, **each}, force=True)
+
+
+@pytest.mark.rule("B25")
+def test_a_token_that_is_revoked_during_a_rollout_sets_its_cluster_aside_until_there_is_another(start: Started) -> None:
+    fleet = start(2)
+    fleet.write_preset(rolloutPolicy=None, rollout={"stages": [{"name": "all", "remainder": True}]})
+    kubeconfig = an_account(fleet)
+    fleet.reach_by("c1", kubeconfig)
+    fleet.installed()
+    fleet.offer("1.1.0")
+    fleet.settle()
+    assert fleet.versions() == {"c1": "1.1.0", "c2": "1.1.0"}
+    client = fleet.clients["c1"]
+    client.delete(client.resource("v1", "ServiceAccount"), f"{fleet.namespace}-account", "it")
+    until(lambda: not is_let_in(kubeconfig))
+    for each in fleet.clients:
+        fleet.become(each)
+    fleet.wait(40)
+    assert fleet.state("c2").is_healthy
+    assert fleet.state("c1").in_flight
+    assert [ref.name for ref in fleet.opened().control.image.known.rollouts.silent_since] == ["c1"]
+    fleet.wait(16 * 60)
+    assert fleet.state("c1").attempt.phase == "SetAside"
+    fleet.reach_by("c1", an_account(fleet))
+    fleet.wait(40)
+    fleet.wait()
+    assert fleet.state("c1").is_healthy
+    assert not fleet.opened().control.image.known.rollouts.silent_since
+
+
+def test_an_account_that_may_not_list_is_told_and_asked_less_and_less(start: Started) -> None:
+    fleet = start()
+    fleet.installed()
+    no_lists = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "create", "patch", "delete"]}]
+    fleet.reach_by("c1", an_account(fleet, no_lists))
+    fleet.offer("1.1.0")
+    fleet.settle()
+    assert fleet.versions() == {"c1": "1.0.0"}
+    assert "cannot list" in fleet.trouble("c1").message
+    assert fleet.trouble("c1").hint == "grant it by RBAC, or use another account"
+    grant(fleet, [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
+    fleet.wait(70)
+    assert fleet.versions() == {"c1": "1.1.0"}
+    grant(fleet, no_lists)
+    fleet.become("c1")
+    fleet.wait()
+    assert fleet.state("c1").in_flight
+    assert fleet.trouble("c1").of == "health"
+    assert "cannot list" in fleet.trouble("c1").message
+    grant(fleet, [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
+    fleet.wait(70)
+    assert fleet.state("c1").is_healthy
+    assert fleet.trouble("c1") is None
+
+
+@pytest.mark.rule("B25")
+def test_a_cluster_on_which_nothing_happens_is_missed_and_comes_back(start: Started) -> None:
+    fleet = start()
+    fleet.installed()
+    good = fleet.servers[0].kubeconfig()
+    fleet.reach_by("c1", good.replace(fleet.servers[0].url, "https://127.0.0.1:9"))
+    fleet.wait(400)
+    assert [ref.name for ref in fleet.opened().control.image.known.rollouts.silent_since] == ["c1"]
+    assert not fleet.wait(60).wrote
+    fleet.reach_by("c1", good)
+    fleet.wait(400)
+    assert not fleet.opened().control.image.known.rollouts.silent_since

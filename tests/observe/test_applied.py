@@ -118,7 +118,7 @@ class Told(Clusters):
         self.answer: Outcome | None = None
 
     def outcome(
-        self, cluster: ClusterKey, access: Access | AccessError, slot: Hashable, id_: Hashable, work: Work
+        self, cluster: ClusterKey, access: Access | AccessError, slot: Hashable, id_: Hashable, work: Work, *_: Any
     ) -> Outcome | None:
         self.asked.append(id_)
         answer, self.answer = self.answer, None

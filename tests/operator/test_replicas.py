@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,6 +135,58 @@ def test_replicas_share_organizations_and_what_one_leaves_another_goes_on_with(
         for each in (frozen, ending):
             assert "Traceback" not in each.said()
             assert "it is a bug" not in each.said()
+
+
+@pytest.mark.rule("B16")
+def test_a_value_is_read_on_the_cluster_and_another_replica_goes_on_with_it(
+    cluster: Management, tmp_path: Path
+) -> None:
+    home = ORGANIZATIONS[0]
+    manifest = MANIFEST.replace('"%s"', "1.0.0, zone: '${ZONE}'")
+    (tmp_path / "reads").mkdir()
+    (tmp_path / "reads" / "web.yaml").write_text(manifest, encoding="utf-8")
+    binding = "{name: ZONE, objectFieldRef: {kind: ConfigMap, name: net, fieldPath: /data/zone}}"
+    head = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: reads, namespace: " + home + "}\nspec: "
+    plugin = "{pluginDefinition: {name: reads}, releaseNamespace: " + home + "-reads}"
+    preset = f"{{clusterSelector: {{}}, plugin: {plugin}, bindings: [{binding}], substitute: {{ZONE: $(ZONE)}}}}"
+    source = f"{{version: 1.0.0, source: {{manifests: {{path: {tmp_path / 'reads'}}}}}}}"
+    for text in (head % "PluginDefinition" + source, head % "PluginPreset" + preset):
+        cluster.client.apply(read_one(text), force=True)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{home}-reads"}}
+    cluster.client.apply(namespace, force=True)
+    _release(cluster, home, "1.0.0", tmp_path)
+
+    def status() -> dict[str, Any]:
+        plugin = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
+        found: dict[str, Any] = (cluster.client.get(plugin, home, "reads-eu-1") or {}).get("status", {})
+        return found
+
+    def say(zone: str) -> None:
+        metadata = {"name": "net", "namespace": f"{home}-reads"}
+        net = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"zone": zone}}
+        cluster.client.apply(net, force=True)
+
+    def zone() -> str | None:
+        live = cluster.client.get(cluster.client.resource("v1", "ConfigMap"), f"{home}-reads", "web")
+        return live["data"]["zone"] if live is not None else None
+
+    with ExitStack() as ends:
+        first = _Replica(cluster, tmp_path / "first")
+        ends.callback(first.process.kill)
+        until(lambda: any("there is no ConfigMap net /data/zone" in str(each) for each in status().get("blocked", [])))
+        say("north")
+        until(lambda: zone() == "north" and status()["state"] == "UpToDate")
+        first.process.send_signal(signal.SIGTERM)
+        assert first.process.wait(60) == 0
+        before = status()["admitted"]
+        assert before == status()["target"] == status()["lastHealthy"]
+        say("south")
+        second = _Replica(cluster, tmp_path / "second")
+        ends.callback(second.process.wait)
+        ends.callback(second.process.kill)
+        until(lambda: zone() == "south" and status()["lastHealthy"] != before)
+        after = status()["lastHealthy"]
+        assert before.partition(".")[0] == after.partition(".")[0]
 
 
 def test_an_api_server_that_goes_and_comes_back_is_waited_for(

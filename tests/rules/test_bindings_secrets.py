@@ -10,7 +10,7 @@ import pytest
 from fleetform.app.fleet import Fleet
 from fleetform.app.get import kinds
 from fleetform.app.scope import Scope
-from fleetform.engine.desired import has_secret, with_placeholders
+from fleetform.engine.secrets import has_secret, with_placeholders
 from fleetform.model.results.decisions import Secret
 from fleetform.ports.state import KnownState
 from support.answers import MASKED, diff, explain, get, validate

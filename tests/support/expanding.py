@@ -11,6 +11,7 @@ from fleetform.engine.bindings.templates import Template, compile_template
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.results.bindings import Unresolved
 from fleetform.model.snapshot import Snapshot
+from fleetform.model.state import UNKNOWN
 from fleetform.syntax.variables import ExpandError
 from properties.strategies import NOW
 
@@ -22,7 +23,7 @@ def expand(tree: Any, lookup: Callable[[str], Any], *, syntax: VariableSyntax = 
         return Template(lambda variables: lookup(name), varies=True)
 
     template = compile_template(tree, template_of, syntax)
-    lookups = Lookups(Fields(Snapshot(NOW)), lambda *_: Unresolved("", ""), lambda *_: {})
+    lookups = Lookups(Fields(Snapshot(NOW)), lambda *_: Unresolved("", ""), lambda *_: UNKNOWN)
     made = template.make(PluginVariables(lookups, "", NO_CLUSTER, "", [])) if template is not None else tree
     if isinstance(made, Unresolved):
         raise ExpandError(made.message, made.do)

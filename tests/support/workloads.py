@@ -107,6 +107,7 @@ class Workloads:
         source.mkdir(parents=True)
         (source / "web.yaml").write_text(manifests.replace("${version}", version), encoding="utf-8")
         made = {"version": version, "source": {"manifests": {"path": f"../sources/{version}"}}, **spec}
+        made = {name: each for name, each in made.items() if each is not None}
         self.write(f"web-{version}.yaml", document("PluginDefinition", "web", made))
 
     def keep_secret(self, name: str, **texts: str) -> None:

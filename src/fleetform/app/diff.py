@@ -21,7 +21,7 @@ from fleetform.app.comparing.plugin_changes import PluginChange, compare
 from fleetform.app.comparing.same_values import known_of
 from fleetform.app.fleet import Fleet
 from fleetform.app.scope import Scope
-from fleetform.engine.desired import has_secret
+from fleetform.engine.secrets import has_secret
 from fleetform.engine.versions.span import span_between
 from fleetform.model.answers.base import MASKED
 from fleetform.model.answers.diff import (

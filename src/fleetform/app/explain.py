@@ -26,6 +26,7 @@ from fleetform.model.answers.explanation import (
 )
 from fleetform.model.objects import AnyObject
 from fleetform.model.results.decisions import OptionDecision, PluginDecision
+from fleetform.syntax.hashing import as_written
 from fleetform.syntax.times import time_text
 
 _MOST_AHEAD = 200
@@ -35,8 +36,11 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
     """The explanation of a plugin, or of one option of it."""
     locator, options, inputs, target = fleet.input.locator, plugin.options, fleet.inputs, plugin.target
     chosen = list(options.values()) if option is None else [find_option(plugin, option)]
-    admitted = fleet.state.plugin(plugin.cluster.ref, plugin.name).admitted
+    state = fleet.state.plugin(plugin.cluster.ref, plugin.name)
+    admitted = state.admitted
     told = {name: getattr(admitted, name, None) for name in AdmittedState.__struct_fields__}
+    # Comparable with what is wanted, which is hashed as it is written; what was read is told of each variable.
+    told["input_hash"] = as_written(told["input_hash"])
     known = {name: value for name, value in told.items() if value is not None}
 
     def variables_in(decision: OptionDecision) -> list[str]:
@@ -66,7 +70,7 @@ def explain(fleet: Fleet, plugin: PluginDecision, option: str | None = None) -> 
         configs=[named_config(each, locator) for each in plugin.configs.effective],
         configs_hidden=[hidden_config(each, locator) for each in plugin.configs.hidden],
         waits_for=[AwaitedPlugin(definition=name, plugin=offering) for name, offering in inputs.producers(plugin)],
-        bindings=[explained_binding(each, target.owner, locator) for each in inputs.bound(plugin)],
+        bindings=[explained_binding(each, plugin, state.readings, locator) for each in inputs.bound(plugin)],
         diagnostics=reported(fleet.findings.about(plugin), locator),
     )
 

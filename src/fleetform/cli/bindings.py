@@ -14,7 +14,7 @@ from fleetform.cli.options import Flags
 from fleetform.cli.progress import progress
 from fleetform.cli.text import Painter, place_text, table, value_text
 from fleetform.engine.bindings.compile import substitutions
-from fleetform.model.answers.explanation import Explanation, FieldCause, FieldChange
+from fleetform.model.answers.explanation import Explanation, FieldCause, FieldChange, FieldRead
 from fleetform.model.results.decisions import PluginDecision
 
 
@@ -29,6 +29,9 @@ def print_bindings(flags: Flags, answer: Explanation) -> None:
         rows.append((each.name, value, each.resolved, source, place_text(each.place)))
     for line in table(("NAME", "VALUE", "RESOLVED", "FROM", "WHERE"), rows, "  ", flags.width) if rows else ():
         click.echo(line)
+    for each in answer.bindings:
+        if each.read is not UNSET and each.read.since is not None:
+            click.echo(f"  {paint(_read_text(each.name, each.read), dim=True)}")
     # Variables that refer to one that cannot be resolved cannot be resolved for the same reason.
     pending = {each.problem: each.do for each in answer.bindings if each.resolved == "pending"}
     for problem, do in pending.items():
@@ -38,6 +41,13 @@ def print_bindings(flags: Flags, answer: Explanation) -> None:
     if not rows:
         built_in = "$(CLUSTER_NAME), $(ORGANIZATION), labels and facts"
         flags.say(f"nothing is bound; {built_in} are built in for owners that have bindings")
+
+
+def _read_text(name: str, read: FieldRead) -> str:
+    """Where and when a value was read."""
+    where = f"{read.namespace}/{read.name}" if read.namespace else read.name
+    text = f"{name} was read on {read.cluster}: {read.kind} {where} {read.path}, the same since {read.since}"
+    return f"{text}; it cannot be read now: {read.problem}" if read.problem is not UNSET else text
 
 
 def explain_manifest(flags: Flags, fleet: Fleet, plugin: PluginDecision, asked: Asked) -> int:

@@ -72,6 +72,7 @@ class _Piece:
     slot: Hashable
     id: Hashable
     work: Work
+    is_news: Callable[[Outcome], bool]
     since: float
     going: Waiting[Any] | None = None
     due: float = 0.0
@@ -93,6 +94,7 @@ class _Line:
     failures: int = 0
     again: float = 0.0
     error: OutsideError | None = None
+    news: bool = False
 
 
 class _Lane:
@@ -136,11 +138,18 @@ class Clusters:
         self._closed = False
 
     def outcome(
-        self, cluster: ClusterKey, access: Access | AccessError, slot: Hashable, id_: Hashable, work: Work
+        self,
+        cluster: ClusterKey,
+        access: Access | AccessError,
+        slot: Hashable,
+        id_: Hashable,
+        work: Work,
+        is_news: Callable[[Outcome], bool] = lambda outcome: True,
     ) -> Outcome | None:
         """What came of a piece of work, which can be taken once; None while it is under way: it begins if it has not.
 
-        A slot holds one piece of work: asking for another, by its id, takes the place of the one before.
+        A slot holds one piece of work: asking for another, by its id, takes the place of the one before. Of what is no
+        news nobody is told: it is taken whenever it is asked for again.
         """
         with self._lock:
             piece = self._slots.get(slot)
@@ -153,7 +162,7 @@ class Clusters:
             line = self._line(cluster, access)
             if line.error is not None and line.again > self._clock():
                 return Outcome(error=line.error)
-            piece = self._slots[slot] = _Piece(slot, id_, work, self._clock())
+            piece = self._slots[slot] = _Piece(slot, id_, work, is_news, self._clock())
             line.pieces.append(piece)
             self._unfinished += 1
             self._queue(line)
@@ -286,18 +295,18 @@ class Clusters:
 
     def _run(self, lane: _Lane) -> None:
         while (line := self._next(lane)) is not None:
-            access, before = line.access, len(line.pieces)
+            access = line.access
             error = self._ask(line) if lane is self._asking else self._step(line)
             with self._lock:
                 line.at_work = False
                 if line.access is access:
                     self._note(line, error)
-                done = len(line.pieces) < before
+                news, line.news = line.news, False
                 self._queue(line)
                 closing = self._unused_clients()
             for each in closing:
                 each.close()
-            if done:
+            if news:
                 self._woken()
 
     def _ask(self, line: _Line) -> OutsideError | None:
@@ -339,7 +348,8 @@ class Clusters:
         line.pieces.remove(piece)
         piece.outcome, piece.bug, piece.going = outcome, bug, None
         self._unfinished -= 1
-        self._news = True
+        if outcome is None or piece.dropped or piece.is_news(outcome):
+            line.news = self._news = True
 
     def _note(self, line: _Line, error: OutsideError | None) -> None:
         """What the last question says of the cluster. Nothing that waits is tried while it does not answer."""

@@ -17,6 +17,7 @@ from fleetform.engine.decisions import Decisions
 from fleetform.engine.layers.injected import injected_values, with_injected
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.options.as_written import as_written
+from fleetform.engine.secrets import has_secret, is_plain, refers_to_secret, secrets_in, with_placeholders
 from fleetform.engine.transform.select import hashed_transforms
 from fleetform.model.kinds.base import Delivery
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
@@ -24,12 +25,20 @@ from fleetform.model.kinds.preset import Substitution
 from fleetform.model.objects import Ref
 from fleetform.model.results.bindings import Bound, Unresolved
 from fleetform.model.results.configs import Configs
-from fleetform.model.results.decisions import ABSENT, Item, OptionDecision, PluginDecision, Secret, Shared, Target
+from fleetform.model.results.decisions import (
+    ABSENT,
+    Item,
+    OptionDecision,
+    PluginDecision,
+    Secret,
+    SecretOnCluster,
+    Shared,
+    Target,
+)
 from fleetform.model.results.rendering import AddOn, RendererName, RenderInput
 from fleetform.syntax.envsubst import is_name_of_variable
-from fleetform.syntax.hashing import HashHead, input_hash
+from fleetform.syntax.hashing import HashHead, input_hash, with_readings
 from fleetform.syntax.option_paths import PathError, get_in, normal_form, set_in_tree, with_value
-from fleetform.syntax.option_rules import is_secret_reference
 from fleetform.syntax.trees import copied, kinds_in
 
 _NO_SUBSTITUTION = Substitution()
@@ -53,23 +62,6 @@ def values_tree(options: Mapping[str, OptionDecision]) -> dict[str, Any]:
     return tree
 
 
-def has_secret(value: Any) -> bool:
-    return Secret in kinds_in(value, Secret)
-
-
-def with_placeholders(value: Any) -> Any:
-    """A value as it may be rendered, kept and shown: each secret by a text that tells where it comes from (S5)."""
-    if isinstance(value, Secret):
-        if is_secret_reference(value.plain):
-            return value.plain
-        return f"<secret {value.ref.name}/{value.ref.key}>" if value.ref is not None else "<secret>"
-    if isinstance(value, dict):
-        return {key: with_placeholders(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [with_placeholders(each) for each in value]
-    return value
-
-
 def renderer_of(spec: PluginDefinitionSpec) -> RendererName | None:
     """What renders a definition; None where it has nothing to render."""
     source = spec.source
@@ -80,18 +72,6 @@ def renderer_of(spec: PluginDefinitionSpec) -> RendererName | None:
     if source.kustomize is not None:
         return "kustomize"
     return "manifests" if source.manifests is not None else None
-
-
-def secrets_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Secret]]:
-    """Every secret in a tree, and where it stands."""
-    if isinstance(value, Secret):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from secrets_in(each, (*path, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from secrets_in(each, (*path, index))
 
 
 # The digest of a secret of an organization, made with the store's key; None if the secret is not known.
@@ -267,11 +247,34 @@ class Inputs:
         whole = {**parts, "values": values}
         return self._hash_with_secrets(plugin, whole) if has_secret(whole) else input_hash(whole)
 
+    def state_hash(self, plugin: PluginDecision) -> str | None:
+        """What a plugin's state is stored and compared by: its inputHash, and what was read on its cluster (B16).
+
+        None where a part of it is not known. While something is still to be read it is the inputHash alone.
+        """
+        written = self.hash(plugin)
+        if written is None or not self._may_read_cluster(plugin) or plugin.unresolved:
+            return written
+        downstream = self._downstream(plugin)
+        if downstream is None:
+            return written
+        bound = {each.name: each.value for each in self.bound(plugin) if each.unresolved is None}
+        read = {name: bound[name] for name in downstream["bindings"] if name in bound}
+        secrets = [[*map(str, path), self._digest(plugin, secret)] for path, secret in secrets_in(read)]
+        if any(each[-1] is None for each in secrets):
+            return None
+        return with_readings(written, {"values": with_placeholders(read), "secrets": secrets})
+
+    def _digest(self, plugin: PluginDecision, secret: Secret) -> str | None:
+        if isinstance(secret.ref, SecretOnCluster):
+            return secret.ref.digest
+        return self.secret_digest(plugin.organization, secret) if self.secret_digest is not None else None
+
     def _hash_with_secrets(self, plugin: PluginDecision, whole: dict[str, Any]) -> str | None:
         """Each secret counts by where it stands, where it is kept, and its keyed digest (B3, B18)."""
         found: list[dict[str, Any]] = []
         for path, secret in secrets_in(whole):
-            digest = self.secret_digest(plugin.organization, secret) if self.secret_digest is not None else None
+            digest = self._digest(plugin, secret)
             if digest is None:
                 return None
             ref = f"{secret.ref.name}/{secret.ref.key}" if secret.ref is not None else ""
@@ -357,21 +360,13 @@ class Inputs:
     def holds_secrets(self, plugin: PluginDecision) -> list[str]:
         """The options and variables whose values are secret."""
         values = {name: each.value for name, each in plugin.options.items()}
-        options = [name for name, each in values.items() if has_secret(each) and not _refers_to_secret(each)]
+        options = [name for name, each in values.items() if has_secret(each) and not refers_to_secret(each)]
         return options + [name for name, each in self.substituted(plugin).items() if has_secret(each)]
 
     def plain_secrets(self, plugin: PluginDecision) -> list[str]:
         """Those of them that are not kept in a Secret by themselves: written in plain text, or made of others."""
         values = {name: each.value for name, each in plugin.options.items()} | self.substituted(plugin)
-        return [name for name, each in values.items() if any(_is_plain(secret) for _, secret in secrets_in(each))]
-
-
-def _is_plain(secret: Secret) -> bool:
-    return secret.ref is None and not is_secret_reference(secret.plain)
-
-
-def _refers_to_secret(value: Any) -> bool:
-    return isinstance(value, Secret) and is_secret_reference(value.plain)
+        return [name for name, each in values.items() if any(is_plain(secret) for _, secret in secrets_in(each))]
 
 
 def _add_on(plugin: PluginDecision) -> AddOn | None:

@@ -19,6 +19,7 @@ from fleetform.app.reading.kept_objects import needed
 from fleetform.app.rendering.delivered_files import delivered_files
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
 from fleetform.engine.plan.carry_out import Write, writes
+from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.world.changes import OwnerChanges
@@ -177,7 +178,10 @@ def _states(
             states[key] = progress
             state = image.states.get(hash_) or rendering.states[hash_]
             # Where the version stays, what made it another state is all that tells it from the one before.
-            why = changed(owner.change.owner) if _version_stays(image.plugin(key), step) else ""
+            before = image.plugin(key)
+            why = _read_anew(before, step) if _version_stays(before, step) else ""
+            if not why and _version_stays(before, step):
+                why = changed(owner.change.owner)
             extras.events.append(_started(step, _change_id(step, owner, image), state.revision, why, now))
         elif hash_ in rendering.failed:
             # Its place in the rollout stands; it has not started.
@@ -250,7 +254,9 @@ def _decision(fleet: Fleet, key: PluginKey, target: Deployed) -> tuple[Fleet, Pl
     if plugin is None:
         return None
     for each in (plugin.upgrade, plugin):
-        if each is not None and (fleet.inputs.hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
+        if each is None:
+            continue
+        if (fleet.inputs.state_hash(each) or unknown_hash(each.key, each.version)) == target.input_hash:
             return fleet, each
     return None
 
@@ -290,6 +296,16 @@ def _version_stays(before: PluginState, step: Step) -> bool:
     if step.action == "rollback" or then is None or now is None:
         return False
     return (then.version, then.definition) == (now.version, now.definition) and then.input_hash != now.input_hash
+
+
+def _read_anew(before: PluginState, step: Step) -> str:
+    """What was read on the cluster since it was last started, if that is all that is another (B16)."""
+    now, then = step.progress.admitted, before.attempt
+    if now is None or not is_reread(before.admitted, now):
+        return ""
+    news = [name for name, each in sorted(before.readings.items()) if then is None or each.since > then.started]
+    fields = [f"{name} was read anew: {before.readings[name].of.partition(' ')[2]}" for name in news]
+    return "; ".join(fields) or "values of its cluster were read anew"
 
 
 def _started(step: Step, change_id: str, revision: str, changed: str, now: datetime) -> Event:

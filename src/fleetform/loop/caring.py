@@ -93,7 +93,7 @@ def decided_anew(fleet: Fleet) -> tuple[Decisions, list[PluginKey]]:
 
 
 def _said(inputs: Inputs, plugin: PluginDecision | None) -> object:
-    return (plugin.version, inputs.hash(plugin), plugin.gates, plugin.waits) if plugin is not None else None
+    return (plugin.version, inputs.state_hash(plugin), plugin.gates, plugin.waits) if plugin is not None else None
 
 
 def render_again(
@@ -106,7 +106,7 @@ def render_again(
     running = _running(fleet, image)
     asked = sorted(hash_ for hash_ in running if hash_ > start)[:_MOST_RENDERED]
     # Only what the files still say can be rendered again.
-    held = {hash_: [each for each in running[hash_] if fleet.inputs.hash(each) == hash_] for hash_ in asked}
+    held = {hash_: [each for each in running[hash_] if fleet.inputs.state_hash(each) == hash_] for hash_ in asked}
     ordered = [hash_ for hash_ in asked if held[hash_]]
     rendered = render_plugins(fleet, [held[hash_][0] for hash_ in ordered], renders, to_folder=True, despite_gates=True)
     states, found = dict(image.states), list[PluginKey]()

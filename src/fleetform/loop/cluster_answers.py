@@ -40,6 +40,10 @@ class ClusterAnswers:
                 reached = failure is None or not failure.unreachable
                 self._answered[cluster] = reached or self._answered.get(cluster, False)
 
+    def heard(self, cluster: tuple[str, str], answered: bool) -> None:
+        """Whether a cluster answered when it was asked for something else than a delivery."""
+        self._answered[Ref("Cluster", *cluster)] = answered
+
     def told(self, image: Image, now: datetime) -> Image:
         """The image with since when clusters do not answer; those that answer again are forgotten."""
         known = image.known.rollouts

@@ -27,6 +27,7 @@ from fleetform.loop.drifting import DriftSearch, corrected
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
 from fleetform.loop.observing import Seen, observe
+from fleetform.loop.reading_clusters import ClusterReadings
 from fleetform.loop.records import DeliveryRecord
 from fleetform.loop.sealing import Unsealing
 from fleetform.loop.standing import Standing
@@ -78,6 +79,7 @@ class Control:
         if around.rerenders is not None:
             unsealing = Unsealing(around.rerenders, around.store.blob, lambda: self._standing.fleet)
         self._deliveries = Deliveries(around.deliverer, around.store.blob, around.beside, unsealing)
+        self._readings = ClusterReadings(around)
         self._almanac = Almanac()
         self._plan: Plan | None = None
         self._destined_by: tuple[object, ...] = ()
@@ -172,6 +174,7 @@ class Control:
             wrote = self._around.store.version() != version
             return PassReport(now, wrote, None, accepted=accepted, refusal=self._intake.refusal)
         seen = self._observe(fleet, now)
+        read_again = self._read_clusters(fleet, now)
         fleet = self._standing.decide(now) or fleet
         found, changes = self._make_plan(fleet, now)
         unavailable = self._admit(fleet, found, changes, now)
@@ -180,6 +183,7 @@ class Control:
         looks = [
             again,
             seen.look_at,
+            read_again,
             found.next_look,
             self._standing.unsettled.next_delivery,
             fleet.decisions.next_due,
@@ -207,6 +211,11 @@ class Control:
         seen = observe(self.image, keys, fleet.snapshot.clusters, self._around.observer, self._base_of, now, extras)
         self._standing.commit(seen.image, extras, now)
         return seen
+
+    def _read_clusters(self, fleet: Fleet, now: datetime) -> datetime | None:
+        read = self._readings.run(fleet, self.image, now)
+        self._standing.commit(read.image, Extras(), now)
+        return read.look_at
 
     def _base_of(self, cluster: Object[ClusterSpec]) -> str:
         return self._around.folder_of(cluster.origin.file) or "."

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,18 +15,20 @@ from msgspec import Struct, structs
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.secret_values import secret_value
 from fleetform.app.rendering.delivered_files import delivered_files
-from fleetform.engine.desired import with_placeholders
+from fleetform.engine.secrets import with_placeholders
 from fleetform.loop.records import AdmittedState, packed, unpacked
 from fleetform.model.kinds.base import Metadata, SecretKey
 from fleetform.model.kinds.definition import Patch, PluginDefinitionSpec, Transform
 from fleetform.model.objects import Object, Origin, Ref
-from fleetform.model.results.decisions import PluginDecision, Secret
-from fleetform.model.results.rendering import Rendered, RendererName, RenderFailure, RenderInput
-from fleetform.ports.delivery import Failure, Revealed
+from fleetform.model.results.decisions import PluginDecision, Secret, SecretOnCluster
+from fleetform.model.results.rendering import AddOn, Rendered, RendererName, RenderFailure, RenderInput
+from fleetform.ports.delivery import Failure, Revealed, SecretThere
 from fleetform.ports.rendering import Rerenders
 
 # No key of a YAML file can be this.
 _MARK = "\0secret"
+# A name, a key, and the namespace of one that is on the cluster.
+_SecretAt = tuple[str, str, str]
 
 
 class SealedInput(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -45,6 +47,7 @@ class SealedInput(Struct, frozen=True, rename="camel", omit_defaults=True):
     unset: tuple[str, ...] = ()
     transforms: tuple[Transform, ...] = ()
     patches: tuple[Patch, ...] = ()
+    add_on: AddOn | None = None
 
 
 _sealed = msgspec.json.Decoder(SealedInput)
@@ -54,8 +57,8 @@ def sealed(fleet: Fleet, plugin: PluginDecision) -> tuple[str, bytes] | None:
     """What a plugin with secrets is rendered from, as a blob and its digest; None if it has none."""
     if not fleet.inputs.holds_secrets(plugin):
         return None
-    input_ = fleet.inputs.render_input(plugin, _marked)
-    if input_ is None or input_.add_on is not None:
+    input_ = fleet.inputs.render_input(plugin, partial(_marked, plugin.target.release_namespace))
+    if input_ is None:
         return None
     written = SealedInput(
         input_.definition.ref.name,
@@ -71,6 +74,7 @@ def sealed(fleet: Fleet, plugin: PluginDecision) -> tuple[str, bytes] | None:
         input_.unset,
         input_.transforms,
         input_.patches,
+        input_.add_on,
     )
     content = msgspec.json.encode(written)
     return "sha256:" + hashlib.sha256(content).hexdigest(), content
@@ -84,20 +88,28 @@ class Unsealing:
     ) -> None:
         self._rerenders, self._blob, self._fleet = rerenders, blob, fleet
 
-    def reveal(self, organization: str, state: AdmittedState) -> Callable[[], Revealed | Failure] | Failure:
-        """What renders a state with the secrets that its organization has now; or why that cannot be."""
-        sealed_, source = self._blob(state.sealed), self._blob(state.source_files)
-        if sealed_ is None or source is None:
+    def reveal(self, organization: str, state: AdmittedState) -> Callable[[SecretThere], Revealed | Failure] | Failure:
+        """What renders a state with the secrets that its organization and its cluster have now; or why that cannot
+        be."""
+        sealed_ = self._blob(state.sealed)
+        input_ = _opened(_sealed.decode(sealed_)) if sealed_ is not None else None
+        # A template of an add-on is a config, and part of the input itself.
+        in_itself = input_ is not None and input_.add_on is not None
+        source = packed({})[1] if in_itself else self._blob(state.source_files)
+        if input_ is None or source is None:
             return Failure("what it was rendered from is not stored", "retry the rollout", refused=True)
-        input_ = _opened(_sealed.decode(sealed_))
-        secrets: dict[tuple[str, str], str] = {}
-        for name, key in sorted(_references(input_.values) | _references(input_.variables)):
+        secrets: dict[_SecretAt, str] = {}
+        there: list[_SecretAt] = []
+        for name, key, namespace in sorted(_references(input_.values) | _references(input_.variables)):
+            if namespace:
+                there.append((name, key, namespace))
+                continue
             fleet = self._fleet()
             value = secret_value(fleet.snapshot, organization, name, key) if fleet is not None else None
             if value is None:
                 return Failure(f"there is no Secret {name} with a key {key}", "bring it back", refused=True)
-            secrets[name, key] = value
-        return partial(_revealed, self._rerenders, input_, unpacked(source), state.files, secrets)
+            secrets[name, key, ""] = value
+        return partial(_revealed, self._rerenders, input_, unpacked(source), state.files, secrets, there)
 
 
 def _revealed(
@@ -105,11 +117,20 @@ def _revealed(
     input_: RenderInput,
     source: Mapping[str, bytes],
     admitted: str,
-    secrets: Mapping[tuple[str, str], str],
+    known: Mapping[_SecretAt, str],
+    there: Sequence[_SecretAt],
+    secret_there: SecretThere,
 ) -> Revealed | Failure:
     """Apart from its secrets it must be what was admitted: so it is first rendered without them, as it was then."""
+    secrets = dict(known)
+    for name, key, namespace in there:
+        value = secret_there(namespace, name, key)
+        if value is None:
+            message = f"there is no Secret {namespace}/{name} with a key {key} on the cluster"
+            return Failure(message, "bring it back", refused=True)
+        secrets[name, key, namespace] = value
     hint = "charts that make up values each time cannot have secrets too: give it the values that it makes up"
-    shown = _rendered(rerenders, _filled(input_, lambda ref: with_placeholders(Secret(SecretKey(*ref)))), source)
+    shown = _rendered(rerenders, _filled(input_, lambda ref: with_placeholders(Secret(SecretKey(*ref[:2])))), source)
     if isinstance(shown, RenderFailure):
         return Failure(f"it does not render again: {shown.message}", shown.hint, refused=not shown.unavailable)
     if packed(shown)[0] != admitted:
@@ -137,29 +158,36 @@ def _opened(stored: SealedInput) -> RenderInput:
     return RenderInput(Object(ref, Metadata(), spec, Origin("", 0, 0)), **rest)
 
 
-def _marked(tree: Any) -> Any:
+def _marked(home: str, tree: Any) -> Any:
+    """A tree with references in the places of its secrets; of those of the cluster with their namespace."""
     if isinstance(tree, Secret):
-        return {_MARK: [tree.ref.name, tree.ref.key]} if tree.ref is not None else with_placeholders(tree)
+        if tree.ref is None:
+            return with_placeholders(tree)
+        namespace = tree.ref.namespace or home if isinstance(tree.ref, SecretOnCluster) else ""
+        return {_MARK: [tree.ref.name, tree.ref.key, *([namespace] if namespace else [])]}
     if isinstance(tree, dict):
-        return {key: _marked(each) for key, each in tree.items()}
-    return [_marked(each) for each in tree] if isinstance(tree, list) else tree
+        return {key: _marked(home, each) for key, each in tree.items()}
+    return [_marked(home, each) for each in tree] if isinstance(tree, list) else tree
 
 
-def _references(tree: Any) -> set[tuple[str, str]]:
+def _references(tree: Any) -> set[_SecretAt]:
     if isinstance(tree, dict):
         if _MARK in tree:
-            name, key = tree[_MARK]
-            return {(name, key)}
+            return {_reference(tree)}
         return {found for each in tree.values() for found in _references(each)}
     return {found for each in tree for found in _references(each)} if isinstance(tree, list) else set()
 
 
-def _filled(input_: RenderInput, value: Callable[[tuple[str, str]], str]) -> RenderInput:
+def _reference(marked: dict[str, Any]) -> _SecretAt:
+    name, key, *namespace = marked[_MARK]
+    return name, key, namespace[0] if namespace else ""
+
+
+def _filled(input_: RenderInput, value: Callable[[_SecretAt], str]) -> RenderInput:
     def fill(tree: Any) -> Any:
         if isinstance(tree, dict):
             if _MARK in tree:
-                name, key = tree[_MARK]
-                return value((name, key))
+                return value(_reference(tree))
             return {key: fill(each) for key, each in tree.items()}
         return [fill(each) for each in tree] if isinstance(tree, list) else tree
 

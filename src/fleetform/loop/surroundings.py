@@ -12,7 +12,7 @@ from fleetform.loop.records import Destination
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.ports.clock import Clock
 from fleetform.ports.delivery import Beside, Deliverer, NothingBeside
-from fleetform.ports.observing import Observer
+from fleetform.ports.observing import ClusterReader, Observer
 from fleetform.ports.rendering import Renders, Rerenders
 from fleetform.ports.sources import Source
 from fleetform.ports.store import Store
@@ -23,7 +23,8 @@ class Surroundings:
     """What a control plane stands in. destination_of says where a plugin of a fleet is delivered, folder_of which
     folder paths in a file are relative to.
 
-    beside is what goes on on clusters beside the passes; rerenders is for what holds secrets there. sends: whether
+    beside is what goes on on clusters beside the passes; rerenders is for what holds secrets there, reader for what is
+    read there. sends: whether
     people are told by messages; in a trial, what is told stands in the feed alone.
     """
 
@@ -40,6 +41,7 @@ class Surroundings:
     sends: bool = True
     beside: Beside = field(default_factory=NothingBeside)
     rerenders: Rerenders | None = None
+    reader: ClusterReader | None = None
 
     def is_straight(self, fleet: Fleet, plugin: PluginDecision) -> bool:
         """Whether a plugin's own objects are applied to its cluster, and not those of a tool that brings them there."""

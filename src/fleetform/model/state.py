@@ -110,13 +110,34 @@ class Trouble(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True)
     retry_at: datetime | None = None
 
 
+class Reading(Struct, frozen=True, gc=False):
+    """How a value was read on a cluster: of which field, in which namespace it was looked for, and since when it is
+    what it is.
+
+    digest is that of a Secret's value, which is itself not stored. problem is why it cannot be read now, if it cannot,
+    and do what to do about it, or about a field that is not there: what was read before counts until it can. is_known:
+    it was read once.
+    """
+
+    of: str
+    since: datetime
+    namespace: str = ""
+    digest: str = ""
+    is_known: bool = True
+    problem: str = ""
+    do: str = ""
+
+
+NOT_READ: Mapping[str, Reading] = MappingProxyType({})
+
+
 class PluginState(Struct, frozen=True, gc=False):
     """What is known of one plugin on one cluster.
 
-    observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read);
-    render_failed is the input hash that could not be rendered (B2). failure is what the cluster said when it failed
-    last, until something else is started or it recovers: after a rollback it still tells why. drift names files that
-    are not as they were delivered.
+    observed holds values that were read on the cluster, by the binding's name (None: there was nothing to read), and
+    readings how that was; secrets have a reading alone. render_failed is the input hash that could not be rendered
+    (B2). failure is what the cluster said when it failed last, until something else is started or it recovers: after a
+    rollback it still tells why. drift names files that are not as they were delivered.
     """
 
     admitted: Deployed | None = None
@@ -127,6 +148,7 @@ class PluginState(Struct, frozen=True, gc=False):
     render_failed: str | None = None
     failure: str = ""
     drift: tuple[str, ...] = ()
+    readings: Mapping[str, Reading] = NOT_READ
 
     @property
     def in_flight(self) -> bool:

@@ -25,12 +25,25 @@ class StampDocument(_Document, frozen=True, kw_only=True):
     place: dict[str, str | int] | None = None
 
 
+class ReadingDocument(_Document, frozen=True, kw_only=True):
+    """How a value was read on a cluster; digest stands for a Secret's value. unknown: it has not been read yet."""
+
+    of: str
+    since: str
+    namespace: str = ""
+    digest: str = ""
+    unknown: bool = False
+    problem: str = ""
+    do: str = ""
+
+
 class ObservedDocument(_Document, frozen=True, kw_only=True):
     """What was seen on the cluster: values of downstream bindings and of outputs by name, null if there was nothing;
-    and, in older exports, the inputHash that failed there last."""
+    how they were read, outputs as `output NAME`; and, in older exports, the inputHash that failed there last."""
 
     bindings: dict[str, Any] = {}
     outputs: dict[str, Any] = {}
+    readings: dict[str, ReadingDocument] = {}
     failed: str | None = None
 
 

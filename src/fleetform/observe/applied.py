@@ -21,17 +21,21 @@ from fleetform.ports.observing import Applied, CheckedObject, Delivered, Observe
 
 # How often a cluster is asked while something on it is under way, and while all of it is healthy.
 _SOON, _LATER = timedelta(seconds=5), timedelta(seconds=30)
+# What the account may not ask is asked less and less often.
+_LONGEST = timedelta(minutes=1)
 # What was asked about: plugins with the hash that was delivered.
 _Asked = frozenset[tuple[PluginKey, str]]
 
 
 @dataclass
 class _Cluster:
-    """What is known of one cluster: what each plugin's hash was found to be, and when and what it was asked last."""
+    """What is known of one cluster: what each plugin's hash was found to be, when and what it was asked last, and how
+    often in a row it answered nothing of use."""
 
     verdicts: dict[tuple[PluginKey, str], Verdict] = field(default_factory=dict)
     due: datetime | None = None
     asking: _Asked = frozenset()
+    refusals: int = 0
 
 
 class AppliedObserver:
@@ -84,10 +88,13 @@ class AppliedObserver:
             return
         known.due = now + _SOON
         if outcome.error is not None:
-            silent = Verdict("Unknown", outcome.error.message, reachable=not outcome.unreachable)
+            message, hint = outcome.error.message, outcome.error.hint
+            silent = Verdict("Unknown", message, reachable=not outcome.unreachable, hint=hint)
             known.verdicts = dict.fromkeys(asked, silent)
-            known.due = now + _LATER if outcome.unreachable else known.due
+            pause = _LATER if outcome.unreachable else min(_SOON * (1 << min(known.refusals, 8)), _LONGEST)
+            known.due, known.refusals = now + pause, known.refusals + 1
             return
+        known.refusals = 0
         judged: Mapping[PluginKey, Verdict] = outcome.answer
         known.verdicts = {(key, hash_): judged.get(key, Verdict("Unknown")) for key, hash_ in asked}
         if all(each.health == "Healthy" for each in known.verdicts.values()):

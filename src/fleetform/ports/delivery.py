@@ -34,11 +34,16 @@ class Revealed(NamedTuple):
         return "Revealed(…)"
 
 
+# What a Secret of the cluster holds: namespace, name and key; None if there is none.
+SecretThere = Callable[[str, str, str], str | None]
+
+
 class Parcel(Struct, frozen=True, gc=False):
     """One plugin's objects for one cluster, as files of one folder. digest names these very files; predecessor is the
     plugin that had its release before (B23).
 
-    reveal gives the files with what is secret in them, where files have placeholders for it (S5); it may take a while.
+    reveal gives the files with what is secret in them, where files have placeholders for it (S5), some of it from the
+    cluster itself; it may take a while.
     """
 
     key: PluginKey
@@ -47,7 +52,7 @@ class Parcel(Struct, frozen=True, gc=False):
     input_hash: str
     version: str | None = None
     predecessor: PluginKey | None = None
-    reveal: Callable[[], Revealed | Failure] | None = None
+    reveal: Callable[[SecretThere], Revealed | Failure] | None = None
 
 
 class Note(NamedTuple):

@@ -1,14 +1,15 @@
-"""Observing: how what was delivered is doing."""
+"""Observing: how what was delivered is doing, and what clusters say of themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from fleetform.model.kinds.fleet import ClusterHealth
+from fleetform.model.results.bindings import FieldOnCluster
 from fleetform.model.results.decisions import PluginKey
 
 Health = Literal["Healthy", "Failed", "Unknown"]
@@ -63,3 +64,34 @@ class Observer(Protocol):
     """Looks at clusters. It never raises for a cluster that cannot be looked at: that is Unknown."""
 
     def observe(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]: ...
+
+
+class FieldAnswer(NamedTuple):
+    """What a cluster says of a field: its value, None if there is none; of a Secret's a digest instead. Or why it does
+    not say, and what to do about it."""
+
+    value: object = None
+    digest: str = ""
+    problem: str = ""
+    do: str = ""
+
+
+class ClusterAnswer(NamedTuple):
+    """What is known of some fields of one cluster. answered: whether it did, where it was asked since the last time.
+    look_at is when it is asked again."""
+
+    fields: Mapping[FieldOnCluster, FieldAnswer]
+    look_at: datetime
+    answered: bool | None = None
+
+
+# The digest by which a secret of an organization is told from others.
+DigestOf = Callable[[str, str], str]
+
+
+class ClusterReader(Protocol):
+    """Reads fields of objects on clusters, beside the passes; one with no field is only asked whether it is there."""
+
+    def read(
+        self, wanted: Mapping[tuple[str, str], frozenset[FieldOnCluster]], digest_of: DigestOf, now: datetime
+    ) -> Mapping[tuple[str, str], ClusterAnswer]: ...

@@ -1,7 +1,8 @@
 """Canonical JSON and the hashes over it.
 
 inputHash is `h1:` and the SHA-256 of compact JSON with sorted keys, UTF-8, numbers as Go writes them, and absent keys
-left out. The prefix names this encoding: a hash with another prefix is computed again, and not taken for a change.
+left out. The prefix names this encoding: a hash with another prefix is computed again, and not taken for a change. The
+hash of a state that holds values of its cluster has a digest of these behind a dot.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from fleetform.syntax.trees import YamlMap, YamlValue
 INPUT_HASH = "h1:"
 CHANGE_ID = "c1:"
 RENDER_KEY = "r1:"
+_WRITTEN = len(INPUT_HASH) + 64
+_READINGS = 32
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -49,6 +52,16 @@ class HashHead:
             whole.update(b'%s"%s":%s' % (b"," if len(self._text) > 1 else b"", name.encode(), text))
         whole.update(b"}")
         return INPUT_HASH + whole.hexdigest()
+
+
+def with_readings(hash_: str, readings: YamlMap) -> str:
+    """The hash of a state: of what a plugin is made of, and of what was read on its cluster for it (B16)."""
+    return f"{hash_}.{content_hash(readings)[:_READINGS]}"
+
+
+def as_written(hash_: str | None) -> str | None:
+    """The hash of what a plugin is made of, out of that of a state: without what was read on its cluster."""
+    return hash_[:_WRITTEN] if hash_ is not None and hash_.startswith(INPUT_HASH) else hash_
 
 
 def render_key(parts: YamlMap) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fleetform.loop.reaching import ClusterAccess
     from fleetform.loop.records import Destination
     from fleetform.observe.applied import AppliedObserver
+    from fleetform.observe.reading import ClusterReading
     from fleetform.outside.kubernetes.access import Access
     from fleetform.ports.delivery import Deliverer
     from fleetform.ports.observing import Observer
@@ -23,6 +24,7 @@ class WorkloadClusters(NamedTuple):
     access: ClusterAccess
     deliveries: KubernetesDeliveries
     observer: AppliedObserver
+    reader: ClusterReading
     load: Callable[[], Load]
     close: Callable[[], None]
 
@@ -53,8 +55,11 @@ def open_clusters(
     from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
     from fleetform.loop.reaching import ClusterAccess
     from fleetform.observe.applied import AppliedObserver
+    from fleetform.observe.reading import ClusterReading
 
     clusters = Clusters(worked, connect)
     access = ClusterAccess(fleet, kubeconfig, accounts_in, hub)
     observer = AppliedObserver(clusters, access.of, otherwise)
-    return WorkloadClusters(access, KubernetesDeliveries(clusters), observer, clusters.load, clusters.close)
+    reader = ClusterReading(clusters, access.of)
+    deliveries = KubernetesDeliveries(clusters)
+    return WorkloadClusters(access, deliveries, observer, reader, clusters.load, clusters.close)

@@ -137,6 +137,7 @@ def open_loop(parts: LoopParts) -> Loop:
             sends=parts.sends,
             beside=clusters.deliveries,
             rerenders=renderers,
+            reader=clusters.reader if not parts.trial else None,
         )
     )
 

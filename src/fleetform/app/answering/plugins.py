@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import UNSET, structs
 
@@ -14,12 +14,12 @@ from fleetform.model.answers.configs import (
     HiddenNamedConfig,
     NamedConfig,
 )
-from fleetform.model.answers.explanation import ExplainedBinding
+from fleetform.model.answers.explanation import ExplainedBinding, FieldRead
 from fleetform.model.answers.gates import ReportedGate
-from fleetform.model.objects import Object
-from fleetform.model.results.bindings import Bound
+from fleetform.model.results.bindings import Bound, FieldOnCluster
 from fleetform.model.results.configs import ConfigReference, HiddenConfig
 from fleetform.model.results.decisions import Gate, PluginDecision
+from fleetform.model.state import Reading
 from fleetform.ports.inputs import Locator
 from fleetform.syntax.addresses import without_logins
 from fleetform.syntax.times import time_text
@@ -75,9 +75,11 @@ def config_status(config: ConfigReference) -> ConfigReferenceStatus:
     )
 
 
-def explained_binding(bound: Bound, owner: Object[object], locator: Locator) -> ExplainedBinding:
+def explained_binding(
+    bound: Bound, plugin: PluginDecision, readings: Mapping[str, Reading], locator: Locator
+) -> ExplainedBinding:
     """A variable's value, where it is bound, and the object that it was read from."""
-    source, unresolved = bound.source, bound.unresolved
+    source, unresolved, owner = bound.source, bound.unresolved, plugin.target.owner
     return ExplainedBinding(
         name=bound.name,
         value=None if unresolved is not None else masked(bound.value),
@@ -87,4 +89,20 @@ def explained_binding(bound: Bound, owner: Object[object], locator: Locator) -> 
         place=locator.place(bound.at),
         problem=unresolved.message if unresolved is not None else UNSET,
         do=unresolved.do if unresolved is not None else UNSET,
+        read=_field_read(bound.field, plugin, readings.get(bound.name)) if bound.field is not None else UNSET,
+    )
+
+
+def _field_read(field: FieldOnCluster, plugin: PluginDecision, reading: Reading | None) -> FieldRead:
+    if reading is not None and reading.of != field.identity:
+        reading = None
+    since = reading.since if reading is not None and reading.is_known else None
+    return FieldRead(
+        cluster=plugin.cluster.ref.name,
+        kind=field.kind,
+        namespace=(reading.namespace if reading is not None else field.namespace) or plugin.target.release_namespace,
+        name=field.name,
+        path=field.path,
+        since=time_text(since) if since is not None else None,
+        problem=reading.problem if reading is not None and reading.problem else UNSET,
     )

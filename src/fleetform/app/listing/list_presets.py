@@ -34,7 +34,7 @@ def list_presets(fleet: Fleet, scope: Scope) -> Iterator[ListedPreset]:
         if scope.holds(preset.ref):
             mine = plugins.get(preset, [])
             stored = [fleet.state.plugin(each.cluster.ref, each.name) for each in mine]
-            wanted = [fleet.inputs.hash(each.upgrade or each) for each in mine]
+            wanted = [fleet.inputs.state_hash(each.upgrade or each) for each in mine]
             lost = [claim for claim in fleet.decisions.claims if claim.loses is preset]
             status = preset_status(mine, stored, wanted, steps, lost, bool(fleet.state.plugins))
             yield ListedPreset(**structs.asdict(listed_object(preset, fleet.decisions.index)), status=status)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fleetform.app.reading.secrets import secret_object, secret_texts
-from fleetform.model.results.decisions import Secret
+from fleetform.model.results.decisions import Secret, SecretOnCluster
 from fleetform.model.snapshot import Snapshot
 
 
@@ -27,6 +27,8 @@ class SecretDigests:
 
     def __call__(self, organization: str, secret: Secret) -> str | None:
         value: Any = secret.plain
+        if value is None and isinstance(secret.ref, SecretOnCluster):
+            return secret.ref.digest or None
         if value is None and secret.ref is not None:
             value = secret_value(self._snapshot, organization, secret.ref.name, secret.ref.key)
         if value is None:

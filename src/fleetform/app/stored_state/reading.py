@@ -14,6 +14,7 @@ from fleetform.engine.plan.rollouts import Policy, Rollout, RolloutPhase, StageT
 from fleetform.engine.world.stored import AdmittedObjects, OwnerRequest, Stored
 from fleetform.model.objects import Ref
 from fleetform.model.state import (
+    NOT_READ,
     NOTHING_OBSERVED,
     Attempt,
     Deployed,
@@ -23,6 +24,7 @@ from fleetform.model.state import (
     Phase,
     PluginState,
     PluginStates,
+    Reading,
 )
 from fleetform.model.state_document import (
     ApprovalDocument,
@@ -31,6 +33,7 @@ from fleetform.model.state_document import (
     ObservedDocument,
     OwnerDocument,
     PluginDocument,
+    ReadingDocument,
     RequestDocument,
     RolloutDocument,
     StateDocument,
@@ -90,7 +93,13 @@ class _Reading:
             written.render_failed,
             written.failure,
             tuple(written.drift),
+            {key: self._reading(each) for key, each in seen.readings.items()} or NOT_READ,
         )
+
+    def _reading(self, written: ReadingDocument) -> Reading:
+        since = self.time(written.since)
+        known, problem = not written.unknown, written.problem
+        return Reading(written.of, since, written.namespace, written.digest, known, problem, written.do)
 
     def _attempt(self, written: PluginDocument, admitted: Deployed | None, failed: str | None) -> Attempt | None:
         """What was started last. Older exports have its phase alone, or the hash that failed."""

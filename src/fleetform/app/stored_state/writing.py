@@ -18,6 +18,7 @@ from fleetform.model.state import (
     Deployed,
     Enrolment,
     PluginState,
+    Reading,
 )
 from fleetform.model.state_document import (
     AdmittedObjectsDocument,
@@ -32,6 +33,7 @@ from fleetform.model.state_document import (
     PlaceInRolloutDocument,
     PlacementDocument,
     PluginDocument,
+    ReadingDocument,
     RejectionDocument,
     ReleaseDocument,
     RequestDocument,
@@ -105,6 +107,7 @@ def state_document(known: KnownState) -> StateDocument:
 def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocument:
     outputs = {key.removeprefix(OUTPUT): value for key, value in state.observed.items() if key.startswith(OUTPUT)}
     bindings = {key: value for key, value in state.observed.items() if not key.startswith(OUTPUT)}
+    readings = {key: _reading_document(each) for key, each in state.readings.items()}
     attempt, place = state.attempt, state.enrolment
     return PluginDocument(
         organization=cluster.organization,
@@ -112,7 +115,9 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         plugin=name,
         admitted=_deployed_document(state.admitted),
         last_healthy=_deployed_document(state.last_healthy),
-        observed=ObservedDocument(bindings=bindings, outputs=outputs) if state.observed else None,
+        observed=ObservedDocument(bindings=bindings, outputs=outputs, readings=readings)
+        if state.observed or readings
+        else None,
         phase=attempt.phase if attempt is not None else None,
         since=_text(attempt.since) if attempt is not None else None,
         attempt=_attempt_document(attempt) if attempt is not None else None,
@@ -120,6 +125,18 @@ def plugin_document(cluster: Ref, name: str, state: PluginState) -> PluginDocume
         render_failed=state.render_failed,
         failure=state.failure,
         drift=list(state.drift),
+    )
+
+
+def _reading_document(reading: Reading) -> ReadingDocument:
+    return ReadingDocument(
+        of=reading.of,
+        since=time_text(reading.since),
+        namespace=reading.namespace,
+        digest=reading.digest,
+        unknown=not reading.is_known,
+        problem=reading.problem,
+        do=reading.do,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fleetform.clusters.ownership import Manifest, label_of
+from fleetform.clusters.secrets import secret_there
 from fleetform.clusters.work import ClusterKey, Clusters, Outcome, Waiting
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.deliver.kubernetes.drift import Found, look_for_drift
@@ -109,7 +110,8 @@ class KubernetesDelivery:
 def _apply(
     parcel: Parcel, namespace: str, options: ApplyOptions, client: Client
 ) -> Waiting[Sequence[Problem] | Failure]:
-    revealed = parcel.reveal() if parcel.reveal is not None else Revealed(parcel.files)
+    reveal = parcel.reveal
+    revealed = reveal(partial(secret_there, client)) if reveal is not None else Revealed(parcel.files)
     if isinstance(revealed, Failure):
         return revealed
     objects: list[Manifest] = [read_one(content.decode()) for _, content in sorted(revealed.files.items())]

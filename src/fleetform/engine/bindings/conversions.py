@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fleetform.engine.bindings.fields import FieldError, decode_base64
-from fleetform.model.results.decisions import Secret
+from fleetform.model.results.decisions import Secret, SecretOnCluster
 from fleetform.syntax.hashing import canonical_json
 from fleetform.syntax.variables import ExpandError, as_text
 
@@ -21,12 +21,17 @@ _UNREADABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
+KNOWN_THERE_ALONE = "it is a secret of the cluster, and known there alone"
+
+
 class ConversionError(ValueError):
     """Why a value cannot be converted; never quotes it."""
 
 
 def convert(value: object, how: Conversion) -> str | Secret:
     """The text that a value becomes; what is made of a secret is one."""
+    if is_known_there_alone(value):
+        raise ConversionError(KNOWN_THERE_ALONE)
     plain, secret = without_marks(value)
     if how == "json" or (how == "string" and isinstance(plain, (dict, list))):
         text = canonical_json(plain).decode()
@@ -43,6 +48,11 @@ def convert(value: object, how: Conversion) -> str | Secret:
         except ExpandError:
             raise ConversionError("null has no text") from None
     return Secret(None, text) if secret else text
+
+
+def is_known_there_alone(value: object) -> bool:
+    """Whether a value is a secret of the cluster, of which nothing but a digest is known here (B16)."""
+    return isinstance(value, Secret) and value.plain is None and isinstance(value.ref, SecretOnCluster)
 
 
 def without_marks(value: object) -> tuple[object, bool]:

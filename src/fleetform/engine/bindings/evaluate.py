@@ -63,4 +63,5 @@ class Binder:
             value = values[step.name]
             unresolved = value if isinstance(value, Unresolved) else None
             at = self.program.object.at(*step.path)
-            yield Bound(step.name, step.section, value, unresolved, at, step.source.object(variables))
+            source, field = step.source.object(variables), step.source.field(variables)
+            yield Bound(step.name, step.section, value, unresolved, at, source, field)

@@ -315,6 +315,16 @@ def _decoded(name: str, steps: Steps, value: object) -> object:
         raise FieldError(f"Secret {name}, key {key}: {error.message}", error.hint, wrong=True) from None
 
 
+def key_of_secret(path: str) -> str | None:
+    """The key of a Secret's data that a path leads to; None if it leads elsewhere."""
+    if not path.startswith("/"):
+        first, _, key = path.removeprefix(".").partition(".")
+    else:
+        steps = parse_path(path)
+        first, key = (str(steps[0]), str(steps[1])) if len(steps) == 2 else ("", "")
+    return key if first == "data" and key else None
+
+
 def decode_base64(value: object) -> str:
     """The text that is encoded in base64; messages never quote it."""
     if not isinstance(value, str):

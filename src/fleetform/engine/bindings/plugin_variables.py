@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from fleetform.engine.bindings.fields import Field, Fields
@@ -10,21 +10,22 @@ from fleetform.model.kinds.base import Metadata
 from fleetform.model.kinds.fleet import ClusterSpec
 from fleetform.model.objects import Object, Origin, Ref
 from fleetform.model.results.bindings import Unresolved
+from fleetform.model.state import PluginState
 
 T = TypeVar("T")
 Cluster = Object[ClusterSpec]
 # The output of a definition's plugin on a cluster, or why there is none: cluster, definition, output.
 OutputOf = Callable[[Cluster, str, str], Field | Unresolved]
-# What was read on a cluster for a plugin, by the binding's name.
-ObservedOn = Callable[[Ref, str], Mapping[str, object]]
+# What is known of a plugin on a cluster; what was read there for it is part of that.
+StateOf = Callable[[Ref, str], PluginState]
 
 
 class Lookups(NamedTuple):
-    """Where bindings look values up in one pass: fields of objects, outputs of plugins, observations on clusters."""
+    """Where bindings look values up in one pass: fields of objects, outputs of plugins, what was read on clusters."""
 
     fields: Fields
     output_of: OutputOf
-    observed: ObservedOn
+    state: StateOf
 
 
 class PluginVariables:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from fleetform.engine.bindings.conversions import without_marks
+from fleetform.engine.bindings.conversions import KNOWN_THERE_ALONE, is_known_there_alone, without_marks
 from fleetform.engine.bindings.plugin_variables import Make, PluginVariables, constant
 from fleetform.model.conventions import VariableSyntax
 from fleetform.model.objects import At
@@ -43,6 +43,7 @@ class _Reference(NamedTuple):
 
 # A limit to what variables can blow up into: an object of Kubernetes has a megabyte and a half at most.
 LONGEST_TEXT, MOST_PARTS = 20_000_000, 500_000
+_AS_A_WHOLE = "give an option this variable as its whole value, or keep the whole text in the Secret"
 
 # A variable as a template of its own, by name.
 TemplateOf = Callable[[str], Template]
@@ -123,6 +124,10 @@ def _joined(parts: Sequence[str | _Reference], at: At | None) -> Make:
             if value.__class__ is OnCluster:
                 on_cluster += ("".join(texts), *value.pieces)
                 texts.clear()
+                continue
+            if is_known_there_alone(value):
+                message = f"$({part.name}) cannot be part of a text: {KNOWN_THERE_ALONE}"
+                unresolved = graver(unresolved, Unresolved("value-type", message, _AS_A_WHOLE, at))
                 continue
             plain, hidden = without_marks(value)
             secret = secret or hidden

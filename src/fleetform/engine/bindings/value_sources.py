@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fleetform.engine.bindings.fields import Field, FieldError, Reference
+from fleetform.engine.bindings.fields import Field, FieldError, Reference, key_of_secret
 from fleetform.engine.bindings.plugin_variables import Make, PluginVariables, constant
 from fleetform.engine.bindings.templates import Template, graver
 from fleetform.model.kinds.definition import ObjectFieldRef
 from fleetform.model.kinds.preset import PluginOutputRef
 from fleetform.model.objects import At, Object
-from fleetform.model.results.bindings import Unresolved
-from fleetform.model.results.decisions import Secret
+from fleetform.model.results.bindings import FieldOnCluster, Unresolved
+from fleetform.model.results.decisions import Secret, SecretOnCluster
+from fleetform.model.state import Reading
 from fleetform.syntax.variables import ExpandError, as_text
 
 # Compiles what an owner wrote at a place; None if it refers to no variable.
@@ -28,7 +29,7 @@ OUTPUT = "output "
 
 
 class ValueSource(NamedTuple):
-    """What reads a value, the object that it is read from, if any, and whether it is read on the cluster.
+    """What reads a value, the object that it is read from, if any, and the field on the cluster, if it is one.
 
     output is the definition and the output that are read, if it is one. Of an output that a definition offers, names
     are the variables it refers to, and steps evaluate these and all that they depend on.
@@ -37,6 +38,7 @@ class ValueSource(NamedTuple):
     value: Make
     object: Callable[[PluginVariables], Object[object] | None] = constant(None)
     on_cluster: Callable[[PluginVariables], bool] = constant(False)
+    field: Callable[[PluginVariables], FieldOnCluster | None] = constant(None)
     names: tuple[str, ...] = ()
     output: Callable[[PluginVariables], tuple[str, str] | None] = constant(None)
     steps: Sequence[tuple[int, Make]] = ()
@@ -112,25 +114,54 @@ def plugin_output(compile_: Compile, name: str, ref: PluginOutputRef, at: At) ->
 def field_on_cluster(
     compile_: Compile, name: str, ref: ObjectFieldRef, at: At, observed_as: str | None = None
 ) -> ValueSource:
-    """A field of an object on the cluster, as it was last observed; unresolved until it was read once (B16)."""
+    """A field of an object on the cluster, as it was last read; unresolved until it was read once (B16)."""
     key = observed_as or name
     parts = _Parts(compile_, name, parts_of(ref), at)
 
-    def value(variables: PluginVariables) -> object:
+    def field(variables: PluginVariables) -> FieldOnCluster | Unresolved:
         texts = parts.texts(variables)
         if isinstance(texts, Unresolved):
             return texts
-        observed = variables.lookups.observed(variables.cluster.ref, variables.plugin)
-        field = f"{texts[1]} {texts[3]} {texts[4]} on the cluster"
-        if key not in observed:
-            message = f"{name} waits for {field}, which has not been read yet"
-            do = "it is read once the cluster is reached; a state export brings what was read (--state)"
-            return Unresolved("downstream", message, do, at)
-        if observed[key] is None:
-            return Unresolved("config-missing", f"{name} {_UNRESOLVED}: there is no {field}", "add it there", at)
-        return Secret(None, observed[key]) if texts[1] == "Secret" else observed[key]
+        api_version, kind, namespace, object_name, path = texts
+        return FieldOnCluster(api_version, kind or "", namespace, object_name or "", path or "")
 
-    return ValueSource(value, on_cluster=constant(True))
+    def value(variables: PluginVariables) -> object:
+        meant = field(variables)
+        if isinstance(meant, Unresolved):
+            return meant
+        state = variables.lookups.state(variables.cluster.ref, variables.plugin)
+        reading = state.readings.get(key)
+        if reading is not None and reading.of != meant.identity:
+            # The reference was another then.
+            return _unread(name, meant, None, at)
+        if reading is not None and reading.digest:
+            return Secret(secret_on_cluster(meant, reading.digest))
+        if key not in state.observed:
+            return _unread(name, meant, reading, at)
+        found = state.observed[key]
+        if found is None:
+            message = f"{name} {_UNRESOLVED}: there is no {meant} on the cluster"
+            return Unresolved("config-missing", message, (reading.do if reading else "") or "add it there", at)
+        return Secret(None, found) if meant.kind == "Secret" else found
+
+    def known_field(variables: PluginVariables) -> FieldOnCluster | None:
+        meant = field(variables)
+        return None if isinstance(meant, Unresolved) else meant
+
+    return ValueSource(value, on_cluster=constant(True), field=known_field)
+
+
+def _unread(name: str, field: FieldOnCluster, reading: Reading | None, at: At) -> Unresolved:
+    if reading is not None and reading.problem:
+        message = f"{name} waits for {field} on the cluster, which cannot be read: {reading.problem}"
+        return Unresolved("downstream", message, reading.do, at)
+    message = f"{name} waits for {field} on the cluster, which has not been read yet"
+    do = "it is read once the cluster is reached; a state export brings what was read (--state)"
+    return Unresolved("downstream", message, do, at)
+
+
+def secret_on_cluster(field: FieldOnCluster, digest: str) -> SecretOnCluster:
+    return SecretOnCluster(field.name, key_of_secret(field.path) or field.path, field.namespace or "", digest)
 
 
 def either(first: ValueSource, second: ValueSource) -> ValueSource:
@@ -143,7 +174,10 @@ def either(first: ValueSource, second: ValueSource) -> ValueSource:
         found = first.value(variables)
         return isinstance(found, Unresolved) and found.gate == "config-missing"
 
-    return ValueSource(value, first.object, is_second)
+    def field(variables: PluginVariables) -> FieldOnCluster | None:
+        return second.field(variables) if is_second(variables) else None
+
+    return ValueSource(value, first.object, is_second, field)
 
 
 class _Parts:

@@ -79,6 +79,7 @@ def _deciding(state: PluginState) -> tuple[Any, ...]:
         healthy.version if healthy is not None else None,
         # As text: true is not 1.
         msgspec.msgpack.encode(dict(state.observed), order="deterministic") if state.observed else None,
+        {name: (each.of, each.digest, each.problem, each.do) for name, each in state.readings.items()},
     )
 
 

@@ -5,7 +5,7 @@ Outputs are those of the version that was last healthy; where no state tells, of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -13,13 +13,13 @@ from fleetform.engine.bindings.compile import Program
 from fleetform.engine.bindings.evaluate import Binder
 from fleetform.engine.bindings.fields import Field
 from fleetform.engine.bindings.plugin_variables import Lookups, PluginVariables
-from fleetform.engine.bindings.value_sources import ValueSource
+from fleetform.engine.bindings.value_sources import OUTPUT, ValueSource
 from fleetform.engine.index.clusters import Cluster
 from fleetform.engine.index.index import Index
 from fleetform.engine.layers.owners import Owner
 from fleetform.engine.versions.choose import Choice
 from fleetform.model.kinds import PLATFORM_NAMESPACE
-from fleetform.model.results.bindings import Unresolved
+from fleetform.model.results.bindings import FieldOnCluster, Unresolved
 from fleetform.model.results.decisions import Revision
 from fleetform.model.shape import did_you_mean
 
@@ -36,9 +36,7 @@ class Binders:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._lookups = Lookups(
-            index.fields, self._output, lambda cluster, plugin: index.snapshot.state(cluster, plugin).observed
-        )
+        self._lookups = Lookups(index.fields, self._output, index.snapshot.state)
         self._binders: dict[Owner, Binder] = {}
         self._outputs: dict[tuple[Owner, Revision], dict[str, ValueSource]] = {}
         # Of outputs on the way to one that is being read; None while one is being made.
@@ -147,9 +145,7 @@ class Binders:
         ]
 
     def _may_offer(self, owner: Owner) -> bool:
-        revisions = self._index.definitions.known(owner).values()
-        outputs = [each for revision in revisions for each in revision.object.spec.outputs or ()]
-        return any(each.object_field_ref is not None for each in outputs) or self.may_read_cluster(owner)
+        return self._offers_fields(owner) or self.may_read_cluster(owner)
 
     def of_cluster(self, owner: Owner, cluster: Cluster, plugin: str) -> set[str]:
         """The names that stand for something read on the cluster itself, or are made of one that does."""
@@ -179,6 +175,36 @@ class Binders:
             frame = self._binder(owner).variables(cluster, name, source.steps)
             return source.on_cluster(frame) or not self.of_cluster(owner, cluster, name).isdisjoint(source.names)
         return False
+
+    def fields_on(self, owner: Owner, cluster: Cluster, plugin: str) -> Iterator[tuple[str, FieldOnCluster]]:
+        """The fields that a plugin needs to have read on its cluster, by the names that they are observed under: those
+        of its bindings, and those of its outputs that others there read."""
+        if self.of(owner) is not None and self._binder(owner).program.reads_cluster:
+            frame = self._binder(owner).variables(cluster, plugin)
+            for step in self._binder(owner).program.steps:
+                field = step.source.field(frame)
+                if field is not None:
+                    yield step.name, field
+        is_asked = self._offers_fields(owner) and self._is_read_by_others(owner, cluster)
+        revision = self._revision(owner, cluster, plugin) if is_asked else None
+        for name, source in self._offered(owner, revision).items() if revision is not None else ():
+            field = source.field(self._binder(owner).variables(cluster, plugin, source.steps))
+            if field is not None:
+                yield f"{OUTPUT}{name}", field
+
+    def reads_clusters(self) -> bool:
+        """Whether anything may have to be read on any cluster."""
+        owners = self._index.owners.values()
+        return any(self._binder(each).program.reads_cluster or self._offers_fields(each) for each in owners)
+
+    def _offers_fields(self, owner: Owner) -> bool:
+        revisions = self._index.definitions.known(owner).values()
+        outputs = (each for revision in revisions for each in revision.object.spec.outputs or ())
+        return any(each.object_field_ref is not None for each in outputs)
+
+    def _is_read_by_others(self, owner: Owner, cluster: Cluster) -> bool:
+        programs = (selected.owner.program for selected in self._index.owners_on(cluster))
+        return any(each is not None and owner.definition in each.producers for each in programs)
 
     def decided_by(self, target_of: TargetOf) -> None:
         """From here on, target_of tells which revision a plugin gets where gates may keep it from what is wanted."""

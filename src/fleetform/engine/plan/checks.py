@@ -7,11 +7,14 @@ The counts are taken from the progress that would be stored, not from the tallie
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
+from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import OwnerPlan, Plan, Step
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.stages import share
-from fleetform.model.state import PluginState
+from fleetform.model.results.decisions import PluginKey
+from fleetform.model.state import UNKNOWN, PluginState
 
 
 class PlanError(AssertionError):
@@ -24,7 +27,7 @@ def check_plan(plan: Plan) -> None:
     if starts:
         _check_clusters(plan, starts)
         for owner in plan.owners:
-            _check_owner(owner)
+            _check_owner(owner, plan.world.states)
     if plan.next_look is not None and plan.next_look <= plan.at:
         raise PlanError(f"the next look, {plan.next_look}, is not after {plan.at}")
 
@@ -46,9 +49,9 @@ def _check_clusters(plan: Plan, starts: list[Step]) -> None:
         raise PlanError(f"more than one start on {twice[0]}")
 
 
-def _check_owner(owner: OwnerPlan) -> None:
+def _check_owner(owner: OwnerPlan, stored: Mapping[PluginKey, PluginState]) -> None:
     rollout = owner.rollout
-    starting = [step for step in owner.steps if step.action == "start" and _is_new(owner, step)]
+    starting = [step for step in owner.steps if step.action == "start" and _is_new(owner, step, stored)]
     if rollout is None or not starting:
         return
     moved = [step for step in owner.steps if step.state == "InFlight" or step.state == "Failed"]
@@ -75,10 +78,13 @@ def _check_owner(owner: OwnerPlan) -> None:
             raise PlanError(f"{rollout.name}: stage {times.name} starts before its turn")
 
 
-def _is_new(owner: OwnerPlan, step: Step) -> bool:
-    """Whether a start is one that stages and budgets are about: no retry, and no cluster that joins."""
-    place, attempt = step.progress.enrolment, step.progress.attempt
-    if place is None or attempt is None or owner.rollout is None:
+def _is_new(owner: OwnerPlan, step: Step, stored: Mapping[PluginKey, PluginState]) -> bool:
+    """Whether a start is one that stages and budgets are about: no retry, no cluster that joins, no other value that a
+    cluster reads."""
+    place, attempt, admitted = step.progress.enrolment, step.progress.attempt, step.progress.admitted
+    if place is None or attempt is None or admitted is None or owner.rollout is None:
+        return False
+    if is_reread(stored.get(step.key, UNKNOWN).admitted, admitted):
         return False
     return place.rollout == attempt.rollout == owner.rollout.name and not place.joined and not attempt.failures
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from msgspec import structs
 
 from fleetform.engine.plan.failure import is_left_behind
-from fleetform.engine.plan.members import Member, differs
+from fleetform.engine.plan.members import Member
+from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate, Change
 from fleetform.engine.plan.rollouts import Rollout, StageTimes, rollout_name
-from fleetform.model.state import PluginState
+from fleetform.model.state import Deployed, PluginState
 
 
 class Current(NamedTuple):
@@ -54,7 +55,7 @@ def _is_newer(last: Rollout, members: list[Member]) -> bool:
         place = progress.enrolment
         mine = place is not None and place.rollout == last.name
         aimed_at = place.target if mine and place is not None else progress.admitted
-        if aimed_at is None or aimed_at.input_hash != candidate.wanted.input_hash:
+        if aimed_at is None or _differ(aimed_at, candidate.wanted):
             return True
     return False
 
@@ -62,8 +63,9 @@ def _is_newer(last: Rollout, members: list[Member]) -> bool:
 def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> bool:
     """Whether anything differs that is to be staged.
 
-    Not for a change that was rejected; nor for clusters that join a fleet which is where it should be, and clusters
-    that return to one: they get what their stage has admitted (B21, B25).
+    Not for a change that was rejected, nor for other values that clusters read (B16); nor for clusters that join a
+    fleet which is where it should be, and clusters that return to one: they get what their stage has admitted (B21,
+    B25).
     """
     if change.is_rejected:
         return False
@@ -72,7 +74,7 @@ def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> b
     for candidate, progress in ((each.candidate, each.progress) for each in members):
         if progress.admitted is None:
             first_installs = True
-        elif differs(progress, candidate.wanted) and not _follows(last, candidate, progress):
+        elif _differ(progress.admitted, candidate.wanted) and not _follows(last, candidate, progress):
             return True
         else:
             installed = True
@@ -85,7 +87,12 @@ def _follows(last: Rollout | None, candidate: Candidate, progress: PluginState) 
     if last is None or place is None or place.rollout != last.name:
         return False
     goal = place.target if last.phase == "Succeeded" else place.before if is_left_behind(last, progress) else None
-    return goal is not None and goal.input_hash == candidate.wanted.input_hash
+    return goal is not None and not _differ(goal, candidate.wanted)
+
+
+def _differ(one: Deployed, other: Deployed) -> bool:
+    """Whether they are others by what is written: values that were read on a cluster are no part of a rollout."""
+    return one.input_hash != other.input_hash and not is_reread(one, other)
 
 
 def _new(change: Change, last: Rollout | None, now: datetime) -> Rollout:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from fleetform.engine.plan.gates.found_by_decide import block_of, is_wanted
 from fleetform.engine.plan.gates.unreachable import is_lost
+from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate
 from fleetform.engine.plan.rollouts import Rollout, is_rollout_of, rollout_name
 from fleetform.engine.plan.stages import (
@@ -110,6 +111,9 @@ def _place_other(view: View, rollout: Rollout | None, member: Member, positions:
     admitted, wanted = progress.admitted, candidate.wanted
     if not differs(progress, wanted) and (rollout is None or not _takes_part(rollout, progress, again)):
         return member.becomes("settled", wanted, DONE)
+    if is_reread(admitted, wanted):
+        # Stages are no matter of one cluster's values (B16).
+        return member.becomes("free", wanted, WAITING)
     # What its stage has admitted, for a cluster that joins before its turn (B21).
     late = candidate.baseline if admitted is None else None
     if rollout is None:

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
+from fleetform.syntax.hashing import as_written
 
 Health = Literal["Healthy", "Failed", "Unknown"]
 
@@ -36,6 +37,26 @@ def tried_again(progress: PluginState, now: datetime) -> PluginState:
         raise ValueError("there is nothing to try again")
     again = Attempt(last.input_hash, last.rollout, now, now, failures=last.failures, back=last.back)
     return structs.replace(progress, attempt=again)
+
+
+def is_reread(admitted: Deployed | None, wanted: Deployed) -> bool:
+    """Whether the two differ in nothing but what was read on the cluster: a change of that cluster alone (B16)."""
+    if admitted is None or admitted.input_hash is None or admitted.input_hash == wanted.input_hash:
+        return False
+    return as_written(admitted.input_hash) == as_written(wanted.input_hash)
+
+
+def read_anew(progress: PluginState, target: Deployed, now: datetime) -> PluginState:
+    """What is admitted becomes the same with other values of its cluster (B16).
+
+    It is still what the rollout brought that brought it, and goes back with that; what would be returned to stays.
+    """
+    last, place = progress.attempt, progress.enrolment
+    rollout = last.rollout if last is not None and not last.back else ""
+    if place is not None and is_reread(place.target, target):
+        place = structs.replace(place, target=target, blocked="")
+    attempt = Attempt(target.input_hash or "", rollout, now, now)
+    return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure="")
 
 
 def rolled_back(progress: PluginState, now: datetime) -> PluginState:

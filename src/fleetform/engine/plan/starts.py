@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from msgspec import structs
 
 from fleetform.engine.plan.crowd import Crowd
 from fleetform.engine.plan.crowd_starts import CrowdStarts
 from fleetform.engine.plan.failure import way_back_of_left_behind
+from fleetform.engine.plan.gates.budget import ReadingBudget
 from fleetform.engine.plan.gates.chain import (
     free_reasons,
     member_reasons,
@@ -22,13 +25,13 @@ from fleetform.engine.plan.gates.stage import no_stage
 from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import NO_STAGE, UNSTAGED, Member, new_place
-from fleetform.engine.plan.progress import started, tried_again
+from fleetform.engine.plan.progress import is_reread, read_anew, started, tried_again
 from fleetform.engine.plan.records import State, Step
 from fleetform.engine.plan.stages import ABSENT, DONE, FAILED, SOAKING, TIMED_OUT, WAITING
 from fleetform.engine.plan.verdicts import Reasons, Verdict, verdict_of
 from fleetform.engine.plan.view import StageView, View
 from fleetform.model.reasons import VALIDITY_GATES
-from fleetform.model.state import Deployed, Enrolment
+from fleetform.model.state import Deployed, Enrolment, PluginState
 
 
 def steps_of(view: View, members: list[Member]) -> tuple[list[Step], Crowd | None]:
@@ -52,6 +55,7 @@ class Held:
     """
 
     def __init__(self, view: View, members: list[Member]) -> None:
+        self._view, self._all = view, members
         self.behind = {step.key: step for step in way_back_of_left_behind(view, members)}
         self.members = member_reasons(view)
         self.over_budget = any(reason.gate == "budget" for reason in self.members)
@@ -59,6 +63,16 @@ class Held:
         self.nowhere = (*self.members, no_stage(view))
         self.free = free_reasons(view)
         self.queued = queued_reasons(view)
+
+    @cached_property
+    def _readings(self) -> ReadingBudget:
+        return ReadingBudget(self._view, [(each.candidate, each.progress) for each in self._all])
+
+    def of_reading(self, member: Member) -> Reasons:
+        """What holds another value that its cluster reads, beside that cluster's own gates (B16)."""
+        suspended = tuple([reason for reason in self.members if reason.gate == "suspended"])
+        exceeded = self._readings.reason(member.candidate, member.progress)
+        return suspended if exceeded is None else (*suspended, exceeded)
 
     def of(self, view: View, member: Member) -> Reasons:
         """What holds a member beside its own cluster. One that joins a stage that has started waits for nobody."""
@@ -125,15 +139,24 @@ def _free(view: View, member: Member, held: Held) -> Step:
     elif member.target is candidate.baseline:
         reasons = _baseline_reasons(view, member, member.target)
     else:
-        reasons = held.free + plugin_reasons(view, candidate, progress, member.target.input_hash)
+        beside = held.of_reading(member) if is_reread(progress.admitted, member.target) else held.free
+        reasons = beside + plugin_reasons(view, candidate, progress, member.target.input_hash)
     if held.free and progress.attempt is not None and progress.attempt.back and progress.failed:
         # While what is wanted may not start, what it went back to is tried again.
         return _with(held.free, _failed(view, member))
     if reasons:
         return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
-    after = started(progress, member.target, None, "", view.now)
+    after = _after_start(view, progress, member.target, None, "")
     return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
+
+
+def _after_start(
+    view: View, progress: PluginState, target: Deployed, place: Enrolment | None, rollout: str
+) -> PluginState:
+    if is_reread(progress.admitted, target):
+        return read_anew(progress, target, view.now)
+    return started(progress, target, place, rollout, view.now)
 
 
 def _failed(view: View, member: Member) -> Step:
@@ -230,7 +253,7 @@ def _start(view: View, member: Member, target: Deployed, here: StageView | None)
     _take_place(view, member, here)
     place = enrolment_of(view, member)
     name, stage = (place.rollout, place.stage) if place is not None else ("", None)
-    after = started(member.progress, target, place, name, view.now)
+    after = _after_start(view, member.progress, target, place, name)
     return Step(member.candidate.key, "start", "InFlight", after, (), stage, target)
 
 

@@ -112,7 +112,7 @@ class Candidates:
             if known is not None:
                 return known
         version = plugin.version
-        input_hash = self._inputs.hash(plugin)
+        input_hash = self._inputs.state_hash(plugin)
         found = Deployed(
             version,
             plugin.target.definition,

@@ -37,6 +37,7 @@ from fleetform.model.objects import AnyObject, Object, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
 from fleetform.model.snapshot import Snapshot
 from fleetform.model.state import UNKNOWN, PluginState
+from fleetform.syntax.hashing import as_written
 
 
 class _Made(NamedTuple):
@@ -254,11 +255,12 @@ class OwnerChanges:
         )
 
     def _differing(self, candidates: list[Candidate]) -> Iterator[tuple[PluginKey, str]]:
-        """Plugins that are installed and are not what is wanted, with the hash of that."""
+        """Plugins that are installed and are not what is wanted, with the hash of that; values that clusters read make
+        no change."""
         for each in candidates:
-            admitted = self.states.get(each.key, UNKNOWN).admitted
-            if admitted is not None and admitted.input_hash != each.wanted.input_hash:
-                yield each.key, each.wanted.input_hash or ""
+            admitted, wanted = self.states.get(each.key, UNKNOWN).admitted, as_written(each.wanted.input_hash)
+            if admitted is not None and as_written(admitted.input_hash) != wanted:
+                yield each.key, wanted or ""
 
     def _approvals(
         self, context: Context, owner: Ref, change: str, policy: Policy, last: Rollout | None, used: frozenset[str]

@@ -12,6 +12,7 @@ from fleetform.engine.plan.rollouts import Rollout
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import UNKNOWN, PluginState
+from fleetform.syntax.hashing import as_written
 
 # Identities of objects, with hashes of their content.
 Contents = Mapping[str, str]
@@ -90,6 +91,6 @@ def objects_after(
 
 
 def is_settled(change: Change, states: Mapping[PluginKey, PluginState]) -> bool:
-    """Whether every plugin of an owner that is installed is what is wanted."""
+    """Whether every plugin of an owner that is installed is what is wanted, whatever clusters read."""
     installed = ((each.wanted, states.get(each.key, UNKNOWN).admitted) for each in change.candidates)
-    return all(has is None or has.input_hash == wanted.input_hash for wanted, has in installed)
+    return all(has is None or as_written(has.input_hash) == as_written(wanted.input_hash) for wanted, has in installed)

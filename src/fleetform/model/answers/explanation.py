@@ -63,10 +63,26 @@ class AwaitedPlugin(AnswerRecord, frozen=True, kw_only=True):
     plugin: str | None
 
 
+class FieldRead(AnswerRecord, frozen=True, kw_only=True):
+    """A field that is read on a cluster. since: from when on it has been what it is; null if it has not been read.
+
+    problem is why it cannot be read now: what was read before counts until it can.
+    """
+
+    cluster: str
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    since: str | None
+    problem: str | UnsetType = UNSET
+
+
 class ExplainedBinding(AnswerRecord, frozen=True, kw_only=True):
     """A variable's value on one plugin, the object it was read from, and the place of its binding.
 
-    problem and do are there if it cannot be resolved; its value is then null.
+    problem and do are there if it cannot be resolved; its value is then null. read is there if it is a field on the
+    cluster.
     """
 
     name: str
@@ -77,6 +93,7 @@ class ExplainedBinding(AnswerRecord, frozen=True, kw_only=True):
     place: Place
     problem: str | UnsetType = UNSET
     do: str | UnsetType = UNSET
+    read: FieldRead | UnsetType = UNSET
 
 
 class FieldCause(AnswerRecord, frozen=True, kw_only=True):

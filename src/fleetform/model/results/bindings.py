@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -45,8 +45,28 @@ class OnCluster(Struct, frozen=True, eq=False, gc=False):
     pieces: tuple[str | tuple[str], ...]
 
 
+class FieldOnCluster(NamedTuple):
+    """A field of an object on a cluster, with all variables filled in. Without a namespace it is the release's."""
+
+    api_version: str | None
+    kind: str
+    namespace: str | None
+    name: str
+    path: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {where} {self.path}"
+
+    @property
+    def identity(self) -> str:
+        """What a reading of it is stored with: one of another field says nothing about this one."""
+        return f"{self.api_version or 'v1'} {self.kind} {self.namespace or ''}/{self.name} {self.path}"
+
+
 class Bound(Struct, frozen=True, eq=False, gc=False):
-    """One binding on one cluster: its value or why it has none, where it is written and what it was read from."""
+    """One binding on one cluster: its value or why it has none, where it is written and what it was read from: an
+    object of the input, or a field on the cluster."""
 
     name: str
     section: Section
@@ -54,6 +74,7 @@ class Bound(Struct, frozen=True, eq=False, gc=False):
     unresolved: Unresolved | None
     at: At
     source: Object[object] | None = None
+    field: FieldOnCluster | None = None
 
     @property
     def resolved(self) -> str:

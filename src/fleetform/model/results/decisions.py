@@ -40,6 +40,16 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 
+class SecretOnCluster(SecretKey, frozen=True):
+    """A key of a Secret on the plugin's own cluster, known here by its keyed digest alone (B16, B18).
+
+    Without a namespace it is in the release's.
+    """
+
+    namespace: str = ""
+    digest: str = ""
+
+
 class Secret(NamedTuple):
     """A secret inside a tree of values: by reference, or written in plain text (never printed)."""
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from fleetform.engine.plan.records import Candidate, Reason
 from fleetform.model.state import Deployed, PluginState
+from fleetform.syntax.hashing import as_written
 
 
 def validity(candidate: Candidate, now: datetime) -> tuple[Reason, ...]:
@@ -20,8 +21,11 @@ def validity(candidate: Candidate, now: datetime) -> tuple[Reason, ...]:
 
 
 def is_wanted(candidate: Candidate, target: str | None) -> bool:
-    """Whether gates that were found are those of a target: they are judged for what is wanted now alone."""
-    return target == candidate.wanted.input_hash
+    """Whether gates that were found are those of a target: they are judged for what is wanted now alone.
+
+    That is the same while a value of the cluster is read, and when it is another (B16).
+    """
+    return as_written(target) == as_written(candidate.wanted.input_hash)
 
 
 def block_of(candidate: Candidate, target: Deployed, now: datetime) -> str:
