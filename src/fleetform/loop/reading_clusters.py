@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import is_
 from typing import NamedTuple
 
 import msgspec
@@ -52,6 +53,10 @@ class ClusterReadings:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._wanted: dict[Ref, tuple[ClusterDecisions, _Wanted]] = {}
+        # Clusters of which that was found anew in this pass.
+        self._anew: set[ClusterKey] = set()
+        # Whether anything may be wanted of any cluster, and what that follows from.
+        self._reads: tuple[tuple[object, ...], bool] = ((), False)
         self._delivered: tuple[Mapping[PluginKey, DeliveryRecord], frozenset[ClusterKey]] = ({}, frozenset())
 
     def run(self, fleet: Fleet, image: Image, now: datetime) -> ReadClusters:
@@ -76,25 +81,34 @@ class ClusterReadings:
         for cluster, answer in found.items():
             if answer.answered is not None:
                 answers.heard(cluster, answer.answered)
-            changed.update(_read_on(image, cluster, wanted.get(cluster, _NONE), answer, now))
+            if answer.answered is not None or cluster in self._anew:
+                changed.update(_read_on(image, cluster, wanted.get(cluster, _NONE), answer, now))
         image = answers.told(image.with_plugins(changed), now)
         return ReadClusters(image, min(each.look_at for each in found.values()))
 
     def _find_wanted(self, fleet: Fleet) -> dict[ClusterKey, _Wanted]:
-        decisions = fleet.decisions
-        if not decisions.binders.reads_clusters():
+        self._anew = set()
+        if not self._may_read(fleet):
             self._wanted = {}
             return {}
         before, self._wanted = self._wanted, {}
-        for ref, here in decisions.clusters.items():
+        for ref, here in fleet.decisions.clusters.items():
             known = before.get(ref)
             if known is None or known[0] is not here:
+                self._anew.add((ref.organization, ref.name))
                 known = (
                     here,
                     {name: each for name, plugin in here.plugins.items() if (each := self._asked(fleet, plugin))},
                 )
             self._wanted[ref] = known
         return {(ref.organization, ref.name): each for ref, (_, each) in self._wanted.items() if each}
+
+    def _may_read(self, fleet: Fleet) -> bool:
+        snapshot = fleet.snapshot
+        written = (snapshot.presets, snapshot.plugins, snapshot.definitions, snapshot.retired)
+        if len(self._reads[0]) != len(written) or not all(map(is_, self._reads[0], written)):
+            self._reads = written, fleet.decisions.binders.reads_clusters()
+        return self._reads[1]
 
     def _asked(self, fleet: Fleet, plugin: PluginDecision) -> dict[str, _Asked]:
         """What a plugin needs to have read; nothing where others bring it to its cluster."""
