@@ -85,7 +85,11 @@ class Diary:
         for key, why in report.unavailable.items():
             self.lines.append(f"unavailable: {'/'.join(key)}: {why}")
         if report.refusal is not None:
-            self.lines.append(f"refused: {report.refusal}")
+            refusal = report.refusal
+            self.lines.append(f"refused: {refusal.reason}")
+            for each in refusal.findings:
+                where = f"{each.place.file}:{each.place.line}: " if each.place is not None else ""
+                self.lines.append(f"  {each.code}: {where}{each.message}")
 
     def write(self, **files: str) -> None:
         self.plane.files.files.update({f"{name}.yaml": text for name, text in files.items()})

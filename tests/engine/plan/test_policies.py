@@ -85,6 +85,14 @@ def test_limits_are_the_organizations_word_else_the_platforms_else_what_is_usual
     assert limits_of(None, None).patience.unreachable_after == 15 * MINUTE
 
 
+@pytest.mark.rule("B22", "R2-32")
+def test_those_who_approve_in_an_organization_approve_its_deletions() -> None:
+    named = limits_of(None, None, People(users=["ann"], groups=["sre"])).deletes_approval
+    assert (named.required, named.users, named.groups, named.not_author) == (1, {"ann"}, {"sre"}, True)
+    anybody = limits_of(None, None).deletes_approval
+    assert (anybody.required, anybody.users, anybody.groups) == (1, frozenset(), frozenset())
+
+
 @pytest.mark.rule("R1-16")
 def test_a_strategy_of_open_cluster_management_is_planned_by_the_same_core() -> None:
     groups = [Group("canary", 0, ("a",)), Group("", 1, ("b", "c", "d"))]

@@ -79,8 +79,13 @@ def _approvals(stage: Stage, approvers: People | None) -> ApprovalRule | None:
     asked = stage.approvals
     if asked is None:
         return None
-    people = asked.from_ or approvers or People()
-    return ApprovalRule(asked.required, frozenset(people.users or ()), frozenset(people.groups or ()), asked.not_author)
+    return _from(asked.from_ or approvers, asked.required, asked.not_author)
+
+
+def _from(people: People | None, required: int, not_author: bool = True) -> ApprovalRule:
+    """Nobody named: anyone."""
+    people = people or People()
+    return ApprovalRule(required, frozenset(people.users or ()), frozenset(people.groups or ()), not_author)
 
 
 def _at_most(wanted: timedelta, ceiling: timedelta | None) -> timedelta:
@@ -104,8 +109,13 @@ def too_long(spec: RolloutPolicySpec, ceilings: Ceilings) -> Iterable[tuple[int,
             yield index, "waitBefore", ceilings.wait
 
 
-def limits_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None, retries: int = 3) -> Limits:
-    """What lifecycle policies say about plans: an organization's word, else the platform's, else what is usual."""
+def limits_of(
+    platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | None, approvers: People | None = None
+) -> Limits:
+    """What lifecycle policies say about plans: an organization's word, else the platform's, else what is usual.
+
+    approvers are those that the organization names: they agree to deletions, too.
+    """
     standard = Limits()
     unreachable_after = _first([own, platform], "unreachable_after")
     emergency = next(
@@ -113,9 +123,10 @@ def limits_of(platform: LifecyclePolicySpec | None, own: LifecyclePolicySpec | N
     )
     after = duration(unreachable_after) if isinstance(unreachable_after, str) else standard.patience.unreachable_after
     return Limits(
-        Patience(unreachable_after=after, retries=retries),
+        Patience(unreachable_after=after),
         _first([own, platform], "max_unreachable") or standard.max_unreachable,
         _first([own, platform], "max_deletes") or standard.max_deletes,
+        _from(approvers, required=1),
         emergency_approvals=emergency.approvals if emergency is not None else standard.emergency_approvals,
     )
 

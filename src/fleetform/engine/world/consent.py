@@ -13,6 +13,7 @@ from msgspec import structs
 
 from fleetform.engine.plan.records import Approval, Emergency
 from fleetform.engine.plan.rollouts import Policy
+from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.model.authors import Admitted, Authors
 from fleetform.model.kinds.fleet import OrganizationSpec
 from fleetform.model.kinds.lifecycle import ApprovalSpec
@@ -45,11 +46,13 @@ class Persons:
             return policy
         stages = []
         for rule in policy.stages:
-            asked = rule.approvals
-            if asked is not None:
-                rule = structs.replace(rule, approvals=structs.replace(asked, users=self.names(asked.users)))
+            if rule.approvals is not None:
+                rule = structs.replace(rule, approvals=self.of_rule(rule.approvals))
             stages.append(rule)
         return structs.replace(policy, stages=tuple(stages))
+
+    def of_rule(self, rule: ApprovalRule) -> ApprovalRule:
+        return structs.replace(rule, users=self.names(rule.users))
 
 
 class Doubt(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
 from fleetform.engine.plan.policy import limits_of
@@ -45,8 +47,10 @@ class Context:
             for each in lifecycles
         )
         self.lifecycle: Lifecycle = lifecycle_of(platform, own)
-        self.limits: Limits = limits_of(platform, own)
-        self.persons = Persons(organization_of(snapshot, organization))
+        home = organization_of(snapshot, organization)
+        self.persons = Persons(home)
+        limits = limits_of(platform, own, home.approvers)
+        self.limits: Limits = structs.replace(limits, deletes_approval=self.persons.of_rule(limits.deletes_approval))
         self.candidates = Candidates(decisions, inputs, self.lifecycle)
         self.consents = Consents(snapshot, organization, stored.approvals, self.persons, authors)
         self._stagings = Stagings(snapshot, decisions.index.placements, organization, self.lifecycle)
