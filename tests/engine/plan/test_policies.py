@@ -88,7 +88,12 @@ def test_limits_are_the_organizations_word_else_the_platforms_else_what_is_usual
 @pytest.mark.rule("B22", "R2-32")
 def test_those_who_approve_in_an_organization_approve_its_deletions() -> None:
     named = limits_of(None, None, People(users=["ann"], groups=["sre"])).deletes_approval
-    assert (named.required, named.users, named.groups, named.not_author) == (1, {"ann"}, {"sre"}, True)
+    assert (named.required, named.users, named.groups, named.not_author) == (
+        1,
+        frozenset({"ann"}),
+        frozenset({"sre"}),
+        True,
+    )
     anybody = limits_of(None, None).deletes_approval
     assert (anybody.required, anybody.users, anybody.groups) == (1, frozenset(), frozenset())
 
