@@ -332,7 +332,10 @@ class Player:
         """A rollout that starts now concerns all that differ now, in the stages that they are in now."""
         owner = found.owners[0]
         rollout = owner.rollout
-        if rollout is None or rollout.name in self.rollouts or rollout.started is None:
+        if rollout is None or rollout.started is None:
+            return
+        stored = self.change.rollout
+        if rollout.name in self.rollouts and stored is not None and stored.name == rollout.name and stored.started:
             return
         positions = {name: number for number, name in enumerate(STAGES)}
         self.rollouts[rollout.name] = {
