@@ -310,7 +310,9 @@ class Player:
             return
         present = {each.key for each in self.change.candidates if not self._is_lost(each.key[1])}
         members = [each for each in self.rollouts.get(before.name, {}) if each in present]
-        moving = [each for each in members if self.world.states[each].in_flight]
+        states = [(each, self.world.states[each]) for each in members]
+        # What has run out of time has failed, and may be what halts it.
+        moving = [each for each, state in states if state.in_flight and not self._is_over(state, each[1])]
         law(not moving, f"{before.name} was replaced while {moving} were under way")
 
     def _check_look(self) -> None:
@@ -338,11 +340,19 @@ class Player:
         if rollout.name in self.rollouts and stored is not None and stored.name == rollout.name and stored.started:
             return
         positions = {name: number for number, name in enumerate(STAGES)}
-        self.rollouts[rollout.name] = {
+        # Of one that was cut off before it was stored, places that were stored stand.
+        placed = {
+            key: member
+            for key, member in self.rollouts.get(rollout.name, {}).items()
+            if (place := self.world.states.get(key, PluginState()).enrolment) is not None
+            and place.rollout == rollout.name
+        }
+        differing = {
             each.key: Member(positions[each.stage or ""], each.wanted.input_hash or "")
             for each in self.change.candidates
             if self._differs(each)
         }
+        self.rollouts[rollout.name] = differing | placed
         self.done[rollout.name] = set()
         self._judge_stages(rollout)
 
