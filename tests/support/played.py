@@ -13,14 +13,18 @@ from msgspec import structs
 from fleetform.engine.plan.carry_out import after, writes
 from fleetform.engine.plan.earliest import Outlook
 from fleetform.engine.plan.plan import plan
-from fleetform.engine.plan.progress import Health, observed
-from fleetform.engine.plan.records import Approval, Change, OwnerPlan, Plan, Reason, StageCount, Step, World
+from fleetform.engine.plan.progress import Health, Patience, observed
+from fleetform.engine.plan.records import Approval, Change, Limits, OwnerPlan, Plan, Reason, StageCount, Step, World
 from fleetform.engine.plan.rollouts import Rollout
 from fleetform.engine.plan.scenario import Scenario
 from fleetform.engine.plan.simulate import simulate
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.state import Deployed, PluginState
 from support.plans import NOON
+
+NEWEST = Deployed("1.3.0", "certs", "h1:newest")
+LAST_CHANGE = "c1:cccccccc33"
+ONE_RETRY = Limits(Patience(retries=1))
 
 _COUNTS = ("waiting", "in_flight", "soaking", "done", "failed", "absent", "starts")
 

@@ -48,12 +48,9 @@ from support.plans import (
     stages,
     world_of,
 )
-from support.played import Book, compare
+from support.played import LAST_CHANGE, ONE_RETRY, Book, compare
 
 HERE = Path(__file__).parent
-NEWEST = Deployed("1.3.0", "certs", "h1:newest")
-LAST_CHANGE = "c1:cccccccc33"
-ONE_RETRY = Limits(Patience(retries=1))
 
 
 def clusters_that_join_leave_and_move() -> Book:

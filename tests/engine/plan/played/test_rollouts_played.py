@@ -24,7 +24,7 @@ from fleetform.engine.plan.stages import ApprovalRule
 from fleetform.engine.plan.windows.calendar import Calendar
 from fleetform.engine.plan.windows.openings import Window
 from fleetform.model.results.decisions import Gate
-from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
+from fleetform.model.state import Attempt, Enrolment, PluginState
 from support.plans import (
     CHANGE,
     HOUR,
@@ -39,12 +39,9 @@ from support.plans import (
     stages,
     world_of,
 )
-from support.played import Book, compare
+from support.played import LAST_CHANGE, NEWEST, ONE_RETRY, Book, compare
 
 HERE = Path(__file__).parent
-NEWEST = Deployed("1.3.0", "certs", "h1:newest")
-LAST_CHANGE = "c1:cccccccc33"
-ONE_RETRY = Limits(Patience(retries=1))
 
 
 def stages_with_slots_soaks_deadlines_and_retries() -> Book:
