@@ -631,14 +631,19 @@ def test_an_add_on_tells_its_configs_as_open_cluster_management_does(operator: O
     others.apply({**add_on, "status": supported}, subresource="status")
     operator.show()
     resource = operator.client.resource("addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn")
-    found = operator.client.get(resource, operator.namespace, "logs")
-    assert found is not None
-    (reference,) = found["status"]["configReferences"]
+
+    def status() -> dict[str, Any]:
+        found = operator.client.get(resource, operator.namespace, "logs")
+        return {} if found is None else found["status"]
+
+    # A kind that was installed meanwhile is looked for with every pass until it is served.
+    operator.until(lambda: operator.show() >= 0 and "configReferences" in status())
+    (reference,) = status()["configReferences"]
     config = {"namespace": "default", "name": "n2", "specHash": reference["desiredConfig"]["specHash"]}
     assert reference == {
         "group": "r1.io", "resource": "r1s", "namespace": "default", "name": "n2", "lastObservedGeneration": 7,
         "desiredConfig": config,
     }  # fmt: skip
     assert len(config["specHash"]) == 64
-    assert found["status"]["supportedConfigs"] == supported["supportedConfigs"]
+    assert status()["supportedConfigs"] == supported["supportedConfigs"]
     assert operator.show() == 0

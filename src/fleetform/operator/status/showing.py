@@ -48,6 +48,8 @@ class StatusWriter:
         self._projection, self._organization = Projection(), organization
         self._cache = cache
         self._unlisten: Callable[[], None] = lambda: None
+        # Kinds of other systems that something is to be written to.
+        self._unfollowed: set[str] = set()
         self._writing = Writing(
             client,
             self._cache,
@@ -105,6 +107,9 @@ class StatusWriter:
 
     def _look_at(self, refs: Iterable[Ref]) -> None:
         ours = [each for each in refs if is_of(self._organization, each)]
-        for kind in {each.kind for each in ours}.difference(self._cache.kinds):
+        self._unfollowed |= {each.kind for each in ours}
+        self._unfollowed.difference_update(self._cache.kinds)
+        # Asked again with every pass: a system's kinds are served a little after its objects are known.
+        for kind in self._unfollowed:
             self._cache.follow(kind)
         self._writing.look_at(ours)
