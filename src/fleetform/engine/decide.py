@@ -64,7 +64,7 @@ def decide_reached(
         return PartlyDecided(replace(previous, clusters={}), [])
     index = Index(snapshot, previous.index)
     reached, binders = reached_by(changes, index, previous), Binders(index)
-    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders))
+    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders), previous.index)
     clusters: dict[Ref, ClusterDecisions] = {}
     left = []
     for cluster, owners in sorted(reached.on_clusters(), key=lambda each: (each[0].ref not in first, each[0].ref)):
@@ -123,7 +123,7 @@ def _decide_all(index: Index) -> Decisions:
 def _decide_again(index: Index, previous: Decisions, reached: Reached) -> Decisions:
     """The decisions, with only those made anew that a change can reach."""
     binders = Binders(index)
-    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders))
+    deciding = Deciding(index, binders, reached.sharing(previous.sharing, binders), previous.index)
     clusters = dict(previous.clusters)
     for cluster in index.clusters.gone:
         if cluster.ref not in index.snapshot.clusters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -59,13 +59,23 @@ class _Case(Struct, frozen=True, eq=False, gc=False):
 
 
 class Deciding:
-    """Decides plugins of one indexed snapshot, and remembers what several of them share."""
+    """Decides plugins of one indexed snapshot, and remembers what several of them share.
 
-    def __init__(self, index: Index, binders: Binders | None = None, sharing: Sharing | None = None) -> None:
+    before is the index of the pass whose decisions are handed to `on`.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        binders: Binders | None = None,
+        sharing: Sharing | None = None,
+        before: Index | None = None,
+    ) -> None:
         self._index, self._snapshot = index, index.snapshot
         self._binders = binders or Binders(index)
         self._sharing = sharing or Sharing(index, self._binders)
         self._binders.decided_by(self._target_of)
+        self._same_owners = before is not None and index.selects_as(before)
         # When gates open by themselves.
         self._openings: set[datetime] = set()
 
@@ -98,21 +108,21 @@ class Deciding:
         None if one of them comes, goes or claims something else: then it is settled who keeps what.
         """
         plugins = dict(before.plugins)
-        names = {each.target.owner: name for name, each in plugins.items()}
-        if before.claims or len(names) != len(plugins):
+        if before.claims or not (self._same_owners or self._has_owners_of(plugins, cluster)):
             return None
         reach = self._index.reach(cluster.ref.organization).reach(cluster)
         for selected in self._index.owners_on(cluster):
-            owner = selected.owner.object
-            name = names.pop(owner, None)
-            if name is None:
-                return None
-            if owner in owners:
+            if selected.owner.object in owners:
                 now = self._candidate(cluster, selected, reach)
-                if now.name != name or not _claims_the_same(now, plugins[name]):
+                if not _claims_the_same(now, plugins.get(now.name)):
                     return None
-                plugins[name] = now
-        return ClusterDecisions(cluster, plugins) if not names else None
+                plugins[now.name] = now
+        return ClusterDecisions(cluster, plugins)
+
+    def _has_owners_of(self, plugins: Mapping[str, PluginDecision], cluster: Cluster) -> bool:
+        """Whether the owners of some plugins are those that select a cluster."""
+        selected = [each.owner.object for each in self._index.owners_on(cluster)]
+        return len(selected) == len(plugins) and {each.target.owner for each in plugins.values()} == set(selected)
 
     def some(self, cluster: Cluster, owners: Collection[Owner]) -> ClusterDecisions:
         """What some owners get on a cluster. Those are decided with them that may claim what they claim."""
@@ -295,6 +305,13 @@ def _decide_here(
     return decide_option(settled.slot, spoken, value_of, settled.family)
 
 
-def _claims_the_same(one: PluginDecision, other: PluginDecision) -> bool:
-    mine, theirs = one.target, other.target
-    return (mine.release_namespace, mine.release_name) == (theirs.release_namespace, theirs.release_name)
+def _claims_the_same(now: PluginDecision, before: PluginDecision | None) -> bool:
+    """Whether a plugin is the owner's one of that name as before, with the same release."""
+    if before is None:
+        return False
+    mine, theirs = now.target, before.target
+    return (mine.owner, mine.release_namespace, mine.release_name) == (
+        theirs.owner,
+        theirs.release_namespace,
+        theirs.release_name,
+    )

@@ -24,6 +24,7 @@ from fleetform.engine.layers.owners import Owner
 from fleetform.engine.options.shared import Sharing
 from fleetform.model.objects import Object
 from fleetform.syntax.names import generated_name
+from fleetform.syntax.selectors import Matchers
 
 OwnerObject = Object[Any]
 
@@ -156,10 +157,14 @@ def _add_overrides(reached: Reached, index: Index, before: Index) -> None:
         changed.setdefault(object_.ref.organization, []).append(override)
     for organization, overrides in changed.items():
         if len(overrides) <= _FEW:
+            # What an override was and what it is mostly reach the same clusters.
+            by_selector: dict[Matchers, list[Override]] = {}
+            for each in overrides:
+                by_selector.setdefault(each.matchers, []).append(each)
             on_clusters = [
                 (cluster, reach)
-                for reach in [Reach((override,)) for override in overrides]
-                for cluster in index.clusters.matching(organization, reach.overrides[0].matchers)
+                for matchers, reach in [(selector, Reach(tuple(alike))) for selector, alike in by_selector.items()]
+                for cluster in index.clusters.matching(organization, matchers)
             ]
         else:
             # Asking each of many for its clusters would go over the fleet as often as there are overrides.

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
-# Of fewer it costs less to look each up.
+# Of fewer it costs less to go over them at once.
 _MANY = 32
 
 
@@ -25,9 +25,9 @@ def changed_keys(now: Mapping[Key, Value], then: Mapping[Key, Value]) -> list[Ke
     if not isinstance(now, dict) or not isinstance(then, dict):
         return list(_by_lookup(now, then, now, then))
     if len(now) < _MANY and len(then) < _MANY:
-        return [key for key, value in now.items() if then.get(key) is not value] + [
-            key for key in then if key not in now
-        ]
+        if [*now] == [*then]:
+            return list(compress(now, map(is_not, now.values(), then.values())))
+        return list(_by_lookup(now, then, now, then))
     shorter = min(len(now), len(then))
     first = _alike(now, then, shorter)
     if first == len(now) == len(then):

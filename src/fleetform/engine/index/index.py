@@ -90,6 +90,10 @@ class Index:
             self._selections[organization] = found
         return found
 
+    def selects_as(self, before: Index) -> bool:
+        """Whether it is known that every owner selects the clusters that it selected before."""
+        return self._selections is before._selections
+
     def _owners_of(self, organization: str) -> Iterable[Owner]:
         return self._by_organization.get(organization, ())
 

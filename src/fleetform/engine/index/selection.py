@@ -60,9 +60,17 @@ class Selection:
                 selectors += [owner.matchers, *(group.matchers for group in owner.groups)]
         self._selectors = SelectorIndex(selectors)
         self._selected: dict[Numbers, tuple[Selected, ...]] = {}
+        # Most passes ask for the same clusters again.
+        self._on: dict[Cluster, Iterable[Selected]] = {}
 
     def on(self, cluster: Cluster) -> Iterable[Selected]:
         """The owners that have a plugin on a cluster, the oldest first: of two claims the older one's counts (B23)."""
+        found = self._on.get(cluster)
+        if found is None:
+            found = self._on[cluster] = self._find_on(cluster)
+        return found
+
+    def _find_on(self, cluster: Cluster) -> Iterable[Selected]:
         by_hand = self._by_hand.get(cluster.ref.name, ())
         if is_going(cluster):
             return [Selected(owner, ()) for owner in by_hand]

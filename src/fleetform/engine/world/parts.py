@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from fleetform.engine.decisions import Decisions
+from fleetform.engine.index.differences import changed_keys
 from fleetform.model.kinds.preset import PresetGroup
 from fleetform.model.objects import Object, Ref
 from fleetform.model.results.decisions import PluginDecision, PluginKey
@@ -77,20 +78,22 @@ def plugins_again(
     somebody_waits = _has_dependents(decisions)
     for cluster in moved:
         here, then = decisions.clusters.get(cluster), before.clusters.get(cluster)
-        if here is None or then is None or here.claims or then.claims or here.plugins.keys() != then.plugins.keys():
+        if here is None or then is None or here.claims or then.claims:
             return None
-        for name, plugin in here.plugins.items():
-            if then.plugins[name] is not plugin:
-                owner = plugin.target.owner
-                part, plugins = known.get(owner.ref, _NO_PART)
-                key = plugin.key
-                if part is None or part.owner is not owner or part.group is not None or key not in plugins:
-                    return None
-                now.setdefault(owner.ref, {})[key] = plugin
-                touched.add(owner)
-            elif somebody_waits and has_dependencies(plugin):
-                # What is beside it may be another.
-                touched.add(plugin.target.owner)
+        for name in changed_keys(here.plugins, then.plugins):
+            plugin = here.plugins.get(name)
+            if plugin is None or name not in then.plugins:
+                return None
+            owner = plugin.target.owner
+            part, plugins = known.get(owner.ref, _NO_PART)
+            key = plugin.key
+            if part is None or part.owner is not owner or part.group is not None or key not in plugins:
+                return None
+            now.setdefault(owner.ref, {})[key] = plugin
+            touched.add(owner)
+        if somebody_waits:
+            # What is beside them may be another.
+            touched.update(each.target.owner for each in here.plugins.values() if has_dependencies(each))
     found = dict(known)
     for ref, anew in now.items():
         part, plugins = known[ref]
