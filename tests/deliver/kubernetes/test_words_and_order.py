@@ -22,14 +22,15 @@ from fleetform.deliver.kubernetes.problems import (
     not_adopted,
     problem_of,
 )
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.errors import (
-    ApiError,
     Cause,
     ConflictError,
     DeniedError,
+    HeldUpError,
     InvalidError,
+    MissingError,
     NoKindError,
+    ObjectError,
 )
 
 KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
@@ -156,12 +157,16 @@ GRANT = "grant the account of the cluster's kubeconfig what it needs, or leave t
             True,
         ),
         (InvalidError("bad", 422), "the cluster refuses it as it is rendered", True),
-        (OutsideError("no token", "give one"), "give one", True),
-        (ApiError("odd", 500), ApiError("odd", 500).hint, False),
+        (
+            HeldUpError("failed calling webhook", 500),
+            "look at the webhook that it names: the cluster takes no such object without it",
+            False,
+        ),
+        (MissingError("gone", 404), "", False),
     ],
 )
 def test_a_refusal_says_what_to_do_and_whether_trying_again_may_help(
-    error: OutsideError, hint: str, refused: bool
+    error: ObjectError, hint: str, refused: bool
 ) -> None:
     assert problem_of(REF, error) == Problem(REF, error.message, hint, refused)
 

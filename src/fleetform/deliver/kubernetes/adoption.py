@@ -24,9 +24,8 @@ from fleetform.deliver.kubernetes.problems import (
     problem_of,
 )
 from fleetform.model.results.decisions import PluginKey
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, DeniedError
+from fleetform.outside.kubernetes.errors import ObjectError
 
 
 class Adoption:
@@ -82,11 +81,7 @@ class Adoption:
         ref = ref_of(manifest)
         try:
             return self._client.get(self._client.resource_of(manifest), ref.namespace, ref.name)
-        except BusyError:
-            raise
-        except OutsideError as error:
-            if isinstance(error, DeniedError) and error.status == 401:
-                raise
+        except ObjectError:
             # Its kind may come with the plugin itself.
             return None
 
@@ -104,9 +99,7 @@ class Adoption:
             return foreign
         try:
             return self._at_work(ref, release_of(live), flux_owner_of(live))
-        except BusyError:
-            raise
-        except OutsideError as error:
+        except ObjectError as error:
             return problem_of(ref, error)
 
     def _at_work(self, ref: ObjectRef, release: Release | None, owner: FluxOwner | None) -> Problem | None:
@@ -133,9 +126,7 @@ class Adoption:
             if not revisions:
                 return None
             named = objects_of(self._client, revisions[-1])
-        except BusyError:
-            raise
-        except OutsideError:
+        except ObjectError:
             return None
         # A manifest need not name the release's namespace.
         others = [

@@ -11,8 +11,14 @@ from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.flux_owners import FluxOwner
 from fleetform.deliver.kubernetes.helm_records import Release
 from fleetform.model.results.decisions import PluginKey
-from fleetform.outside.errors import OutsideError
-from fleetform.outside.kubernetes.errors import ApiError, ConflictError, DeniedError, InvalidError, NoKindError
+from fleetform.outside.kubernetes.errors import (
+    ConflictError,
+    DeniedError,
+    HeldUpError,
+    InvalidError,
+    NoKindError,
+    ObjectError,
+)
 
 _MOST_OBJECTS, _MOST_FIELDS = 10, 5
 
@@ -29,7 +35,7 @@ class Problem(NamedTuple):
         return f"{self.ref}: {self.message}"
 
 
-def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
+def problem_of(ref: ObjectRef, error: ObjectError) -> Problem:
     """A refusal in words that say what to do."""
     if isinstance(error, NoKindError):
         hint = "install what brings this kind first, and say so with dependsOn"
@@ -41,7 +47,8 @@ def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
         immutable = "immutable" in error.message
         hint = "a field of it cannot be changed: delete the object, and it is created again" if immutable else ""
         return Problem(ref, error.message, hint or "the cluster refuses it as it is rendered", refused=True)
-    return Problem(ref, error.message, error.hint, refused=not isinstance(error, ApiError))
+    hint = "look at the webhook that it names: the cluster takes no such object without it"
+    return Problem(ref, error.message, hint if isinstance(error, HeldUpError) else error.hint)
 
 
 def belongs_to_another(ref: ObjectRef, live: Manifest, key: PluginKey) -> Problem | None:
