@@ -31,7 +31,8 @@ from fleetform.outside.kubernetes.errors import ObjectError
 class Adoption:
     """Of the objects of one plugin on one cluster, those that are there and not its own.
 
-    after_helm: some of them are of a Helm release, which is known once their refusals were asked for.
+    setting is what asks for them, as people write it. after_helm: some of them are of a Helm release, which is known
+    once their refusals were asked for.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class Adoption:
         key: PluginKey,
         objects: Collection[ObjectRef],
         asked_for: bool,
+        setting: str,
         predecessor: PluginKey | None,
     ) -> None:
         self._client, self._key, self._objects = client, key, objects
         self.after_helm = False
-        self._asked_for, self._predecessor = asked_for, predecessor
+        self._asked_for, self._setting, self._predecessor = asked_for, setting, predecessor
         self._free: set[Release | FluxOwner] = set()
         self._set_aside: set[Release] = set()
 
@@ -117,7 +119,8 @@ class Adoption:
         """What taking them over would change: of each of them, and of the releases that they are of."""
         found = [Existing(ref_of(each), owner_of(live), difference(self._client, each, live)) for each, live in foreign]
         releases = {release: None for _, live in foreign if (release := release_of(live)) is not None}
-        return not_adopted(found, [kept for each in releases if (kept := self._kept(each)) is not None])
+        kept_by_helm = [kept for each in releases if (kept := self._kept(each)) is not None]
+        return not_adopted(found, kept_by_helm, self._setting)
 
     def _kept(self, release: Release) -> KeptByHelm | None:
         """What Helm has of a release; nothing if it has none or we may not look."""

@@ -36,11 +36,12 @@ _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 class ApplyOptions(NamedTuple):
     """What becomes of fields that somebody else changed, and of objects that are there already; those of a predecessor
-    are taken over (B23)."""
+    are taken over (B23). setting is where adopt is asked for, as people write it."""
 
     drift: Literal["Correct", "Report"] = "Correct"
     adopt: bool = False
     predecessor: PluginKey | None = None
+    setting: str = "delivery.kubernetes.adopt"
 
 
 _AS_USUAL = ApplyOptions()
@@ -80,7 +81,8 @@ class ClusterApply:
         inventory = Inventory(self._client, key, namespace)
         known = inventory.read()
         placed = self._placed_all(objects, namespace)
-        adoption = Adoption(self._client, key, {ref_of(each) for each in placed}, options.adopt, options.predecessor)
+        refs = {ref_of(each) for each in placed}
+        adoption = Adoption(self._client, key, refs, options.adopt, options.setting, options.predecessor)
         strangers = (each for each in placed if not hooks_of(each) and ref_of(each) not in known.objects)
         problems: Sequence[Problem] = adoption.refusals(marked(each, key) for each in strangers)
         if problems:

@@ -74,8 +74,9 @@ class KeptByHelm(NamedTuple):
     others: Sequence[ObjectRef]
 
 
-def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Problem:
-    """Objects that are there already and that nobody asked to take over, with what that would change."""
+def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm], setting: str) -> Problem:
+    """Objects that are there already and that nobody asked to take over, with what that would change, and the setting
+    that asks for it."""
     first, *more = found
     whose = f", and belongs to {first.owner}" if first.owner else ", and not from Fleetform"
     verb = "is" if len(more) == 1 else "are"
@@ -84,7 +85,7 @@ def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Pr
     if len(found) > _MOST_OBJECTS:
         of_all.append(f"and so on for {len(found) - _MOST_OBJECTS} more")
     told = "; ".join([*of_all, *(_of_release(each) for each in releases)])
-    hint = f"delivery.kubernetes.adopt: true takes {'them' if more else 'it'} over: {told}"
+    hint = f"{setting}: true takes {'them' if more else 'it'} over: {told}"
     return Problem(first.ref, f"it is there already{whose}{also}", hint, refused=True)
 
 
