@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope
+from fleetform.loop.asking import RolloutRequest
 from fleetform.model.answers.planning import RolloutAnswer
+from fleetform.model.identity import Identity
 from loop.test_control import installed, joined, upgraded
+from support.fleets import override
 from support.plane import Plane
 
 
 def fails(found: Plane, cluster: str, version: str = "1.1.0") -> None:
     found.health.says[cluster, version] = "Failed"
     found.health.messages[cluster] = "3 pods crash"
+
+
+def ask(found: Plane, verb: Literal["abort", "retry", "rollback"]) -> None:
+    """Of the last rollout."""
+    [rollouts] = found.control.image.known.rollouts.rollouts.values()
+    reply = found.control.ask(RolloutRequest(verb=verb, name=rollouts[-1].name, who=Identity("ann", owner=True)))
+    assert reply.problem is None
+    found.settle()
 
 
 def status(found: Plane) -> RolloutAnswer:
@@ -127,6 +139,46 @@ def test_what_could_not_go_back_yet_is_counted_and_goes_back_when_its_cluster_an
     found.wait(minutes=2)
     assert found.versions["eu-2"] == "1.0.0"
     assert stages(found)["dev"][:2] == ("RolledBack", 0)
+
+
+@pytest.mark.rule("R2-14", "R2-38", "B8", "B10", "B34")
+@pytest.mark.parametrize("narrows", [True, False])
+def test_a_way_back_is_no_downgrade_that_somebody_asked_for(narrows: bool) -> None:
+    """Version and values changed, so that with the older version something else is wanted than ran before, and a newer
+    rollout begins at once; or somebody narrows the range meanwhile, and nothing is rejected any more."""
+    found = installed()
+    found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    upgraded(found)
+    fails(found, "eu-1")
+    found.wait(minutes=61)
+    found.health.silent.add("eu-2")
+    found.wait(hours=3)
+    if narrows:
+        preset = found.files.files["preset.yaml"]
+        found.files.files["preset.yaml"] = preset.replace("{name: web}", "{name: web, version: ~1.0.0}")
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    found.health.silent.clear()
+    found.wait(hours=3)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert all(b"7" in next(iter(each.files.values())) for each in found.targets.there.values())
+    assert status(found).phase == "Succeeded"
+    events = [(each.event, each.version) for each in found.store.events("acme", "eu-2", limit=4)]
+    assert events == [("Healthy", "1.0.0"), ("Started", "1.0.0"), ("Healthy", "1.0.0"), ("RolledBack", "1.0.0")]
+
+
+@pytest.mark.rule("R2-38", "S45", "S50", "B24")
+def test_what_has_a_change_from_before_it_was_aborted_goes_back_with_the_next_try() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    ask(found, "abort")
+    ask(found, "retry")
+    assert found.versions["eu-2"] == "1.1.0"
+    fails(found, "eu-1")
+    found.wait(hours=2)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert status(found).phase == "Halted"
 
 
 @pytest.mark.rule("R2-18", "R2-38")
