@@ -16,7 +16,7 @@ from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import rolled_back
-from fleetform.engine.plan.records import Reason, Step
+from fleetform.engine.plan.records import Reason, State, Step
 from fleetform.engine.plan.rollouts import Rollout, StageTimes
 from fleetform.engine.plan.stages import APPLYING, DONE, StageRule
 from fleetform.engine.plan.view import StageView, View
@@ -168,7 +168,8 @@ def _return(view: View, rollout: Rollout, member: Member, here: StageView | None
     full = concurrency(here) if here is not None and not reasons else None
     if reasons or full is not None:
         held = reasons or ((full,) if full is not None else ())
-        return Step(candidate.key, "wait", "Waiting", progress, held, place.stage, place.before)
+        state: State = "Unreachable" if is_lost(view, candidate.cluster) else "Waiting"
+        return Step(candidate.key, "wait", state, progress, held, place.stage, place.before)
     if here is not None:
         here.starts += 1
     view.busy[candidate.cluster.key] = candidate.key
