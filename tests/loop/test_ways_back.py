@@ -12,7 +12,7 @@ from fleetform.app.scope import Scope
 from fleetform.loop.asking import RolloutRequest
 from fleetform.model.answers.planning import RolloutAnswer
 from fleetform.model.identity import Identity
-from loop.test_control import installed, joined, upgraded
+from loop.test_control import installed, joined, texts, upgraded
 from support.fleets import override
 from support.plane import Plane
 
@@ -179,6 +179,59 @@ def test_what_has_a_change_from_before_it_was_aborted_goes_back_with_the_next_tr
     found.wait(hours=2)
     assert set(found.versions.values()) == {"1.0.0"}
     assert status(found).phase == "Halted"
+
+
+@pytest.mark.rule("S50", "B21", "R2-38")
+@pytest.mark.parametrize("values", [True, False])
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_cluster_that_joined_after_a_rollout_goes_back_with_it(values: bool, restarts: bool) -> None:
+    """Whoever rolls it back by hand wants all of it gone; and so do clusters that join later."""
+    found = installed()
+    preset = found.files.files["preset.yaml"]
+    own = "optionValues:\n    - {name: host, expression: cluster.name}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", own, 1)
+    found.wait(hours=3)
+    if values:
+        found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    else:
+        upgraded(found)
+    found.wait(hours=3)
+    before = texts(found)
+    joined(found, late="dev")
+    found.wait(hours=1)
+    assert texts(found)["late"] == before["eu-1"]
+    if restarts:
+        found.restart()
+    ask(found, "rollback")
+    found.wait(hours=1)
+    assert status(found).phase == "Halted"
+    joined(found, later="gold")
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert len(set(texts(found).values())) == 1
+    assert b"later" in next(iter(found.targets.there["acme", "later", "web-later"].files.values()))
+    assert not any(b"7" in each for each in texts(found).values())
+    assert not found.settle().wrote
+    ask(found, "retry")
+    found.wait(hours=3)
+    assert texts(found) == dict.fromkeys(("eu-1", "eu-2", "late", "later", "us-1"), before["eu-1"])
+
+
+@pytest.mark.rule("S50", "B25", "R2-38")
+def test_a_cluster_that_caught_up_after_a_rollout_goes_back_with_it() -> None:
+    found = installed()
+    found.health.silent.add("us-1")
+    found.wait(minutes=30)
+    upgraded(found)
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    assert status(found).phase == "Succeeded"
+    found.health.silent.clear()
+    found.wait(hours=1)
+    assert found.versions["us-1"] == "1.1.0"
+    ask(found, "rollback")
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
 
 
 @pytest.mark.rule("R2-18", "R2-38")

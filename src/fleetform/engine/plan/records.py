@@ -41,9 +41,10 @@ class Candidate(Struct, frozen=True, gc=False):
     """One plugin on one cluster, and what its owner wants of it now.
 
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
-    the same cluster that come first. baseline and underway are for a cluster that joins (B21): what its owner last
-    admitted, which it gets before the rollout has reached its stage, and what the rollout that runs brings it, if that
-    is not what is wanted by now (B8). meanwhile is what it gets at the version that runs while gates keep it from the
+    the same cluster that come first. baseline, underway and earlier are for a cluster that joins (B21): what its owner
+    last admitted, which it gets before the rollout has reached its stage; what the rollout that runs brings it, if that
+    is not what is wanted by now (B8); and what it would have got before the last one, which has succeeded and may still
+    be rolled back (S50). meanwhile is what it gets at the version that runs while gates keep it from the
     one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a breaking version no longer
     waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be known is the plugin's own,
     and equals none that is stored (B30). is_plain follows from the rest: nothing but time and its rollout can hold it.
@@ -64,6 +65,7 @@ class Candidate(Struct, frozen=True, gc=False):
     meanwhile: Deployed | None = None
     forced_at: datetime | None = None
     underway: Deployed | None = None
+    earlier: Deployed | None = None
     is_plain: bool = False
 
     def __post_init__(self) -> None:

@@ -147,8 +147,23 @@ def _free(view: View, member: Member, held: Held) -> Step:
     if reasons:
         return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
-    after = _after_start(view, progress, member.target, None, "")
+    after = _after_start(view, progress, member.target, _place_in_the_last(view, member), "")
     return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
+
+
+def _place_in_the_last(view: View, member: Member) -> Enrolment | None:
+    """The place of a plugin that gets what the last rollout brought once that has succeeded: its cluster answers again,
+    or joins. Should somebody roll that back, it goes back as all the others do (S50)."""
+    last, candidate, progress = view.change.rollout, member.candidate, member.progress
+    if view.rollout is not None or last is None or last.phase != "Succeeded":
+        return None
+    known = progress.enrolment
+    if known is not None and known.rollout == last.name:
+        return known if known.target.input_hash == member.target.input_hash else None
+    if progress.admitted is not None or candidate.earlier is None:
+        return None
+    stage = candidate.stage if any(each.name == candidate.stage for each in last.policy.stages) else None
+    return Enrolment(last.name, stage, member.target, candidate.earlier, joined=True)
 
 
 def _after_start(
