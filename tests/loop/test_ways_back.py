@@ -167,18 +167,24 @@ def test_a_way_back_is_no_downgrade_that_somebody_asked_for(narrows: bool) -> No
     assert events == [("Healthy", "1.0.0"), ("Started", "1.0.0"), ("Healthy", "1.0.0"), ("RolledBack", "1.0.0")]
 
 
-@pytest.mark.rule("R2-38", "S45", "S50", "B24")
+@pytest.mark.rule("R2-18", "R2-38", "S45", "S50", "B24")
 def test_what_has_a_change_from_before_it_was_aborted_goes_back_with_the_next_try() -> None:
     found = installed()
     upgraded(found)
     found.settle()
     ask(found, "abort")
+    assert stages(found) == {"dev": ("Aborted", 1, 1, 0, 0), "gold": ("Pending", 0, 0, 0, 0)}
     ask(found, "retry")
-    assert found.versions["eu-2"] == "1.1.0"
+    # What the first try brought is still there, and the next counts it as well.
+    assert stages(found)["dev"] == ("Aborted", 1, 1, 0, 0)
     fails(found, "eu-1")
+    found.wait(minutes=61)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    assert stages(found)["dev"] == ("Succeeded", 1, 1, 0, 0)
     found.wait(hours=2)
     assert set(found.versions.values()) == {"1.0.0"}
     assert status(found).phase == "Halted"
+    assert stages(found) == {"dev": ("RolledBack", 0, 0, 0, 0), "gold": ("RolledBack", 0, 0, 1, 0)}
 
 
 @pytest.mark.rule("S50", "B21", "R2-38")
