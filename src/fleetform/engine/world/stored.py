@@ -21,8 +21,8 @@ Contents = Mapping[str, str]
 class AdmittedObjects(Struct, frozen=True):
     """What an owner's plugins were last made of: the objects that reached it, by hash (B3b).
 
-    upcoming are those of the rollout that runs; they become what was admitted when it succeeds. earlier are those before
-    the last rollout, if that has succeeded: they are what was admitted again if it is rolled back (S50).
+    upcoming are those of the rollout that runs; they become what was admitted when it succeeds. earlier are those from
+    before the last rollout, if that has succeeded: they are what was admitted again if it is rolled back (S50).
     """
 
     objects: Contents
