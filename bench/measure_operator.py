@@ -1,9 +1,11 @@
 """The operator on a real API server: from an event of a watch to what is decided of it, and leases that change hands.
 
 A whole replica runs in this process, as `fleetform operator` does, for one organization. Nothing is delivered: its
-rollouts wait for an approval. An event is received when a watch has brought an object that says something else than
-before; it is decided when the pass that took it has ended, its commits in the journal among it. For leases two
-processes run, and one of them is told to end or killed.
+rollouts wait for an approval, so that every pass plans all of them. Events are about one more preset, on one cluster:
+of a preset on all of them each plugin would have to tell of the rollout that replaces the one that waits. An event is
+received when a watch has brought an object that says something else than before; it is decided when the pass that took
+it has ended, its commits in the journal among it. For leases two processes run, and one of them is told to end or
+killed.
 """
 
 from __future__ import annotations
@@ -147,21 +149,23 @@ def _fleet(clusters: int) -> list[dict[str, Any]]:
     source = {"manifests": {"path": "./manifests"}}
     found = [_object("Cluster", f"c-{each}", {}) for each in range(clusters)]
     found.append(_object("RolloutPolicy", "default", {"stages": stages}))
-    for each in range(PRESETS):
+    selectors: dict[str, dict[str, Any]] = {str(each): {} for each in range(PRESETS)}
+    selectors["one"] = {"clusterNames": ["c-0"]}
+    for name, selector in selectors.items():
         options = [{"name": "replicas", "type": "int", "default": 1}]
         found.append(
-            _object("PluginDefinition", f"d-{each}", {"version": "1.0.0", "source": source, "options": options})
+            _object("PluginDefinition", f"d-{name}", {"version": "1.0.0", "source": source, "options": options})
         )
-        plugin = {"pluginDefinition": {"name": f"d-{each}"}}
-        spec = {"clusterSelector": {}, "plugin": plugin, "rolloutPolicy": "default"}
-        found.append(_object("PluginPreset", f"p-{each}", spec))
+        plugin = {"pluginDefinition": {"name": f"d-{name}"}}
+        spec = {"clusterSelector": selector, "plugin": plugin, "rolloutPolicy": "default"}
+        found.append(_object("PluginPreset", f"p-{name}", spec))
     return [*found, _override(1)]
 
 
 def _override(value: int) -> dict[str, Any]:
     spec = {
         "clusterSelector": {"clusterNames": ["c-0"]},
-        "pluginDefinitionNames": ["d-0"],
+        "pluginDefinitionNames": ["d-one"],
         "overrides": [{"path": "replicas", "value": value}],
     }
     return _object("PluginOverride", "one", spec)

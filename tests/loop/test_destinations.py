@@ -106,9 +106,16 @@ REPOSITORY = Destination("git", "https://git.example.com/x", "main")
         (
             "{flux: {mode: Pull}}",
             "",
-            replace(STRAIGHT, namespace="flux-system"),
+            replace(STRAIGHT, namespace="flux-system", through="flux"),
             None,
-            replace(STRAIGHT, namespace="flux-system"),
+            replace(STRAIGHT, namespace="flux-system", through="flux"),
+        ),
+        (
+            "{flux: {mode: Pull, adopt: true}}",
+            "",
+            replace(STRAIGHT, namespace="flux-system", adopt=True, through="flux"),
+            None,
+            replace(STRAIGHT, namespace="flux-system", adopt=True, through="flux"),
         ),
     ],
 )

@@ -22,7 +22,8 @@ from fleetform.model.answers.base import AnswerRecord
 from fleetform.model.identity import Identity
 from fleetform.ports.store import UnavailableError
 from fleetform.store.known_state import read_known_state
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 from support.api import stored_fleet
 from support.fleets import override
 from support.plane import Files, Plane, TurnedClock

@@ -13,7 +13,7 @@ from fleetform.clusters import work
 from fleetform.clusters.ownership import OWNER
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, DeniedError
+from fleetform.outside.kubernetes.errors import BusyError, UnauthorizedError
 from support.api_servers import ApiServer, ApiServers
 from support.waiting import until
 from support.workloads import MANIFESTS, Started, Workloads, document
@@ -339,7 +339,7 @@ def is_let_in(kubeconfig: str) -> bool:
     client = Client(access_from_kubeconfig(kubeconfig))
     try:
         client.raw("GET", "/version")
-    except DeniedError:
+    except UnauthorizedError:
         return False
     finally:
         client.close()

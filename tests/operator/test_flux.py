@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tools.flux_schemas import folder as flux_crds
 
@@ -138,3 +139,35 @@ def test_flux_does_no_rollback_of_its_own(cluster: Management) -> None:
     spec = _helm_release(cluster)["spec"]
     for step in ("install", "upgrade"):
         assert "remediation" not in spec[step]
+
+
+@pytest.mark.rule("B22")
+@pytest.mark.usefixtures("operator")
+def test_a_release_that_flux_has_already_is_taken_over_if_the_delivery_asks_for_it(cluster: Management) -> None:
+    """Written by hand before, with a field that nobody names any more."""
+    chart = {"spec": {"chart": "kept", "sourceRef": {"kind": "HelmRepository", "name": "kept"}}}
+    by_hand = {
+        "apiVersion": HELM,
+        "kind": "HelmRelease",
+        "metadata": {"name": "kept-eu-1", "namespace": "acme"},
+        "spec": {"interval": "1h", "chart": chart, "maxHistory": 3},
+    }
+    config = cluster.kubeconfig.with_name("by-hand.json")
+    config.write_bytes(msgspec.json.encode(by_hand))
+    assert cluster.kubectl("create", "-f", str(config)).returncode == 0
+    spec = "{clusterSelector: {}, plugin: {pluginDefinition: {name: kept}}, delivery: {flux: {adopt: %s}}}"
+    definition = HEAD % ("PluginDefinition", "kept") + DEFINITION % ("1.0.0", "1.0.0")
+    preset = HEAD % ("PluginPreset", "kept") + spec
+    for text in (CLUSTER, definition, preset % "false"):
+        cluster.client.apply(read_one(text), force=True)
+    plugins = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
+    releases = cluster.client.resource(HELM, "HelmRelease")
+
+    def told() -> str:
+        status = (cluster.client.get(plugins, "acme", "kept-eu-1") or {}).get("status") or {}
+        return " ".join(each["message"] for each in status.get("conditions", []) if each["type"] == "Ready")
+
+    until(lambda: "delivery.flux.adopt: true takes it over" in told())
+    assert ".spec.maxHistory" in told()
+    cluster.client.apply(read_one(preset % "true"), force=True)
+    until(lambda: "maxHistory" not in (cluster.client.get(releases, "acme", "kept-eu-1") or {})["spec"])

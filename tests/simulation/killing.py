@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fleetform.deliver.tree import INVENTORY, read_inventory
 from fleetform.loop.image import read_image
-from fleetform.store.sqlite import SqliteReader
+from fleetform.store.sqlite_reader import SqliteReader
 from support.fleets import BASE, DEFINITION
 
 KINDS = ("commit", "committed", "page", "page-sync", "rename", "unlink", "fsync", "mkdir", "rmdir")

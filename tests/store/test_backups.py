@@ -13,7 +13,8 @@ import pytest
 from fleetform.model.objects import Ref
 from fleetform.ports.store import Commit, Deed, Put, UnavailableError, UnusableError
 from fleetform.store.backups import back_up, check, restore
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 A, B = Ref("Rollout", "acme", "a"), Ref("Rollout", "acme", "b")

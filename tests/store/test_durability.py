@@ -11,7 +11,8 @@ import pytest
 
 from fleetform.model.objects import Ref
 from fleetform.ports.store import Commit, Deed, Event, Put, UnavailableError
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 

@@ -35,7 +35,8 @@ from fleetform.store import hold, sqlite
 from fleetform.store.audit_chain import chained, first_broken
 from fleetform.store.memory import MemoryStore
 from fleetform.store.schema import APPLICATION_ID, NEWEST, STEPS
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 A = Ref("Rollout", "acme", "a")

@@ -19,7 +19,8 @@ from fleetform.loop.viewing import Views
 from fleetform.model.identity import Identity
 from fleetform.ports.access import SignInSettings, Tokens
 from fleetform.ports.state import KnownState
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 from fleetform.web.application import application
 from fleetform.web.notices import Notices
 from fleetform.web.refusals import Refusals

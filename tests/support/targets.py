@@ -14,6 +14,7 @@ from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
+from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.errors import BusyError
@@ -83,4 +84,19 @@ class Stopping(Client):
             if self._left == 0:
                 raise BusyError("stopped")
             self._left -= 1
+        return super().raw(method, path, *rest, **more)
+
+
+class Failing(Client):
+    """A client whose n-th request, and each after it, ends in an error."""
+
+    def __init__(self, client: Client, requests: int, error: OutsideError) -> None:
+        super().__init__(client.access)
+        self._left, self._error, self.met = requests, error, False
+
+    def raw(self, method: str, path: str, *rest: Any, **more: Any) -> bytes:
+        if self._left == 0:
+            self.met = True
+            raise self._error
+        self._left -= 1
         return super().raw(method, path, *rest, **more)

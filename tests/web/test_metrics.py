@@ -19,7 +19,8 @@ from fleetform.loop.metrics import Build, Metrics
 from fleetform.operator.metrics import OperatorMetrics, Replica, Requests
 from fleetform.ports.delivery import Failure
 from fleetform.ports.store import UnavailableError
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 from fleetform.web.monitoring import serve_monitoring
 from loop.test_control import STAGES, plane, upgraded
 from loop.test_support_ends import policy

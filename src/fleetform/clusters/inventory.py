@@ -107,9 +107,7 @@ class Inventory:
         labels = f"{KIND}=true,{PLUGIN}={label_of(self._key)}"
         try:
             found = list(self._client.items(self._maps, labels=labels))
-        except DeniedError as error:
-            if error.status == 401:
-                raise
+        except DeniedError:
             found = list(self._client.items(self._maps, self._namespace, labels=labels))
         # By name and not by label alone: others can label what they like.
         ours = [each for each in found if each["metadata"]["name"].startswith(_name_of(self._key, ""))]

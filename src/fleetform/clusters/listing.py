@@ -64,8 +64,8 @@ def _listed(
     try:
         yield from client.items(resource, labels=selector, metadata_only=metadata_only)
         return
-    except DeniedError as error:
-        if error.status == 401 or not resource.namespaced:
+    except DeniedError:
+        if not resource.namespaced:
             raise
     except MissingError:
         # The kind went between the question which kinds there are and this one.

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, DeniedError
+from fleetform.outside.kubernetes.errors import ServerError
 
 T = TypeVar("T")
 # An organization and a cluster of it.
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 def is_unreachable(error: OutsideError) -> bool:
     """Whether an error says that nothing can be asked of the cluster: it does not answer, or does not know us."""
-    return isinstance(error, (BusyError, AccessError)) or (isinstance(error, DeniedError) and error.status == 401)
+    return isinstance(error, (ServerError, AccessError))
 
 
 class Load(NamedTuple):

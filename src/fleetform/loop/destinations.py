@@ -64,9 +64,9 @@ def _through_flux(plugin: PluginDecision, flux: FluxDelivery, hub: bool) -> Dest
     place = f"{ON_HUB if flux.mode == 'Hub' else ''}{plugin.cluster.ref.name}"
     if flux.mode == "Hub" and not hub:
         return None
-    return Destination(
-        "kubernetes", f"{plugin.organization}/{place}", namespace=flux_namespace(flux, plugin.organization)
-    )
+    namespace = flux_namespace(flux, plugin.organization)
+    path = f"{plugin.organization}/{place}"
+    return Destination("kubernetes", path, namespace=namespace, adopt=flux.adopt, through="flux")
 
 
 def _branch(plugin: PluginDecision, git: GitDelivery, url: str) -> Destination:

@@ -41,7 +41,8 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     path is a folder, an address, or the organization and name of a cluster; `@` before the name is the management
     cluster, where objects for that cluster are. secret is the organization and name of the
     Secret with a repository's login; secret_key the one key of it that is meant. namespace is a release's on its
-    cluster, where drift and adopt say what becomes of what others changed or made.
+    cluster, where drift and adopt say what becomes of what others changed or made. through is the field of the
+    delivery that says so: objects of Flux are applied to clusters, too.
     """
 
     kind: Literal["directory", "git", "kubernetes"]
@@ -54,6 +55,7 @@ class Destination(Struct, frozen=True, rename="camel", omit_defaults=True):
     namespace: str = ""
     drift: Drift = "Correct"
     adopt: bool = False
+    through: Literal["kubernetes", "flux"] = "kubernetes"
 
     @property
     def cluster(self) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from fleetform.engine.bindings.fields import FieldError, decode_base64, find_in,
 from fleetform.model.results.bindings import FieldOnCluster
 from fleetform.outside.kubernetes.access import Access, AccessError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import ApiError, DeniedError, NoKindError
+from fleetform.outside.kubernetes.errors import DeniedError, NoKindError, ObjectError
 from fleetform.ports.observing import ClusterAnswer, DigestOf, FieldAnswer
 from fleetform.syntax.option_paths import PathError
 
@@ -150,14 +150,10 @@ def _answers(
     except NoKindError:
         live = None
     except DeniedError as error:
-        if error.status == 401:
-            raise
         do = f"let the account that this cluster is reached with get {what}"
         yield from ((each, FieldAnswer(problem=error.message, do=do)) for each in fields)
         return
-    except ApiError as error:
-        if not error.status or error.status >= 500:
-            raise
+    except ObjectError as error:
         yield from ((each, FieldAnswer(problem=error.message, do=error.hint)) for each in fields)
         return
     missing = FieldAnswer(do=f"there is no {kind} {name}: add it there")

@@ -10,8 +10,8 @@ from fleetform.ports.store import UnavailableError, UnusableError
 from fleetform.store.audit_chain import first_broken
 from fleetform.store.hold import hold
 from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
-from fleetform.store.sqlite import SqliteReader
 from fleetform.store.sqlite_errors import translated
+from fleetform.store.sqlite_reader import SqliteReader
 
 
 def back_up(path: str, target: str) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, ConflictError, MissingError
+from fleetform.outside.kubernetes.errors import BusyError, ConflictError, HeldUpError, MissingError
 
 _LABEL = "fleetform.dev/store"
 _TYPE = "fleetform.dev/store"
@@ -101,7 +101,7 @@ class SecretCells:
             return _version(self._client.create(self._manifest(name, content)))
         except ConflictError as error:
             raise TakenError(name) from error
-        except BusyError as error:
+        except (BusyError, HeldUpError) as error:
             raise UncertainError(str(error)) from error
 
     def replace(self, cell: Cell) -> str:
@@ -109,7 +109,7 @@ class SecretCells:
             return _version(self._client.replace(self._manifest(cell.name, cell.content, cell.version)))
         except (ConflictError, MissingError) as error:
             raise TakenError(cell.name) from error
-        except BusyError as error:
+        except (BusyError, HeldUpError) as error:
             raise UncertainError(str(error)) from error
 
     def delete(self, name: str) -> None:

@@ -1,223 +1,37 @@
 """The store on disk: one SQLite file in WAL mode, written by one connection of one process.
 
 That connection also checkpoints, and nobody else does: before 3.51.3 SQLite could lose pages when a checkpoint ran
-beside another connection's commit. Readers open the file read-only and end every read before they return, so that the
-log never has to be kept for them.
+beside another connection's commit.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
 
 import apsw
 import msgspec
 
 from fleetform.model.objects import Ref
-from fleetform.ports.store import (
-    KEPT_IN_FEED,
-    AuditEntry,
-    Changes,
-    Commit,
-    ConflictError,
-    Deed,
-    Delete,
-    Event,
-    ExpiredError,
-    Message,
-    Notified,
-    Outgoing,
-    Page,
-    Put,
-    Record,
-    UnusableError,
-)
+from fleetform.ports.store import KEPT_IN_FEED, Commit, ConflictError, Delete, Put, UnusableError
 from fleetform.store.audit_chain import chained
 from fleetform.store.hold import hold
-from fleetform.store.schema import NEWEST, bring_up_to_date, check_schema, quick_check
+from fleetform.store.schema import bring_up_to_date, check_schema, quick_check
 from fleetform.store.sqlite_errors import translated
+from fleetform.store.sqlite_reader import BUSY_MILLISECONDS, Row, SqliteReader, number_of
 
 # Above this size the log is emptied into the file and cut, not only reused.
 _LONGEST_LOG = 64 * 1024 * 1024
-_BUSY_MILLISECONDS = 30_000
-_EVERYTHING = -1
 
 _encode = msgspec.json.encode
-_deed = msgspec.json.Decoder(Deed)
-_event = msgspec.json.Decoder(Event)
 # What is too old for the feed is taken out of it. Its key stays: it is never told again.
 _FORGET = """UPDATE message SET body = x'', endpoint = '-' WHERE endpoint = '' AND organization = ?1 AND number <= (
     SELECT number FROM message WHERE endpoint = '' AND organization = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)"""
-_message = msgspec.json.Decoder(Message)
-# A row as the tables are declared; types are SQLite's to keep.
-_Row = tuple[Any, ...]
 
-
-class SqliteReader:
-    """Reads a store that another process may be writing."""
-
-    def __init__(self, path: str) -> None:
-        if not os.path.isfile(path):
-            raise UnusableError(f"there is no database {path}", "`fleetform serve` makes one")
-        self._path = path
-        with translated(path):
-            self._connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-            self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        version = check_schema(self._connection, path)
-        if version == 0:
-            raise UnusableError(f"{path} is empty", "`fleetform serve` fills it")
-        if version < NEWEST:
-            raise UnusableError(f"{path} was written by an earlier release", "`fleetform serve` brings it up to date")
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def version(self) -> int:
-        with self._reading():
-            return self._counter()[0]
-
-    def get(self, ref: Ref) -> Record | None:
-        with self._reading():
-            rows = self._rows(_GET, ref)
-        return Record(ref, *rows[0]) if rows else None
-
-    def list(
-        self,
-        kind: str,
-        organization: str | None = None,
-        *,
-        limit: int = 0,
-        after: Ref | None = None,
-        version: int | None = None,
-    ) -> Page:
-        with self._one_state() as (now, oldest):
-            asked = now if version is None else version
-            if asked > now or asked < oldest:
-                raise ExpiredError(asked, oldest)
-            wanted = {
-                "kind": kind,
-                "organization": organization,
-                "from_organization": after.organization if after is not None else "",
-                "from_name": after.name if after is not None else "",
-                "version": asked,
-                "limit": limit + 1 if limit else _EVERYTHING,
-            }
-            rows = self._rows(_LIST if asked == now else _LIST_PAST, wanted)
-        records = [Record(Ref(kind, row[0], row[1]), *row[2:]) for row in rows[: limit or None]]
-        return Page(records, asked, records[-1].ref if limit and len(rows) > limit else None)
-
-    def changes(self, since: int, limit: int = 0) -> Changes:
-        with self._one_state() as (now, oldest):
-            if since < oldest or since > now:
-                raise ExpiredError(since, oldest)
-            upto = self._end_of_changes(since, limit) if limit else now
-            rows = self._rows(
-                "SELECT kind, organization, name, version, created, body FROM record"
-                " WHERE version > ? AND version <= ? ORDER BY version, kind, organization, name",
-                (since, upto),
-            )
-            gone = self._rows(
-                "SELECT kind, organization, name, version FROM removed"
-                " WHERE version > ? AND version <= ? ORDER BY version, kind, organization, name",
-                (since, upto),
-            )
-        records = [Record(Ref(*row[:3]), *row[3:]) for row in rows]
-        return Changes(records, [(Ref(*row[:3]), row[3]) for row in gone], upto)
-
-    def _end_of_changes(self, since: int, limit: int) -> int:
-        """The version up to which about so many records changed: a commit is never handed out in parts."""
-        found = self._connection.execute(
-            "SELECT version FROM (SELECT version FROM record WHERE version > :since UNION ALL"
-            " SELECT version FROM removed WHERE version > :since) ORDER BY version LIMIT 1 OFFSET :limit - 1",
-            {"since": since, "limit": limit},
-        ).get
-        return found if isinstance(found, int) else self._counter()[0]
-
-    def blob(self, digest: str) -> bytes | None:
-        with self._reading():
-            found = self._connection.execute("SELECT bytes FROM blob WHERE digest = ?", (digest,)).get
-        return found if isinstance(found, bytes) else None
-
-    def events(
-        self,
-        organization: str,
-        cluster: str,
-        plugin: str | None = None,
-        until: datetime | None = None,
-        limit: int = 0,
-    ) -> Sequence[Event]:
-        with self._reading():
-            rows = self._rows(
-                "SELECT body FROM event WHERE organization = :organization AND cluster = :cluster"
-                " AND (:plugin IS NULL OR plugin = :plugin) AND (:until IS NULL OR at <= :until)"
-                " ORDER BY at DESC, number DESC LIMIT :limit",
-                {
-                    "organization": organization,
-                    "cluster": cluster,
-                    "plugin": plugin,
-                    "until": _number(until) if until is not None else None,
-                    "limit": limit or _EVERYTHING,
-                },
-            )
-        return [_event.decode(row[0]) for row in rows]
-
-    def audit(self, after: int = 0, limit: int = 0) -> Sequence[AuditEntry]:
-        with self._reading():
-            rows = self._rows(
-                "SELECT number, deed, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
-                (after, limit or _EVERYTHING),
-            )
-        return [AuditEntry(number, _deed.decode(deed), previous, hash_) for number, deed, previous, hash_ in rows]
-
-    def outbox(self, due: datetime, limit: int = 0) -> Sequence[Outgoing]:
-        with self._reading():
-            rows = self._rows(
-                "SELECT number, body, tries, due FROM message WHERE due <= ? ORDER BY number LIMIT ?",
-                (_number(due), limit or _EVERYTHING),
-            )
-        return [Outgoing(number, _message.decode(body), tries, _time(at)) for number, body, tries, at in rows]
-
-    def feed(self, organization: str | None = None, *, before: int = 0, limit: int = 0) -> Sequence[Notified]:
-        with self._reading():
-            rows = self._rows(
-                "SELECT number, body FROM message WHERE endpoint = ''"
-                " AND (:organization IS NULL OR organization = :organization) AND (:before = 0 OR number < :before)"
-                " ORDER BY number DESC LIMIT :limit",
-                {"organization": organization, "before": before, "limit": limit or _EVERYTHING},
-            )
-        return [Notified(number, _message.decode(body)) for number, body in rows]
-
-    def told(self, keys: Collection[str]) -> frozenset[str]:
-        with self._reading():
-            asked = _encode(sorted(keys)).decode()
-            rows = self._rows("SELECT key FROM message WHERE key IN (SELECT value FROM json_each(?))", (asked,))
-        return frozenset(row[0] for row in rows)
-
-    def _reading(self) -> AbstractContextManager[None]:
-        """Around everything that reads."""
-        return translated(self._path)
-
-    def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Sequence[_Row]:
-        return self._connection.execute(statement, values).fetchall()
-
-    def _counter(self) -> tuple[int, int]:
-        version, oldest = self._rows("SELECT version, oldest FROM counter")[0]
-        return version, oldest
-
-    @contextmanager
-    def _one_state(self) -> Iterator[tuple[int, int]]:
-        """Several statements that see one state of the file: the last version and the oldest that is remembered."""
-        with self._reading():
-            self._connection.execute("BEGIN")
-            try:
-                yield self._counter()
-            finally:
-                self._connection.execute("COMMIT")
+_GET_NUMBERED = "SELECT ?4, version, created, body FROM record WHERE kind = ?1 AND organization = ?2 AND name = ?3"
 
 
 class SqliteStore(SqliteReader):
@@ -230,7 +44,7 @@ class SqliteStore(SqliteReader):
             with translated(path):
                 _create_private(path)
                 self._connection = apsw.Connection(path)
-                self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
+                self._connection.set_busy_timeout(BUSY_MILLISECONDS)
                 if check_schema(self._connection, path) and (damage := quick_check(self._connection)) is not None:
                     raise UnusableError(f"{path} is damaged: {damage}", "restore a backup")
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -272,7 +86,7 @@ class SqliteStore(SqliteReader):
         version = last + 1 if self._write(commit.writes, last + 1) else last
         self._connection.executemany(
             "INSERT INTO event (at, organization, cluster, plugin, body) VALUES (?, ?, ?, ?, ?)",
-            [(_number(e.at), e.organization, e.cluster, e.plugin, _encode(e)) for e in commit.events],
+            [(number_of(e.at), e.organization, e.cluster, e.plugin, _encode(e)) for e in commit.events],
         )
         if commit.deeds:
             end = next(iter(self._rows("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")), (0, ""))
@@ -287,7 +101,7 @@ class SqliteStore(SqliteReader):
             "INSERT INTO message (key, organization, endpoint, body, tries, due) VALUES (?, ?, ?, ?, 0, ?)"
             " ON CONFLICT (key) DO NOTHING",
             [
-                (each.key, each.organization, each.endpoint, _encode(each), _number(at) if each.endpoint else None)
+                (each.key, each.organization, each.endpoint, _encode(each), number_of(at) if each.endpoint else None)
                 for each in commit.messages
             ],
         )
@@ -296,7 +110,7 @@ class SqliteStore(SqliteReader):
         )
         self._connection.executemany(
             "UPDATE message SET tries = tries + 1, due = ?1, body = iif(?1 IS NULL, x'', body) WHERE number = ?2",
-            [(_number(each.due) if each.due is not None else None, each.number) for each in commit.sent],
+            [(number_of(each.due) if each.due is not None else None, each.number) for each in commit.sent],
         )
         self._connection.executemany(
             "INSERT INTO blob VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", list(commit.blobs)
@@ -314,9 +128,9 @@ class SqliteStore(SqliteReader):
             raise ValueError(f"{twice} is written twice in one commit")
         execute = self._connection.executemany
         known = {row[0]: row[1:] for row in execute(_GET_NUMBERED, [(*ref, number) for number, ref in enumerate(refs)])}
-        past: list[_Row] = []
-        new: list[_Row] = []
-        other: list[_Row] = []
+        past: list[Row] = []
+        new: list[Row] = []
+        other: list[Row] = []
         gone: list[Ref] = []
         for number, write in enumerate(writes):
             ref, row = write.ref, known.get(number)
@@ -371,34 +185,6 @@ class SqliteStore(SqliteReader):
         return os.path.getsize(log) if os.path.exists(log) else 0
 
 
-_GET = "SELECT version, created, body FROM record WHERE kind = ? AND organization = ? AND name = ?"
-
-_GET_NUMBERED = "SELECT ?4, version, created, body FROM record WHERE kind = ?1 AND organization = ?2 AND name = ?3"
-
-_LIST = """
-SELECT organization, name, version, created, body FROM record
-WHERE kind = :kind AND (organization, name) > (:from_organization, :from_name)
-  AND (:organization IS NULL OR organization = :organization)
-ORDER BY organization, name LIMIT :limit
-"""
-
-_LIST_PAST = """
-SELECT organization, name, version, created, body FROM (
-    SELECT * FROM (SELECT organization, name, version, created, body FROM record
-        WHERE kind = :kind AND version <= :version)
-    UNION ALL
-    SELECT organization, name, version, created, body FROM past
-        WHERE kind = :kind AND version <= :version AND :version < ended)
-WHERE (organization, name) > (:from_organization, :from_name)
-  AND (:organization IS NULL OR organization = :organization)
-ORDER BY organization, name LIMIT :limit
-"""
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
 def _create_private(path: str) -> None:
     """A new database is for its user alone, and so is its log: the files that were accepted may hold Secrets.
 
@@ -406,12 +192,3 @@ def _create_private(path: str) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-@lru_cache(64)
-def _number(time: datetime) -> int:
-    return (time - _EPOCH) // _MICROSECOND
-
-
-def _time(number: int) -> datetime:
-    return _EPOCH + number * _MICROSECOND

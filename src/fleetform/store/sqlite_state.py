@@ -7,7 +7,8 @@ from fleetform.ports.clock import Clock
 from fleetform.ports.state import KnownState
 from fleetform.ports.store import Commit, StoreError, UnavailableError
 from fleetform.store.known_state import read_known_state, read_with_troubles, writes_between
-from fleetform.store.sqlite import SqliteReader, SqliteStore
+from fleetform.store.sqlite import SqliteStore
+from fleetform.store.sqlite_reader import SqliteReader
 
 
 class HeldStateError(StateError):

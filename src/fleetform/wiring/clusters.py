@@ -32,7 +32,8 @@ class WorkloadClusters(NamedTuple):
         from fleetform.deliver.kubernetes.apply import ApplyOptions
 
         cluster = destination.cluster
-        options = ApplyOptions(destination.drift, destination.adopt)
+        setting = f"delivery.{destination.through}.adopt"
+        options = ApplyOptions(destination.drift, destination.adopt, setting=setting)
         return self.deliveries.to(cluster, self.access.of(cluster), destination.namespace, options)
 
 

@@ -10,7 +10,7 @@ from fleetform.ports.state import StateStore
 from fleetform.wiring.clock import SystemClock
 
 if TYPE_CHECKING:
-    from fleetform.store.sqlite import SqliteReader
+    from fleetform.store.sqlite_reader import SqliteReader
 
 
 DATABASE = "sqlite:.fleetform/fleet.db"
@@ -38,7 +38,7 @@ def open_state(name: str) -> StateStore:
 
 def open_store_reader(state: str | None) -> SqliteReader:
     """A control plane's database, to be read; it may be in use."""
-    from fleetform.store.sqlite import SqliteReader
+    from fleetform.store.sqlite_reader import SqliteReader
 
     return SqliteReader(database_path(state))
 

@@ -19,7 +19,7 @@ from fleetform.outside.kubernetes.client import Client
 from fleetform.store.cells import SecretCells
 from fleetform.store.journal import SupersededError
 from fleetform.store.kubernetes import KubernetesStore
-from fleetform.store.sqlite import SqliteReader
+from fleetform.store.sqlite_reader import SqliteReader
 from fleetform.wiring.clock import SystemClock
 from fleetform.wiring.loops import LoopParts, open_loop
 from fleetform.wiring.views import stored_fleet_opener

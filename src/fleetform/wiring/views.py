@@ -40,7 +40,7 @@ def open_views(
 ) -> Viewing:
     """What the API of a control plane answers from: the database, read only, and nothing of the network."""
     from fleetform.loop.viewing import Views
-    from fleetform.store.sqlite import SqliteReader
+    from fleetform.store.sqlite_reader import SqliteReader
 
     clock = SystemClock(parse_time(at) if at is not None else None)
     opener = stored_fleet_opener(sources, organization, clock, "none", plugin_folder)

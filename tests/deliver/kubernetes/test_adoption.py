@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.deliver.kubernetes.helm_records import MANAGED_BY, SET_ASIDE_FOR
 from fleetform.outside.errors import OutsideError
+from fleetform.outside.kubernetes.access import AccessError
+from fleetform.outside.kubernetes.errors import BusyError, NotLeaderError, UnauthorizedError
 from fleetform.syntax.yaml_in import read_one
 from support.kit import write_files
-from support.targets import FLUX_HELM, KEY, OTHER, Stopping, Target, config, flux_kind
+from support.targets import FLUX_HELM, KEY, OTHER, Failing, Stopping, Target, config, flux_kind
 
 CHART = """
 apiVersion: v1
@@ -165,6 +169,45 @@ def test_stopped_at_any_write_helm_can_remove_nothing_that_is_ours(target: Targe
             return
         target.remove()
         target.kubectl("delete", "secret", "-l", "owner=fleetform")
+    raise AssertionError("it never came to its end")
+
+
+CONNECTION = (
+    BusyError("it does not answer"),
+    UnauthorizedError("Unauthorized", 401),
+    AccessError("the token cannot be read"),
+    NotLeaderError(),
+)
+
+
+@pytest.mark.rule("B25")
+@pytest.mark.parametrize("error", CONNECTION, ids=lambda each: type(each).__name__)
+def test_what_is_wrong_with_the_connection_is_told_of_no_object(release: Target, error: OutsideError) -> None:
+    """Whichever request meets it: asked what taking over would change, taking over, running hooks, removing."""
+    hook = read_one(HOOK % ("before", "pre-install,pre-upgrade"))
+    objects = [config(x="2"), config("new", x="1"), hook]
+
+    def offered(applying: ClusterApply) -> None:
+        finished(applying.apply(KEY, release.namespace, objects))
+
+    def taken(applying: ClusterApply) -> None:
+        assert finished(applying.apply(KEY, release.namespace, objects, ApplyOptions(adopt=True), "1")) == []
+
+    def removed(applying: ClusterApply) -> None:
+        assert finished(applying.remove(KEY, release.namespace)) == []
+
+    met = [_times_met(release, error, work) for work in (offered, taken, removed)]
+    assert all(met), met
+
+
+def _times_met(target: Target, error: OutsideError, work: Callable[[ClusterApply], None]) -> int:
+    """How many requests the work took until it came to its end, each of which met the error once before."""
+    for requests in range(100):
+        failing = Failing(target.client, requests, error)
+        with suppress(type(error)):
+            work(ClusterApply(failing))
+            assert not failing.met, f"request {requests} met it, and nobody was told"
+            return requests
     raise AssertionError("it never came to its end")
 
 

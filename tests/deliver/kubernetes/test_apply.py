@@ -145,6 +145,34 @@ def test_an_object_that_is_refused_names_itself_and_removes_nothing(target: Targ
     assert target.get("ConfigMap", "old") is None
 
 
+@pytest.mark.rule("B25")
+def test_a_webhook_that_is_down_holds_up_what_it_is_asked_about_alone(target: Target) -> None:
+    name = target.namespace
+    hook = {
+        "name": f"{name}.example.dev",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        "matchConditions": [{"name": "one", "expression": "object.metadata.name == 'held'"}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    target.client.apply({**kind, "metadata": {"name": name}, "webhooks": [hook]})
+    try:
+        # A server asks webhooks a moment after they were written.
+        for _ in range(50):
+            problems = target.apply(config("held"), config())
+            if problems:
+                break
+            target.remove()
+        assert [(each.ref, each.refused) for each in problems] == [(ref("held", target), False)]
+        assert "failed calling webhook" in problems[0].message
+        assert target.get("ConfigMap", "web") is not None
+    finally:
+        target.client.delete(target.client.resource(kind["apiVersion"], kind["kind"]), "", name)
+
+
 def test_a_kind_that_the_cluster_does_not_have_may_come_later(target: Target) -> None:
     _, thing = custom("nowhere.example.com")
     (problem,) = target.apply(thing)

@@ -22,14 +22,15 @@ from fleetform.deliver.kubernetes.problems import (
     not_adopted,
     problem_of,
 )
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.errors import (
-    ApiError,
     Cause,
     ConflictError,
     DeniedError,
+    HeldUpError,
     InvalidError,
+    MissingError,
     NoKindError,
+    ObjectError,
 )
 
 KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
@@ -156,12 +157,16 @@ GRANT = "grant the account of the cluster's kubeconfig what it needs, or leave t
             True,
         ),
         (InvalidError("bad", 422), "the cluster refuses it as it is rendered", True),
-        (OutsideError("no token", "give one"), "give one", True),
-        (ApiError("odd", 500), ApiError("odd", 500).hint, False),
+        (
+            HeldUpError("failed calling webhook", 500),
+            "look at the webhook that it names: the cluster takes no such object without it",
+            False,
+        ),
+        (MissingError("gone", 404), "", False),
     ],
 )
 def test_a_refusal_says_what_to_do_and_whether_trying_again_may_help(
-    error: OutsideError, hint: str, refused: bool
+    error: ObjectError, hint: str, refused: bool
 ) -> None:
     assert problem_of(REF, error) == Problem(REF, error.message, hint, refused)
 
@@ -172,6 +177,9 @@ def test_an_object_of_another_plugin_is_said_to_be_its() -> None:
     assert belongs_to_another(REF, marked(manifest("Deployment"), OTHER), KEY) == Problem(
         REF, "it belongs to plugin acme/eu-1/db", "two plugins cannot have one object: rename one", True
     )
+
+
+SETTING = "delivery.flux.adopt"
 
 
 def existing(name: str, owner: str = "", changed: int = 0, removed: int = 0) -> Existing:
@@ -191,24 +199,24 @@ def existing(name: str, owner: str = "", changed: int = 0, removed: int = 0) -> 
     ],
 )
 def test_what_is_there_already_is_told_with_what_taking_it_over_would_change(found: Existing, told: str) -> None:
-    hint = f"delivery.kubernetes.adopt: true takes it over: {told}"
-    assert not_adopted([found], []) == Problem(found.ref, "it is there already, and not from Fleetform", hint, True)
-    of_flux = not_adopted([found._replace(owner="Flux (web)")], [])
+    hint = f"{SETTING}: true takes it over: {told}"
+    message = "it is there already, and not from Fleetform"
+    assert not_adopted([found], [], SETTING) == Problem(found.ref, message, hint, True)
+    of_flux = not_adopted([found._replace(owner="Flux (web)")], [], SETTING)
     assert of_flux.message == "it is there already, and belongs to Flux (web)"
 
 
 def test_several_that_are_there_already_are_told_at_once() -> None:
-    two = not_adopted([existing("a", changed=1), existing("b")], [])
+    two = not_adopted([existing("a", changed=1), existing("b")], [], SETTING)
     assert two.message == "it is there already, and not from Fleetform; so is Deployment web/b"
     assert two.hint == (
-        "delivery.kubernetes.adopt: true takes them over:"
-        " Deployment web/a would change in .c0; Deployment web/b would not change"
+        f"{SETTING}: true takes them over: Deployment web/a would change in .c0; Deployment web/b would not change"
     )
     many = [existing(f"d{number:02}") for number in range(12)]
-    assert not_adopted(many[:11], []).message.endswith("Deployment web/d10")
-    assert not_adopted(many, []).message.endswith("Deployment web/d10 and 1 more")
-    assert not_adopted(many[:10], []).hint.endswith("Deployment web/d09 would not change")
-    assert not_adopted(many[:11], []).hint.endswith("Deployment web/d09 would not change; and so on for 1 more")
+    assert not_adopted(many[:11], [], SETTING).message.endswith("Deployment web/d10")
+    assert not_adopted(many, [], SETTING).message.endswith("Deployment web/d10 and 1 more")
+    assert not_adopted(many[:10], [], SETTING).hint.endswith("Deployment web/d09 would not change")
+    assert not_adopted(many[:11], [], SETTING).hint.endswith("web/d09 would not change; and so on for 1 more")
 
 
 @pytest.mark.parametrize(
@@ -232,8 +240,8 @@ def test_several_that_are_there_already_are_told_at_once() -> None:
 )
 def test_what_helm_keeps_of_a_release_is_told(revisions: int, others: int, told: str) -> None:
     kept = KeptByHelm("web/site", revisions, [REF._replace(name=f"o{number}") for number in range(others)])
-    assert not_adopted([existing("a")], [kept]).hint == (
-        f"delivery.kubernetes.adopt: true takes it over: it would not change; {told}"
+    assert not_adopted([existing("a")], [kept], SETTING).hint == (
+        f"{SETTING}: true takes it over: it would not change; {told}"
     )
 
 

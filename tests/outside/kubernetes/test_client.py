@@ -21,6 +21,7 @@ from fleetform.outside.kubernetes.errors import (
     InvalidError,
     MissingError,
     NotLeaderError,
+    UnauthorizedError,
 )
 from fleetform.outside.kubernetes.reflector import ObjectKey, Reflector, is_newer
 from support.api_servers import ApiServer, ApiServers
@@ -164,7 +165,7 @@ def test_who_is_not_allowed_is_told_so(client: Client, hub: ApiServer, namespace
         stranger.get(maps, namespace, "a")
     assert 'User "somebody"' in caught.value.message
     unknown = Client(Access(hub.url, hub.ca.read_bytes(), token="wrong"))
-    with pytest.raises(DeniedError):
+    with pytest.raises(UnauthorizedError):
         unknown.get(maps, namespace, "a")
 
 

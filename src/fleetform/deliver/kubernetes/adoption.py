@@ -24,15 +24,15 @@ from fleetform.deliver.kubernetes.problems import (
     problem_of,
 )
 from fleetform.model.results.decisions import PluginKey
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, DeniedError
+from fleetform.outside.kubernetes.errors import ObjectError
 
 
 class Adoption:
     """Of the objects of one plugin on one cluster, those that are there and not its own.
 
-    after_helm: some of them are of a Helm release, which is known once their refusals were asked for.
+    setting is what asks for them, as people write it. after_helm: some of them are of a Helm release, which is known
+    once their refusals were asked for.
     """
 
     def __init__(
@@ -41,11 +41,12 @@ class Adoption:
         key: PluginKey,
         objects: Collection[ObjectRef],
         asked_for: bool,
+        setting: str,
         predecessor: PluginKey | None,
     ) -> None:
         self._client, self._key, self._objects = client, key, objects
         self.after_helm = False
-        self._asked_for, self._predecessor = asked_for, predecessor
+        self._asked_for, self._setting, self._predecessor = asked_for, setting, predecessor
         self._free: set[Release | FluxOwner] = set()
         self._set_aside: set[Release] = set()
 
@@ -82,11 +83,7 @@ class Adoption:
         ref = ref_of(manifest)
         try:
             return self._client.get(self._client.resource_of(manifest), ref.namespace, ref.name)
-        except BusyError:
-            raise
-        except OutsideError as error:
-            if isinstance(error, DeniedError) and error.status == 401:
-                raise
+        except ObjectError:
             # Its kind may come with the plugin itself.
             return None
 
@@ -104,9 +101,7 @@ class Adoption:
             return foreign
         try:
             return self._at_work(ref, release_of(live), flux_owner_of(live))
-        except BusyError:
-            raise
-        except OutsideError as error:
+        except ObjectError as error:
             return problem_of(ref, error)
 
     def _at_work(self, ref: ObjectRef, release: Release | None, owner: FluxOwner | None) -> Problem | None:
@@ -124,7 +119,8 @@ class Adoption:
         """What taking them over would change: of each of them, and of the releases that they are of."""
         found = [Existing(ref_of(each), owner_of(live), difference(self._client, each, live)) for each, live in foreign]
         releases = {release: None for _, live in foreign if (release := release_of(live)) is not None}
-        return not_adopted(found, [kept for each in releases if (kept := self._kept(each)) is not None])
+        kept_by_helm = [kept for each in releases if (kept := self._kept(each)) is not None]
+        return not_adopted(found, kept_by_helm, self._setting)
 
     def _kept(self, release: Release) -> KeptByHelm | None:
         """What Helm has of a release; nothing if it has none or we may not look."""
@@ -133,9 +129,7 @@ class Adoption:
             if not revisions:
                 return None
             named = objects_of(self._client, revisions[-1])
-        except BusyError:
-            raise
-        except OutsideError:
+        except ObjectError:
             return None
         # A manifest need not name the release's namespace.
         others = [

@@ -21,9 +21,8 @@ from fleetform.deliver.kubernetes.others_fields import without_empty_bundles, wi
 from fleetform.deliver.kubernetes.problems import Problem, conflict, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import FLUX_REQUEST, health_of
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError, ConflictError, DeniedError, NoKindError
+from fleetform.outside.kubernetes.errors import ConflictError, DeniedError, NoKindError, ObjectError
 from fleetform.syntax.helm_hooks import hooks_of
 
 # What others are refused without is waited for this long: established CRDs, namespaces.
@@ -37,11 +36,12 @@ _WAITED_FOR = ("CustomResourceDefinition", "Namespace")
 
 class ApplyOptions(NamedTuple):
     """What becomes of fields that somebody else changed, and of objects that are there already; those of a predecessor
-    are taken over (B23)."""
+    are taken over (B23). setting is where adopt is asked for, as people write it."""
 
     drift: Literal["Correct", "Report"] = "Correct"
     adopt: bool = False
     predecessor: PluginKey | None = None
+    setting: str = "delivery.kubernetes.adopt"
 
 
 _AS_USUAL = ApplyOptions()
@@ -75,13 +75,14 @@ class ClusterApply:
 
         An object that is refused does not keep others of its wave; a wave with problems keeps those after it, and
         nothing is removed then. Hooks run where a state is new there, and not when the same is applied again; digest
-        names the state. BusyError if the cluster does not answer.
+        names the state. ServerError if the cluster does not answer or does not know the account.
         """
         self._ensure_namespace(namespace)
         inventory = Inventory(self._client, key, namespace)
         known = inventory.read()
         placed = self._placed_all(objects, namespace)
-        adoption = Adoption(self._client, key, {ref_of(each) for each in placed}, options.adopt, options.predecessor)
+        refs = {ref_of(each) for each in placed}
+        adoption = Adoption(self._client, key, refs, options.adopt, options.setting, options.predecessor)
         strangers = (each for each in placed if not hooks_of(each) and ref_of(each) not in known.objects)
         problems: Sequence[Problem] = adoption.refusals(marked(each, key) for each in strangers)
         if problems:
@@ -132,10 +133,9 @@ class ClusterApply:
         try:
             if self._client.get(self._client.resource("v1", "Namespace"), "", namespace) is None:
                 self._client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        except DeniedError as error:
+        except DeniedError:
             # An account of one namespace may not look at namespaces: theirs is there, or what follows says so.
-            if error.status == 401:
-                raise
+            return
 
     def _placed_all(self, objects: Iterable[Manifest], namespace: str) -> list[Manifest]:
         normal = [_normal(each) for each in objects]
@@ -188,11 +188,7 @@ class ClusterApply:
                 if order.drift == "Report":
                     return conflict(ref, error)
                 return self._client.apply(ours, force=True)
-        except BusyError:
-            raise
-        except OutsideError as error:
-            if isinstance(error, DeniedError) and error.status == 401:
-                raise
+        except ObjectError as error:
             return problem_of(ref, error)
 
     def _wait_for(self, applied: Sequence[Manifest]) -> Waiting[list[Problem]]:
@@ -237,12 +233,10 @@ class ClusterApply:
             ref = ref_of(each)
             try:
                 self._remove_one(key, each)
-            except BusyError:
-                raise
             except NoKindError:
                 # The kind itself is gone, and its objects with it.
                 continue
-            except OutsideError as error:
+            except ObjectError as error:
                 left[ref] = objects[ref]
                 problems.append(problem_of(ref, error))
         return left, problems

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from fleetform.clusters.fields import FieldSet, our_fields, paths_beyond
 from fleetform.clusters.ownership import MANAGER, Manifest
 from fleetform.deliver.kubernetes.helm_records import MANAGED_BY, NAME, NAMESPACE
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
+from fleetform.outside.kubernetes.errors import ObjectError
 
 # Tools that bring objects to clusters; controllers, which change what is there, are none of them.
 _TOOLS = (
@@ -71,7 +71,7 @@ def difference(client: Client, wanted: Manifest, live: Manifest) -> Difference:
     """What taking an object over would change of it, as the server says; nothing if it cannot say."""
     try:
         after = client.apply(wanted, force=True, dry_run=True)
-    except OutsideError:
+    except ObjectError:
         return Difference()
     entries = live["metadata"].get("managedFields") or []
     tools = _union_of(each for each in entries if _is_of_tools(each))

@@ -12,9 +12,8 @@ from fleetform.clusters.work import Waiting
 from fleetform.deliver.kubernetes.problems import Problem, belongs_to_another, problem_of
 from fleetform.model.results.decisions import PluginKey
 from fleetform.observe.object_health import health_of
-from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
-from fleetform.outside.kubernetes.errors import BusyError
+from fleetform.outside.kubernetes.errors import ObjectError
 from fleetform.syntax.helm_hooks import (
     AFTER,
     BEFORE,
@@ -84,9 +83,7 @@ class HookRunner:
         for each in hooks:
             try:
                 problem = yield from self._run(each)
-            except BusyError:
-                raise
-            except OutsideError as error:
+            except ObjectError as error:
                 problem = problem_of(ref_of(each), error)
             if problem is not None:
                 return [problem]
@@ -102,23 +99,25 @@ class HookRunner:
             if foreign is not None or not earlier:
                 hint = "remove it: hooks are deleted and made anew"
                 return foreign or Problem(ref, "it is there already, and not from Fleetform", hint, refused=True)
-            if BEFORE_CREATION in policies:
-                yield from self._delete(hook, live)
+            if BEFORE_CREATION in policies and not (yield from self._deleted(hook, live)):
+                message = f"it is still being deleted after {self._patience / 60:.0f} minutes"
+                return Problem(ref, message, "look at its finalizers")
         self._client.apply(marked(as_hook(hook), self._key), force=True)
         problem = yield from self._wait_for(hook)
         if (FAILED if problem is not None else SUCCEEDED) in policies:
             self._client.delete(resource, ref.namespace, ref.name)
         return problem
 
-    def _delete(self, hook: Manifest, live: Manifest) -> Waiting[None]:
-        """And waits until it is gone: what is being deleted cannot be made anew."""
+    def _deleted(self, hook: Manifest, live: Manifest) -> Waiting[bool]:
+        """Deletes it and waits until it is gone, what is being deleted cannot be made anew; whether it is."""
         resource, ref = self._client.resource_of(hook), ref_of(hook)
         self._client.delete(resource, ref.namespace, ref.name, uid=live["metadata"]["uid"])
         deadline = self._clock() + self._patience
         while self._client.get(resource, ref.namespace, ref.name) is not None:
             if self._clock() >= deadline:
-                raise BusyError(f"{ref} is still being deleted")
+                return False
             yield _POLL
+        return True
 
     def _wait_for(self, hook: Manifest) -> Waiting[Problem | None]:
         """Jobs and pods run to their end; anything else is done when it is there."""

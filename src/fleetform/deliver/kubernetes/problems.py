@@ -11,8 +11,14 @@ from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.flux_owners import FluxOwner
 from fleetform.deliver.kubernetes.helm_records import Release
 from fleetform.model.results.decisions import PluginKey
-from fleetform.outside.errors import OutsideError
-from fleetform.outside.kubernetes.errors import ApiError, ConflictError, DeniedError, InvalidError, NoKindError
+from fleetform.outside.kubernetes.errors import (
+    ConflictError,
+    DeniedError,
+    HeldUpError,
+    InvalidError,
+    NoKindError,
+    ObjectError,
+)
 
 _MOST_OBJECTS, _MOST_FIELDS = 10, 5
 
@@ -29,7 +35,7 @@ class Problem(NamedTuple):
         return f"{self.ref}: {self.message}"
 
 
-def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
+def problem_of(ref: ObjectRef, error: ObjectError) -> Problem:
     """A refusal in words that say what to do."""
     if isinstance(error, NoKindError):
         hint = "install what brings this kind first, and say so with dependsOn"
@@ -41,7 +47,8 @@ def problem_of(ref: ObjectRef, error: OutsideError) -> Problem:
         immutable = "immutable" in error.message
         hint = "a field of it cannot be changed: delete the object, and it is created again" if immutable else ""
         return Problem(ref, error.message, hint or "the cluster refuses it as it is rendered", refused=True)
-    return Problem(ref, error.message, error.hint, refused=not isinstance(error, ApiError))
+    hint = "look at the webhook that it names: the cluster takes no such object without it"
+    return Problem(ref, error.message, hint if isinstance(error, HeldUpError) else error.hint)
 
 
 def belongs_to_another(ref: ObjectRef, live: Manifest, key: PluginKey) -> Problem | None:
@@ -67,8 +74,9 @@ class KeptByHelm(NamedTuple):
     others: Sequence[ObjectRef]
 
 
-def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Problem:
-    """Objects that are there already and that nobody asked to take over, with what that would change."""
+def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm], setting: str) -> Problem:
+    """Objects that are there already and that nobody asked to take over, with what that would change, and the setting
+    that asks for it."""
     first, *more = found
     whose = f", and belongs to {first.owner}" if first.owner else ", and not from Fleetform"
     verb = "is" if len(more) == 1 else "are"
@@ -77,7 +85,7 @@ def not_adopted(found: Sequence[Existing], releases: Sequence[KeptByHelm]) -> Pr
     if len(found) > _MOST_OBJECTS:
         of_all.append(f"and so on for {len(found) - _MOST_OBJECTS} more")
     told = "; ".join([*of_all, *(_of_release(each) for each in releases)])
-    hint = f"delivery.kubernetes.adopt: true takes {'them' if more else 'it'} over: {told}"
+    hint = f"{setting}: true takes {'them' if more else 'it'} over: {told}"
     return Problem(first.ref, f"it is there already{whose}{also}", hint, refused=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from fleetform.engine.index.differences import changed_keys
@@ -33,10 +33,11 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
             round_.busy[removal.cluster.key] = removal.key
     round_.pending = _pending(settled, world.changes)
     planned: dict[int, OwnerPlan] = {}
+    known = {id(owner.change): owner for owner in previous.owners} if previous is not None else {}
     for index in sorted(range(len(settled)), key=lambda each: _turn(world, world.changes[each], now)):
         members, look = settled[index]
         change = world.changes[index]
-        planned[index] = resting.get(id(change)) or plan_owner(round_, change, members, look)
+        planned[index] = resting.get(id(change)) or _as_before(plan_owner(round_, change, members, look), known)
     owners = tuple(planned[index] for index in range(len(settled)))
     removals = tuple(plan_removals(round_))
     next_look = next_look_of(owners, removals)
@@ -58,6 +59,12 @@ def _resting(previous: Plan | None, world: World) -> dict[int, OwnerPlan]:
         for owner in previous.owners
         if owner.at_rest and id(owner.change) in changes and moved.isdisjoint(owner.keys)
     }
+
+
+def _as_before(owner: OwnerPlan, known: Mapping[int, OwnerPlan]) -> OwnerPlan:
+    """The owner's plan of the pass before, if it says the same: others find by identity what is new."""
+    before = known.get(id(owner.change))
+    return before if before is not None and before == owner else owner
 
 
 def _settled(round_: Pass, change: Change) -> tuple[list[Member], datetime | None]:

@@ -173,6 +173,7 @@ class FluxDelivery(Record, frozen=True):
     mode: Annotated[Literal["Hub", "Pull"], doc("Where Flux runs.")] = "Hub"
     namespace: Annotated[Name | None, doc("Where its objects go.")] = None
     prune: Annotated[bool, doc("A Kustomization removes what is no longer in its source.")] = True
+    adopt: Annotated[bool, doc("Take over objects of Flux that exist already under these names.")] = False
 
 
 class Delivery(Record, frozen=True):

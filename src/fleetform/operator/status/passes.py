@@ -158,20 +158,18 @@ class Changes:
                 if state.admitted is not None and state.admitted.input_hash in hashes:
                     yield cluster.organization, cluster.name, name
 
-    def presets(self, parts: Mapping[Ref, object]) -> set[Ref]:
-        if self.objects:
-            then = self._last.fleet.snapshot.presets.keys() if self._last is not None else set()
-            return {*self._now.fleet.snapshot.presets, *then}
+    def presets(self) -> set[Ref]:
+        """Presets of which something may have to be counted again."""
+        now, last = self._now, self._last
         found = {whole_owner(ref) for ref in self._plans}
-        for ref in self._clusters:
-            here = self._now.fleet.decisions.clusters.get(ref)
-            found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
-        known = self._now.image.known.plugins
-        known_then = self._last.image.known.plugins if self._last is not None else {}
-        for ref in changed_keys(known, known_then):
-            here = self._now.fleet.decisions.clusters.get(ref)
-            found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
-        return {ref for ref in found if ref.kind == "PluginPreset"}
+        known, known_then = now.image.known.plugins, last.image.known.plugins if last is not None else {}
+        sides = [now.fleet.decisions.clusters, last.fleet.decisions.clusters if last is not None else {}]
+        for ref in {*self._clusters, *changed_keys(known, known_then)}:
+            for clusters in sides:
+                here = clusters.get(ref)
+                found.update(each.target.owner.ref for each in (here.candidates if here is not None else ()))
+        presets, presets_then = now.fleet.snapshot.presets, last.fleet.snapshot.presets if last is not None else {}
+        return {*changed_keys(presets, presets_then), *(ref for ref in found if ref.kind == "PluginPreset")}
 
 
 def whole_owner(ref: Ref) -> Ref:

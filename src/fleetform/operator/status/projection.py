@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import structs
+
 from fleetform.app.fleet import Fleet
 from fleetform.app.listing.list_plugins import AppliedOverrides
 from fleetform.app.listing.list_rollouts import rollouts_of
@@ -170,13 +172,25 @@ class Projection:
             lost.setdefault(claim.loses.ref, []).append(claim)
         changed: set[Ref] = set()
         presets = shown.fleet.snapshot.presets
-        for ref in changes.presets(parts):
+        counted = changes.presets()
+        for ref in counted:
             preset = presets.get(ref)
             if preset is None:
                 changed |= self._drop(ref)
             elif preset.dialect == "native":
                 changed |= self._put(self._preset(shown, preset, parts.get(ref, []), lost.get(ref, [])))
+        if changes.objects:
+            for ref, preset in presets.items():
+                if ref not in counted and preset.dialect == "native":
+                    changed |= self._put(self._judged_again(preset))
         return changed
+
+    def _judged_again(self, preset: Object[object]) -> Wanted:
+        """A preset of which only what is wrong with it may be another: a large one is not counted again for that."""
+        wanted = self.wanted[preset.ref]
+        *counted, _ = wanted.status.conditions
+        status = structs.replace(wanted.status, conditions=[*counted, self._validity.of(preset.ref)])
+        return structs.replace(wanted, status=status, generation=self._generation(preset))
 
     def _preset(self, shown: Pass, preset: Object[object], parts: list[OwnerPlan], lost: list[Claim]) -> Wanted:
         decided = shown.fleet.decisions.plugins
@@ -191,8 +205,10 @@ class Projection:
             _open_rollout(parts),
             self._validity.of(preset.ref),
         )
-        generation = None if self._validity.was_refused(preset.ref) else preset.metadata.generation
-        return Wanted(preset.ref, status, generation=generation)
+        return Wanted(preset.ref, status, generation=self._generation(preset))
+
+    def _generation(self, preset: Object[object]) -> int | None:
+        return None if self._validity.was_refused(preset.ref) else preset.metadata.generation
 
     def _show_rollouts(self, fleet: Fleet, changes: Changes) -> set[Ref]:
         changed: set[Ref] = set()

@@ -1,4 +1,8 @@
-"""What API servers refuse, told apart by what one does about it."""
+"""What API servers refuse, told apart by what one does about it.
+
+An error is either about what was asked for (ObjectError) or about the connection (ServerError, an AccessError, a lost
+lease). Who works on many objects catches the first kind, tells it of that object and goes on with the others; errors of
+the other kind would meet every object, so they pass to who asked for the work."""
 
 from __future__ import annotations
 
@@ -25,7 +29,15 @@ class ApiError(OutsideError):
         self.status, self.reason, self.causes = status, reason, causes
 
 
-class MissingError(ApiError):
+class ObjectError(ApiError):
+    """About one object or kind: what is asked about another may well be granted."""
+
+
+class ServerError(ApiError):
+    """About the connection: nothing that is asked of the server is answered now."""
+
+
+class MissingError(ObjectError):
     """There is no such object."""
 
 
@@ -33,23 +45,31 @@ class NoKindError(MissingError):
     """The cluster does not serve the kind; what brings it may not be there yet."""
 
 
-class ConflictError(ApiError):
+class ConflictError(ObjectError):
     """Somebody else wrote: another resourceVersion or uid, a name that is taken, fields of another manager."""
 
 
-class ExpiredError(ApiError):
+class ExpiredError(ObjectError):
     """A resourceVersion or a page that the server no longer has, or not yet: list anew."""
 
 
-class DeniedError(ApiError):
-    """We may not do that (401, 403)."""
+class DeniedError(ObjectError):
+    """The account may not do that (403)."""
 
 
-class InvalidError(ApiError):
+class InvalidError(ObjectError):
     """The object will not be accepted as it is: trying again does not help."""
 
 
-class BusyError(ApiError):
+class HeldUpError(ObjectError):
+    """Not this object now: a webhook that the server asks about its kind does not answer. Nothing was written."""
+
+
+class UnauthorizedError(ServerError):
+    """The server does not know the account (401)."""
+
+
+class BusyError(ServerError):
     """Not now: the server is overloaded or starting, or did not answer. after: seconds until it may be asked again."""
 
     def __init__(
@@ -93,6 +113,7 @@ class Status(Struct):
 
 
 _status = msgspec.json.Decoder(Status)
+_WEBHOOK_FAILED = ("failed calling webhook", "conversion webhook for")
 _EXPIRED = ("Expired", "ResourceVersionTooLarge")
 
 
@@ -116,11 +137,15 @@ def error_of_status(status: Status, code: int, retry_after: str | None = None) -
         return MissingError(message, code, status.reason, causes)
     if code == 409:
         return ConflictError(message, code, status.reason, causes)
-    if code in (401, 403):
+    if code == 401:
+        return UnauthorizedError(message, code, status.reason, causes)
+    if code == 403:
         return DeniedError(message, code, status.reason, causes)
     if code == 500 and ("not declared in schema" in message or "request is too large" in message):
         # The server says 500 for what will never succeed.
         return InvalidError(message, code, status.reason, causes)
+    if code == 500 and any(each in message for each in _WEBHOOK_FAILED):
+        return HeldUpError(message, code, status.reason, causes)
     if code in (429, 500, 502, 503, 504):
         after = details.retry_after_seconds
         if retry_after is not None and retry_after.isdigit():
