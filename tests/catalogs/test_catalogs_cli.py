@@ -285,6 +285,20 @@ def test_two_states_of_one_repository_stand_side_by_side_under_aliases(
     assert versions == {"web-eu-1": "2.0.0", "next-eu-1": "3.0.0"}
 
 
+def test_of_what_is_wrong_in_a_catalog_people_hear_what_their_plugins_get(
+    run: FleetCommand, repository: Repository
+) -> None:
+    """As a warning: they cannot mend it."""
+    texts = {name: definition(name, "1.1.0").replace("default: 1", "default: many") for name in ("web", "unused")}
+    repository.commit({f"{name}.yaml": text for name, text in texts.items()})
+    run.write(catalog=GIT)
+    run.fetch()
+    assert run.offered() == ["unused 1.1.0", "web 1.0.0", "web 1.1.0"]
+    result = run("validate", "-o", "json").json
+    said = [(each["code"], each["severity"], each["object"]) for each in result["diagnostics"]]
+    assert (said, result["valid"]) == ([("wrong-type", "warning", "PluginDefinition/acme/web")], True)
+
+
 def greenhouse(*sources: str) -> str:
     """A Catalog of Greenhouse's; sources are flow-style YAML."""
     listed = "".join(f"  - {source}\n" for source in sources)

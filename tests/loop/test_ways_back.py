@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from fleetform.app.rollout import Person, Rollouts
 from fleetform.app.scope import Scope
+from fleetform.loop.asking import RolloutRequest
 from fleetform.model.answers.planning import RolloutAnswer
-from loop.test_control import installed, joined, upgraded
+from fleetform.model.identity import Identity
+from loop.test_control import installed, joined, texts, upgraded
+from support.fleets import override
 from support.plane import Plane
 
 
 def fails(found: Plane, cluster: str, version: str = "1.1.0") -> None:
     found.health.says[cluster, version] = "Failed"
     found.health.messages[cluster] = "3 pods crash"
+
+
+def ask(found: Plane, verb: Literal["abort", "retry", "rollback"]) -> None:
+    """Of the last rollout."""
+    [rollouts] = found.control.image.known.rollouts.rollouts.values()
+    reply = found.control.ask(RolloutRequest(verb=verb, name=rollouts[-1].name, who=Identity("ann", owner=True)))
+    assert reply.problem is None
+    found.settle()
 
 
 def status(found: Plane) -> RolloutAnswer:
@@ -127,6 +139,105 @@ def test_what_could_not_go_back_yet_is_counted_and_goes_back_when_its_cluster_an
     found.wait(minutes=2)
     assert found.versions["eu-2"] == "1.0.0"
     assert stages(found)["dev"][:2] == ("RolledBack", 0)
+
+
+@pytest.mark.rule("R2-14", "R2-38", "B8", "B10", "B34")
+@pytest.mark.parametrize("narrows", [True, False])
+def test_a_way_back_is_no_downgrade_that_somebody_asked_for(narrows: bool) -> None:
+    """Version and values changed, so that with the older version something else is wanted than ran before, and a newer
+    rollout begins at once; or somebody narrows the range meanwhile, and nothing is rejected any more."""
+    found = installed()
+    found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    upgraded(found)
+    fails(found, "eu-1")
+    found.wait(minutes=61)
+    found.health.silent.add("eu-2")
+    found.wait(hours=3)
+    if narrows:
+        preset = found.files.files["preset.yaml"]
+        found.files.files["preset.yaml"] = preset.replace("{name: web}", "{name: web, version: ~1.0.0}")
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.0.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    found.health.silent.clear()
+    found.wait(hours=3)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert all(b"7" in next(iter(each.files.values())) for each in found.targets.there.values())
+    assert status(found).phase == "Succeeded"
+    events = [(each.event, each.version) for each in found.store.events("acme", "eu-2", limit=4)]
+    assert events == [("Healthy", "1.0.0"), ("Started", "1.0.0"), ("Healthy", "1.0.0"), ("RolledBack", "1.0.0")]
+
+
+@pytest.mark.rule("R2-18", "R2-38", "S45", "S50", "B24")
+def test_what_has_a_change_from_before_it_was_aborted_goes_back_with_the_next_try() -> None:
+    found = installed()
+    upgraded(found)
+    found.settle()
+    ask(found, "abort")
+    assert stages(found) == {"dev": ("Aborted", 1, 1, 0, 0), "gold": ("Pending", 0, 0, 0, 0)}
+    ask(found, "retry")
+    # What the first try brought is still there, and the next counts it as well.
+    assert stages(found)["dev"] == ("Aborted", 1, 1, 0, 0)
+    fails(found, "eu-1")
+    found.wait(minutes=61)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    assert stages(found)["dev"] == ("Succeeded", 1, 1, 0, 0)
+    found.wait(hours=2)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert status(found).phase == "Halted"
+    assert stages(found) == {"dev": ("RolledBack", 0, 0, 0, 0), "gold": ("RolledBack", 0, 0, 1, 0)}
+
+
+@pytest.mark.rule("S50", "B21", "R2-38")
+@pytest.mark.parametrize("values", [True, False])
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_cluster_that_joined_after_a_rollout_goes_back_with_it(values: bool, restarts: bool) -> None:
+    """Whoever rolls it back by hand wants all of it gone; and so do clusters that join later."""
+    found = installed()
+    preset = found.files.files["preset.yaml"]
+    own = "optionValues:\n    - {name: host, expression: cluster.name}\n"
+    found.files.files["preset.yaml"] = preset.replace("optionValues:\n", own, 1)
+    found.wait(hours=3)
+    if values:
+        found.files.files["more.yaml"] = override("more", "[{path: replicas, value: 7}]")
+    else:
+        upgraded(found)
+    found.wait(hours=3)
+    before = texts(found)
+    joined(found, late="dev")
+    found.wait(hours=1)
+    assert texts(found)["late"] == before["eu-1"]
+    if restarts:
+        found.restart()
+    ask(found, "rollback")
+    found.wait(hours=1)
+    assert status(found).phase == "Halted"
+    joined(found, later="gold")
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
+    assert len(set(texts(found).values())) == 1
+    assert b"later" in next(iter(found.targets.there["acme", "later", "web-later"].files.values()))
+    assert not any(b"7" in each for each in texts(found).values())
+    assert not found.settle().wrote
+    ask(found, "retry")
+    found.wait(hours=3)
+    assert texts(found) == dict.fromkeys(("eu-1", "eu-2", "late", "later", "us-1"), before["eu-1"])
+
+
+@pytest.mark.rule("S50", "B25", "R2-38")
+def test_a_cluster_that_caught_up_after_a_rollout_goes_back_with_it() -> None:
+    found = installed()
+    found.health.silent.add("us-1")
+    found.wait(minutes=30)
+    upgraded(found)
+    found.wait(hours=3)
+    assert found.versions == {"eu-1": "1.1.0", "eu-2": "1.1.0", "us-1": "1.0.0"}
+    assert status(found).phase == "Succeeded"
+    found.health.silent.clear()
+    found.wait(hours=1)
+    assert found.versions["us-1"] == "1.1.0"
+    ask(found, "rollback")
+    found.wait(hours=1)
+    assert set(found.versions.values()) == {"1.0.0"}
 
 
 @pytest.mark.rule("R2-18", "R2-38")

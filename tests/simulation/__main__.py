@@ -1,6 +1,6 @@
 """Many random schedules, one of them again, every pair of faults, or the real process killed at every write on disk.
 
-`PYTHONPATH=tests python -m simulation --schedules 100000`, `--replay 17`, `--pairs`, `--killed`.
+`PYTHONPATH=tests python -m simulation --schedules 100000`, `--replay 17`, `--pairs`, `--killed`, `--killed page fsync`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,7 +26,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
     parser.add_argument("--replay", type=int, metavar="SEED", help="this one alone, made small if it breaks a law")
     parser.add_argument("--pairs", action="store_true", help="every pair of faults of all kinds")
-    parser.add_argument("--killed", action="store_true", help="the real process, killed at every write")
+    killed = "the real process, killed at every write of these kinds, without any: of all"
+    parser.add_argument("--killed", nargs="*", choices=KINDS, metavar="KIND", help=killed)
     asked = parser.parse_args()
     if asked.replay is not None:
         return _replay(asked.replay)
@@ -33,8 +35,8 @@ def main() -> int:
         found = explore(SHORT, FleetText(guarded=False))
         print(f"every pair of faults: {found.steps:,} steps between {found.worlds:,} distinct worlds")
         return 0
-    if asked.killed:
-        return _killed()
+    if asked.killed is not None:
+        return _killed(asked.killed or KINDS)
     seen: Counter[str] = Counter()
     failed = []
     for seed in range(asked.first, asked.first + asked.schedules):
@@ -51,14 +53,21 @@ def main() -> int:
     return 1 if failed or missing else 0
 
 
-def _killed() -> int:
+def _killed(kinds: Sequence[str]) -> int:
+    failed = 0
     with TemporaryDirectory() as folder:
         killing = Killing(Path(folder))
-        for kind in KINDS:
+        for kind in kinds:
+            broken = []
             for number in range(1, killing.counts[kind] + 1):
-                killing.killed_at(kind, number)
-            print(f"{killing.counts[kind]:8,}  killed at {kind}", flush=True)
-    return 0
+                try:
+                    killing.killed_at(kind, number)
+                except AssertionError as error:
+                    broken.append(number)
+                    print(f"  {error}", flush=True)
+            print(f"{killing.counts[kind]:8,}  killed at {kind}, {len(broken)} did not end as undisturbed", flush=True)
+            failed += len(broken)
+    return 1 if failed else 0
 
 
 def _replay(seed: int) -> int:

@@ -136,7 +136,7 @@ class _Tip:
             inventory = read_inventory(contents.pop(INVENTORY, None))
         except ValueError as error:
             return Failure(f"{place}/{error}", "remove that folder from the branch, or restore it", refused=True), {}
-        present: dict[str, str | None] = {name: None for name in found if name != INVENTORY}
+        present: dict[str, str | None] = dict.fromkeys(found)
         present.update((name, file_hash(content)) for name, content in contents.items())
         return inventory, present
 

@@ -206,11 +206,13 @@ class ApprovalDocument(_Document, frozen=True, kw_only=True):
 
 
 class AdmittedObjectsDocument(_Document, frozen=True, kw_only=True):
-    """What an owner's plugins were last made of, and what the rollout that runs brings: hashes of objects."""
+    """What an owner's plugins were last made of, what the rollout that runs brings, and what came before the last one
+    that succeeded: hashes of objects."""
 
     owner: OwnerDocument
     objects: dict[str, str]
     upcoming: dict[str, str] | None = None
+    earlier: dict[str, str] | None = None
 
 
 class EmergencyDocument(_Document, frozen=True, kw_only=True):

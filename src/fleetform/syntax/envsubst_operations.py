@@ -153,7 +153,7 @@ def _prefix_length(value: str, glob: _Glob, longest: bool) -> int:
 
 
 def _is_wild(token: str) -> bool:
-    return token == "?" or (token.startswith("[") and len(token) > 1)
+    return token == "?" or token.startswith("[")
 
 
 def _token_regex(token: str, characters: str) -> bytes:

@@ -159,8 +159,7 @@ def _not_equal(this: Comparator, version: semver.Version) -> bool:
         return (version.minor, version.patch) != (0, 0) or version != this.version
     if this.version.minor != version.minor:
         return True
-    plain = not version.prerelease and not this.version.prerelease
-    return not plain and version.prerelease != this.version.prerelease
+    return version.prerelease != this.version.prerelease
 
 
 def _greater(this: Comparator, version: semver.Version) -> bool:

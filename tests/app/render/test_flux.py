@@ -218,9 +218,10 @@ def test_a_variable_that_two_secrets_of_the_input_have_is_refused(fleeet: Runner
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: default}\nstringData: {%s}\n"
     fleeet.write(a=secret % ("a", "USER: x, TOKEN: y"), b=secret % ("b", "TOKEN: z"))
     read = "  - {name: %s, objectFieldRef: {kind: Secret, name: %s, fieldPath: /data/%s}}\n"
-    names = read % ("USER", "a", "USER") + read % ("TOKEN", "b", "TOKEN")
+    plain = "  - {name: PLAIN, value: x}\n"
+    names = plain + read % ("USER", "a", "USER") + read % ("TOKEN", "b", "TOKEN")
     change(fleeet, "module.yaml", "  - {name: PORT", f"{names}  - {{name: PORT")
-    change(fleeet, "module.yaml", "[{ZONE: $(ZONE)},", "[{name: USER}, {name: TOKEN}, {ZONE: $(ZONE)},")
+    change(fleeet, "module.yaml", "[{ZONE: $(ZONE)},", "[{name: PLAIN}, {name: USER}, {name: TOKEN}, {ZONE: $(ZONE)},")
     result = fleeet("render", "podinfo", "-c", "one")
     assert result.code == 3
     assert "the variable TOKEN is a key of b and of a: Flux reads both whole" in result.err

@@ -166,6 +166,11 @@ def test_a_bootstrap_module_has_no_bindings_on_the_cluster() -> None:
     assert "controlPlaneBindings" in hints(reading)[0]
 
 
+def test_a_section_of_bindings_that_is_no_list_is_said_also_if_it_is_empty() -> None:
+    assert said(module("selector: {}\nbindings: {}")) == [("bad-value", "error", "spec.bindings")]
+    assert said(module("selector: {}\nbindings: []")) == []
+
+
 @pytest.mark.parametrize(
     ("selector", "clusters"),
     [

@@ -64,10 +64,86 @@ def test_it_goes_back_though_its_version_was_rejected_and_what_is_wanted_lies_be
     assert (hand.version("a"), hand.step("a").state) == ("1.0.0", "UpToDate")
 
 
-@pytest.mark.rule("B8", "B25")
-def test_a_newer_change_takes_it_along() -> None:
+@pytest.mark.rule("R2-14", "R2-38", "B8", "B25")
+def test_a_newer_change_goes_on_from_what_was_healthy_before() -> None:
+    """It may come to the cluster after days, or fail; and what failed elsewhere is nothing to return to."""
     hand = left_behind("a")
     hand.want(NEWER)
     answers(hand, "a")
     assert hand.go() == ["a", "c"]
+    assert hand.version("a") == "1.0.0"
+    hand.healthy("c")
+    assert hand.go() == []
+    hand.healthy("a")
+    assert hand.go() == ["a"]
     assert hand.version("a") == "1.2.0"
+    hand.fail("a")
+    hand.wait(DAY)
+    assert hand.version("a") == "1.0.0"
+
+
+@pytest.mark.rule("R2-14", "R2-38", "B8", "B25")
+@pytest.mark.parametrize("newest", [False, True])
+def test_it_goes_back_before_a_newer_rollout_that_leads_below_it(newest: bool) -> None:
+    """Its gates are those of the way down from what was rejected: once it is back they are gone. Neither the rollout
+    that began meanwhile nor one that waits behind that takes them for what somebody asked for."""
+    hand = left_behind("a")
+    lower = structs.replace(OLD, input_hash="h1:other-values")
+    hand.want(lower)
+    hand.edit("a", gates=(REJECTED,))
+    assert hand.go() == ["c"]
+    hand.healthy("c")
+    hand.go()
+    if newest:
+        hand.want(structs.replace(OLD, input_hash="h1:yet-others"), "c1:" + "c" * 64)
+        hand.go()
+    answers(hand, "a")
+    assert "a" in hand.go()
+    assert hand.progress("a").admitted == OLD
+    hand.edit("a", gates=())
+    for _ in range(3):
+        hand.healthy("a", "c")
+        hand.go()
+    assert {hand.progress(name).admitted for name in "ac"} == {hand.world.changes[0].candidates[0].wanted}
+    assert hand.phase() == "Succeeded"
+
+
+@pytest.mark.rule("R2-38", "B25")
+def test_it_goes_back_also_when_what_came_after_it_has_succeeded_without_it() -> None:
+    hand = left_behind("a")
+    hand.want(NEWER)
+    hand.go()
+    hand.healthy("c")
+    hand.go()
+    assert hand.phase() == "Succeeded"
+    answers(hand, "a")
+    assert hand.go() == ["a"]
+    assert hand.version("a") == "1.0.0"
+    hand.healthy("a")
+    assert hand.go() == ["a"]
+    assert hand.version("a") == "1.2.0"
+
+
+@pytest.mark.rule("R2-38", "B24")
+def test_it_goes_back_in_the_slots_of_the_rollout_that_runs() -> None:
+    hand = left_behind("a", "b")
+    hand.change(policy=Policy(stages=stages(all={"max_concurrency": 1})))
+    hand.want(NEWER)
+    answers(hand, "a", "b")
+    assert hand.go() == ["a"]
+    assert (hand.gates("b"), hand.gates("c")) == (["concurrency"], ["concurrency"])
+    for before, expected in ("ab", "ba", "ab", "bc"):
+        hand.healthy(before)
+        assert hand.go() == [expected]
+
+
+@pytest.mark.rule("R2-38", "B10")
+def test_what_is_wanted_again_by_a_newer_change_does_not_go_back() -> None:
+    hand = left_behind("a")
+    hand.want(hand.world.changes[0].candidates[0].wanted)
+    answers(hand, "a")
+    assert hand.go() == ["c"]
+    hand.healthy("c")
+    hand.go()
+    assert hand.phase() == "Succeeded"
+    assert (hand.version("a"), hand.step("a").state) == ("1.1.0", "UpToDate")

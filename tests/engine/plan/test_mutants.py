@@ -150,8 +150,8 @@ def _retries_for_ever(patch: pytest.MonkeyPatch) -> None:
 def _rolls_back_to_nothing_known(patch: pytest.MonkeyPatch) -> None:
     right = progress.rolled_back
 
-    def rolled_back(known: PluginState, now: datetime) -> PluginState:
-        after = right(known, now)
+    def rolled_back(known: PluginState, rollout: str, now: datetime) -> PluginState:
+        after = right(known, rollout, now)
         return structs.replace(after, admitted=Deployed("0.9.0", "certs", "h1:unheard-of"))
 
     patch.setattr(failure, "rolled_back", rolled_back)

@@ -20,6 +20,9 @@ RUNNING = structs.replace(PENDING, started=NOON, phase="Progressing")
 DONE = structs.replace(RUNNING, phase="Succeeded", ended=NOON + HOUR)
 ABORTED = structs.replace(RUNNING, phase="Aborted", ended=NOON + HOUR, rejected=True)
 NEXT = structs.replace(RUNNING, name="certs-2")
+BACK = structs.replace(DONE, phase="RollingBack", ended=None, rejected=True)
+SUCCEEDED = AdmittedObjects(NEW_OBJECTS, earlier=OLD_OBJECTS)
+THIRD = AdmittedObjects({"a": "3"})
 
 
 @pytest.mark.rule("B3b")
@@ -39,16 +42,34 @@ NEXT = structs.replace(RUNNING, name="certs-2")
         # What it was when it started counts, whatever is there by now.
         (AdmittedObjects(OLD_OBJECTS, {"a": "3"}), RUNNING, RUNNING, False, AdmittedObjects(OLD_OBJECTS, {"a": "3"})),
         (AdmittedObjects(OLD_OBJECTS, {"a": "3"}), RUNNING, NEXT, False, ON_ITS_WAY),
-        # It succeeds: what came is what was admitted.
-        (AdmittedObjects(OLD_OBJECTS, {"a": "3"}), RUNNING, DONE, False, AdmittedObjects({"a": "3"})),
-        (KNOWN, RUNNING, DONE, False, AdmittedObjects(NEW_OBJECTS)),
-        (KNOWN, PENDING, DONE, False, AdmittedObjects(NEW_OBJECTS)),
+        # It succeeds: what came is what was admitted, and what was before is known until the next begins.
+        (
+            AdmittedObjects(OLD_OBJECTS, {"a": "3"}),
+            RUNNING,
+            DONE,
+            False,
+            AdmittedObjects({"a": "3"}, earlier=OLD_OBJECTS),
+        ),
+        (KNOWN, RUNNING, DONE, False, SUCCEEDED),
+        (KNOWN, PENDING, DONE, False, SUCCEEDED),
         (None, None, DONE, False, AdmittedObjects(NEW_OBJECTS)),
+        (AdmittedObjects({"a": "3"}, earlier={"a": "4"}), DONE, structs.replace(NEXT, started=None), False, THIRD),
+        # It is rolled back all the same: what was before is what was admitted.
+        (SUCCEEDED, DONE, BACK, False, KNOWN),
+        (SUCCEEDED, BACK, BACK, False, KNOWN),
+        (KNOWN, BACK, structs.replace(BACK, phase="Halted", ended=NOON + HOUR), True, KNOWN),
         # What was aborted was not admitted.
         (ON_ITS_WAY, RUNNING, ABORTED, False, KNOWN),
         (KNOWN, ABORTED, ABORTED, True, KNOWN),
         # Long after: an edit without effect is part of no later change.
         (KNOWN, DONE, DONE, True, AdmittedObjects(NEW_OBJECTS)),
+        (
+            AdmittedObjects(OLD_OBJECTS, earlier={"a": "0"}),
+            DONE,
+            DONE,
+            True,
+            AdmittedObjects(NEW_OBJECTS, None, {"a": "0"}),
+        ),
         (KNOWN, None, DONE, True, AdmittedObjects(NEW_OBJECTS)),
         (KNOWN, DONE, DONE, False, KNOWN),
         (KNOWN, DONE, structs.replace(DONE, rejected=True), True, KNOWN),

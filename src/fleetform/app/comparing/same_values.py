@@ -51,7 +51,7 @@ class SameValues(NamedTuple):
         if is_hole(one) or is_hole(other):
             return self._same_holes(one, other)
         if not has_marks(one) and not has_marks(other):
-            return one is other if one is ABSENT or other is ABSENT else same_value(one, other)
+            return same_value(one, other)
         if isinstance(one, Secret) and isinstance(other, Secret):
             return self._same_secrets(one, other)
         if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
@@ -93,8 +93,10 @@ def _answer(fleet: Fleet, waits: Waits | None, owner: OwnerPlan | None, rollout:
     if rollout.phase == "RollingBack" or _went_back(rollout):
         stages = [_stage_going_back(fleet, owner, rollout, times, failed[times.name]) for times in every]
     else:
+        has_it = _still_has_it(fleet, owner, rollout) if not rollout.is_open and rollout.phase != "Succeeded" else {}
         stages = [
-            _stage(waits, owner, rollout, times, counts.get(times.name), starts, failed[times.name]) for times in every
+            _stage(waits, owner, rollout, times, counts.get(times.name), starts, failed[times.name], has_it)
+            for times in every
         ]
     runs, wanted = _versions(fleet, owner, rollout)
     return RolloutAnswer(
@@ -128,22 +130,42 @@ def _stage(
     count: StageCount | None,
     starts: Counter[str | None],
     failed: int,
+    has_it: Mapping[str | None, list[PluginState]],
 ) -> RolloutStage:
+    """has_it are the plugins that still have what a rollout brought that ended before it was done."""
     consent: ConsentNeeded | None = None
     if owner is not None and count is not None and count.approvals_needed:
         consent = waits.consent(owner, rollout, count) if waits is not None else consent_needed(rollout, count)
-    done = times.total if times.done is not None else 0
-    healthy = max(done - failed, 0)
-    nobody = StageClusters(total=times.total, updated=done, healthy=healthy, failed=failed, unreachable=0, waiting=0)
+    here = has_it.get(times.name, [])
+    updated = times.total if times.done is not None else len(here)
+    healthy = max(updated - failed, 0) if times.done is not None else sum(each.is_healthy for each in here)
+    # Clusters that joined are not among those that the stage had at first.
+    total = max(times.total, updated)
+    over = StageClusters(total=total, updated=updated, healthy=healthy, failed=failed, unreachable=0, waiting=0)
     return RolloutStage(
         name=times.name,
         phase=_phase(rollout, times, count),
-        clusters=stage_clusters(count, starts[count.name]) if count is not None else nobody,
+        clusters=stage_clusters(count, starts[count.name]) if count is not None else over,
         approvals=consent,
         soak_until=time_text(count.soaked_at) if count is not None and count.soaked_at is not None else None,
         started=time_text(times.started) if times.started is not None else None,
         done=time_text(times.done) if times.done is not None else None,
     )
+
+
+def _still_has_it(fleet: Fleet, owner: OwnerPlan | None, rollout: Rollout) -> Mapping[str | None, list[PluginState]]:
+    """The plugins that have what a rollout brought, by stage. Their places may be in a later one by now, which has the
+    same stages unless the policy is another."""
+    found: dict[str | None, list[PluginState]] = {}
+    for candidate in owner.change.candidates if owner is not None and rollout.started is not None else ():
+        state = fleet.plan.world.states.get(candidate.key, UNKNOWN)
+        attempt, admitted = state.attempt, state.admitted
+        if attempt is None or admitted is None or attempt.back or attempt.rollout != rollout.name:
+            continue
+        if admitted.input_hash == attempt.input_hash:
+            stage = state.enrolment.stage if state.enrolment is not None else candidate.stage
+            found.setdefault(stage, []).append(state)
+    return found
 
 
 def _went_back(rollout: Rollout) -> bool:
@@ -162,7 +184,7 @@ def _stage_going_back(
     silent = sum(cluster.silent_since is not None for cluster in returning)
     if returning or any(state.attempt is not None and state.attempt.back and state.in_flight for _, state, _ in here):
         phase = "RollingBack"
-    elif times.started is None:
+    elif times.started is None and not any(state.attempt is not None and state.attempt.back for _, state, _ in here):
         phase = "Pending"
     else:
         phase = "Halted" if left else "RolledBack"

@@ -1,7 +1,8 @@
 """Kept objects: those that a rollout may still need as they were, when the files say something else by now (B8, B21).
 
-Kept are the documents of objects that an owner's plugins were last made of, or that its rollout brings, and that are
-others in the files, or gone. There are few: one that succeeds lets go of what was before it.
+Kept are the documents of objects that an owner's plugins were last made of, that its rollout brings, or that were there
+before its last one, which may still be rolled back; and that are others in the files, or gone. There are few: the next
+rollout lets go of what was before the last.
 """
 
 from __future__ import annotations
@@ -52,14 +53,15 @@ class KeptReader(Mapping[Key, AnyObject]):
 
 
 def needed(stored: Stored, hashes: ContentHashes) -> set[Key]:
-    """The objects that owners were last made of, or will be, and that the snapshot does not have as they were."""
+    """The objects that owners were last made of, will be or may be again, and that the snapshot does not have so."""
     snapshot = hashes.snapshot
     found: set[Key] = set()
     for owner, admitted in stored.admitted.items():
         home = owner._replace(name=owner.name.partition("/")[0])
         if not any(each in snapshot.presets or each in snapshot.plugins for each in (owner, home)):
             continue
-        pairs = {*admitted.objects.items(), *(admitted.upcoming or {}).items()}
+        sides = (admitted.objects, admitted.upcoming or {}, admitted.earlier or {})
+        pairs = {each for side in sides for each in side.items()}
         found |= {(identity, hash_) for identity, hash_ in pairs if hashes.now(identity) != hash_}
     return found
 

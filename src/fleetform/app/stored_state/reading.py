@@ -164,7 +164,10 @@ class _Reading:
         return Stored(
             rollouts,
             tuple(self._approval(each) for each in document.approvals),
-            {_ref(each.owner): AdmittedObjects(each.objects, each.upcoming) for each in document.admitted_objects},
+            {
+                _ref(each.owner): AdmittedObjects(each.objects, each.upcoming, each.earlier)
+                for each in document.admitted_objects
+            },
             {_ref(each.owner): self._request(each) for each in document.requests},
             {Ref("Cluster", each.organization, each.name): self.time(each.silent_since) for each in document.clusters},
         )

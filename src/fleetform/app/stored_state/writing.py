@@ -97,6 +97,7 @@ def state_document(known: KnownState) -> StateDocument:
                 owner=_owner_document(ref),
                 objects=dict(each.objects),
                 upcoming=dict(each.upcoming) if each.upcoming is not None else None,
+                earlier=dict(each.earlier) if each.earlier is not None else None,
             )
             for ref, each in sorted(rollouts.admitted.items())
         ],

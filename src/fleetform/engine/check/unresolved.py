@@ -35,7 +35,7 @@ def lint_unresolved(decisions: Decisions) -> Iterator[Diagnostic]:
 def _grouped(decisions: Decisions) -> list[list[_Case]]:
     """Cases of one place or of one message: a message may quote a name that differs from cluster to cluster."""
     found: list[list[_Case]] = []
-    groups: dict[tuple[Object[object], bool, str, str | At], list[_Case]] = {}
+    groups: dict[tuple[Object[object], bool, str, str | At | None], list[_Case]] = {}
     for plugin in decisions.plugins.values():
         wanted = plugin.upgrade or plugin
         if not wanted.unresolved and not wanted.idle:
@@ -47,7 +47,7 @@ def _grouped(decisions: Decisions) -> list[list[_Case]]:
             if unresolved.reported:
                 continue
             owner, gate = plugin.target.owner, unresolved.gate
-            keys = [(owner, idle, gate, each) for each in (unresolved.message, unresolved.at) if each]
+            keys = [(owner, idle, gate, each) for each in (unresolved.message, unresolved.at)]
             group = next((groups[key] for key in keys if key in groups), None)
             if group is None:
                 group = []

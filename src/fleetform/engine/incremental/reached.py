@@ -211,7 +211,7 @@ def _add_forced(reached: Reached, changes: Changes, index: Index, previous: Deci
         moving = [each for each in here.candidates if each.running not in (None, each.wanted_version)]
         cluster = now.clusters.get(ref)
         if moving and cluster is not None:
-            reached.add(cluster, (each.target.owner for each in moving if each.target.owner in index.owners))
+            reached.add(cluster, (each.target.owner for each in moving))
 
 
 def _add_states(reached: Reached, changes: Changes, index: Index) -> None:

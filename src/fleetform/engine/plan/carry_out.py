@@ -66,7 +66,8 @@ def with_rollouts(changes: tuple[Change, ...], rollouts: Mapping[Ref, Rollout]) 
 def _with(change: Change, rollout: Rollout | None) -> Change:
     if rollout is None or rollout is change.rollout:
         return change
-    used = change.used
-    if change.rollout is not None and change.rollout.name != rollout.name:
-        used = used | {change.rollout.name}
-    return structs.replace(change, rollout=rollout, used=used)
+    last = change.rollout
+    if last is None or last.name == rollout.name:
+        return structs.replace(change, rollout=rollout)
+    gone_back = (*change.gone_back, last) if last.went_back else change.gone_back
+    return structs.replace(change, rollout=rollout, used=change.used | {last.name}, gone_back=gone_back)

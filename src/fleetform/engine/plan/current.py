@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fleetform.engine.plan.failure import is_left_behind
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import is_reread
 from fleetform.engine.plan.records import Candidate, Change
@@ -32,13 +31,13 @@ def current_rollout(change: Change, members: list[Member], emergency: bool, repl
     if change.policy.external:
         return Current(None, _superseded(last, now))
     if last is None or not last.is_open:
-        return Current(_new(change, last, now) if _needs_one(change, last, members) else None)
+        return Current(_new(change, last, now) if _needs_one(change, members) else None)
     if last.change_id == change.change_id:
         # Nothing is fixed before the first start: members, targets and policy are those of now.
         pending = structs.replace(last, policy=change.policy, stages=_stages(change)) if last.started is None else last
         return Current(pending)
     if last.started is None:
-        return Current(_new(change, last, now) if _needs_one(change, last, members) else None, _superseded(last, now))
+        return Current(_new(change, last, now) if _needs_one(change, members) else None, _superseded(last, now))
     if last.phase == "RollingBack" or change.change_id in change.rejected or not _is_newer(last, members):
         return Current(last)
     if replace or emergency or change.supersede:
@@ -60,7 +59,7 @@ def _is_newer(last: Rollout, members: list[Member]) -> bool:
     return False
 
 
-def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> bool:
+def _needs_one(change: Change, members: list[Member]) -> bool:
     """Whether anything differs that is to be staged.
 
     Not for a change that was rejected, nor for other values that clusters read (B16); nor for clusters that join a
@@ -74,19 +73,19 @@ def _needs_one(change: Change, last: Rollout | None, members: list[Member]) -> b
     for candidate, progress in ((each.candidate, each.progress) for each in members):
         if progress.admitted is None:
             first_installs = True
-        elif _differ(progress.admitted, candidate.wanted) and not _follows(last, candidate, progress):
+        elif _differ(progress.admitted, candidate.wanted) and not _follows(change, candidate, progress):
             return True
         else:
             installed = True
     return first_installs and not installed
 
 
-def _follows(last: Rollout | None, candidate: Candidate, progress: PluginState) -> bool:
+def _follows(change: Change, candidate: Candidate, progress: PluginState) -> bool:
     """Whether the rollout that is over left a plugin behind that could not be reached: it catches up, or goes back."""
-    place = progress.enrolment
+    place, last = progress.enrolment, change.rollout
     if last is None or place is None or place.rollout != last.name:
         return False
-    goal = place.target if last.phase == "Succeeded" else place.before if is_left_behind(last, progress) else None
+    goal = place.target if last.phase == "Succeeded" else place.before if change.left_behind(progress) else None
     return goal is not None and not _differ(goal, candidate.wanted)
 
 

@@ -62,8 +62,7 @@ class Prospect:
         end, waits_until = _end(best), _started(best, stage)
         if end is None or waits_until is None:
             return None
-        first = self._now.replace(second=0, microsecond=0)
-        first += _MINUTE if first < self._now else timedelta(0)
+        first = self._now.replace(second=0, microsecond=0) + _MINUTE
 
         def is_free(minute: int) -> bool:
             found = _end(self.approved(stage, first + minute * _MINUTE))

@@ -6,7 +6,7 @@ is no way back over a version that is irreversible; the rollout then halts and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fleetform.engine.plan.gates.chain import calendar_reasons, way_back_reasons
 from fleetform.engine.plan.gates.concurrency import concurrency
@@ -16,9 +16,9 @@ from fleetform.engine.plan.gates.unreachable import is_lost
 from fleetform.engine.plan.gates.wait import retry_later
 from fleetform.engine.plan.members import Member
 from fleetform.engine.plan.progress import rolled_back
-from fleetform.engine.plan.records import Reason, Step
-from fleetform.engine.plan.rollouts import Rollout
-from fleetform.engine.plan.stages import APPLYING, DONE, Tally
+from fleetform.engine.plan.records import Reason, State, Step
+from fleetform.engine.plan.rollouts import Rollout, StageTimes
+from fleetform.engine.plan.stages import APPLYING, DONE, StageRule
 from fleetform.engine.plan.view import StageView, View
 from fleetform.model.state import Attempt, Enrolment, PluginState
 
@@ -62,7 +62,7 @@ def is_given_up(view: View, member: Member) -> bool:
 
 
 def is_from(rollout: Rollout, progress: PluginState) -> bool:
-    """Whether what is admitted is what the rollout brought."""
+    """Whether what is admitted is what the rollout brought, by itself or when the same change came before."""
     place, admitted = progress.enrolment, progress.admitted
     if place is None or admitted is None or place.rollout != rollout.name:
         return False
@@ -79,43 +79,60 @@ def way_back(view: View, rollout: Rollout, members: list[Member]) -> list[Step]:
 
     What failed goes first: others still work.
     """
-    times = {each.name: each for each in rollout.stages}
-    slots = {rule.name: StageView(rule, times[rule.name]) for rule in rollout.policy.stages}
-    for member in members:
-        place = member.progress.enrolment
-        if place is not None and place.rollout == rollout.name:
-            _tally(slots, place.stage).add(APPLYING if _returns(rollout, member.progress) else DONE)
-    for stage in slots.values():
-        stage.measure()
+    slots = _slots(rollout.policy.stages, rollout, members)
     in_turn = sorted(members, key=lambda each: each.progress.failed is None)
     steps = {each.candidate.key: _step_back(view, rollout, each, slots) for each in in_turn}
     return [steps[each.candidate.key] for each in members]
 
 
-def is_left_behind(rollout: Rollout, progress: PluginState) -> bool:
-    """Whether a plugin still has what a rollout brought that was rolled back while its cluster could not be reached."""
-    return rollout.rejected and rollout.phase == "Halted" and not rollout.is_open and is_from(rollout, progress)
-
-
 def way_back_of_left_behind(view: View, members: list[Member]) -> list[Step]:
-    """Steps for what a rollout left behind that went back, whatever is wanted there by now: that may lie below it.
+    """Steps for what rollouts left behind that went back, whatever is wanted there by now: that may lie below it.
 
-    As many at a time as while it went back: a whole region may return at once.
+    That is so while a newer rollout runs, too: it goes on from what was healthy before, as everywhere else. As many at
+    a time as while it went back: a whole region may return at once.
     """
-    last = view.change.rollout
-    if last is None or view.rollout is not None:
-        return []
-    left = [each for each in members if is_left_behind(last, each.progress) and _has_where_to_go(each)]
-    if not left:
-        return []
-    steps = way_back(view, last, [*left, *(each for each in members if _returns(last, each.progress))])
-    return steps[: len(left)]
+    left: dict[str, list[Member]] = {}
+    rollouts: dict[str, Rollout] = {}
+    for member in members:
+        rollout = view.change.left_behind(member.progress)
+        if rollout is not None and _has_where_to_go(view, rollout, member):
+            rollouts[rollout.name] = rollout
+            left.setdefault(rollout.name, []).append(member)
+    steps = []
+    for name, rollout in rollouts.items():
+        last = view.change.rollout
+        rules = (*(last.policy.stages if last is not None else ()), *rollout.policy.stages)
+        slots = _slots(rules, rollout, members)
+        for member in left[name]:
+            # What runs has slots of its own, and its plan counts them.
+            running = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
+            place = member.progress.enrolment
+            steps.append(_return(view, rollout, member, running or slots.get((place and place.stage) or "")))
+    return steps
 
 
-def _has_where_to_go(member: Member) -> bool:
-    """What was installed by it stays; where something else is wanted by now, that may mend it."""
+def _has_where_to_go(view: View, rollout: Rollout, member: Member) -> bool:
+    """What was installed by it stays; where something else is wanted by now, that may mend it, and so it may where what
+    was there before cannot be rendered any more."""
     place = member.progress.enrolment
-    return member.role == "settled" or (place is not None and place.before is not None)
+    if view.rollout is None and rollout is view.change.rollout and member.role == "settled":
+        return True
+    if place is None or place.before is None or member.role == "settled":
+        return False
+    return view.rollout is None or render_failed(member.candidate, member.progress, place.before.input_hash) is None
+
+
+def _slots(rules: Iterable[StageRule], rollout: Rollout, members: list[Member]) -> dict[str, StageView]:
+    """The stages in which a rollout goes back, with what is on its way there."""
+    times = {each.name: each for each in rollout.stages}
+    slots = {rule.name: StageView(rule, times.get(rule.name, StageTimes(rule.name))) for rule in rules}
+    for member in members:
+        place, returns = member.progress.enrolment, _returns(rollout, member.progress)
+        if place is not None and place.stage in slots and (returns or place.rollout == rollout.name):
+            slots[place.stage].tally.add(APPLYING if returns else DONE)
+    for stage in slots.values():
+        stage.measure()
+    return slots
 
 
 def _returns(rollout: Rollout, progress: PluginState) -> bool:
@@ -123,19 +140,23 @@ def _returns(rollout: Rollout, progress: PluginState) -> bool:
     return attempt is not None and attempt.back and progress.in_flight and attempt.rollout == rollout.name
 
 
-def _tally(slots: dict[str, StageView], stage: str | None) -> Tally:
-    return slots[stage].tally if stage in slots else Tally()
-
-
 def _step_back(view: View, rollout: Rollout, member: Member, slots: dict[str, StageView]) -> Step:
-    candidate, progress = member.candidate, member.progress
+    progress = member.progress
     place, attempt = progress.enrolment, progress.attempt
-    if place is None or place.rollout != rollout.name or attempt is None or attempt.rollout != rollout.name:
+    if place is None or place.rollout != rollout.name or attempt is None:
         return not_again(view, member)
-    if attempt.back:
+    if attempt.back and attempt.rollout == rollout.name:
         return _on_its_way(view, member, attempt)
     if not is_from(rollout, progress):
         return not_again(view, member)
+    return _return(view, rollout, member, slots.get(place.stage or ""))
+
+
+def _return(view: View, rollout: Rollout, member: Member, here: StageView | None) -> Step:
+    """A plugin that has what a rollout brought goes back to what it had before, in a slot of its stage."""
+    candidate, progress = member.candidate, member.progress
+    place = progress.enrolment
+    assert place is not None
     if place.before is None:
         message = f"{candidate.key[2]} was installed by this change: there is nothing to roll back to"
         reason = Reason("rejected", message, "fix it, or remove it from the preset")
@@ -144,15 +165,16 @@ def _step_back(view: View, rollout: Rollout, member: Member, slots: dict[str, St
     if lacking is not None:
         return Step(candidate.key, "nothing", "Failed", progress, (lacking,), place.stage)
     reasons = way_back_reasons(view, candidate)
-    here = slots.get(place.stage or "")
     full = concurrency(here) if here is not None and not reasons else None
     if reasons or full is not None:
         held = reasons or ((full,) if full is not None else ())
-        return Step(candidate.key, "wait", "Waiting", progress, held, place.stage, place.before)
+        state: State = "Unreachable" if is_lost(view, candidate.cluster) else "Waiting"
+        return Step(candidate.key, "wait", state, progress, held, place.stage, place.before)
     if here is not None:
         here.starts += 1
     view.busy[candidate.cluster.key] = candidate.key
-    return Step(candidate.key, "rollback", "InFlight", rolled_back(progress, view.now), (), place.stage, place.before)
+    after = rolled_back(progress, rollout.name, view.now)
+    return Step(candidate.key, "rollback", "InFlight", after, (), place.stage, place.before)
 
 
 def _on_its_way(view: View, member: Member, attempt: Attempt) -> Step:

@@ -99,7 +99,7 @@ def _place_enrolled(
     member.role, member.target, member.standing, member.position = "member", target, standing, position
     member.soaked_at, member.joined = soaked_at, enrolment.joined
     if (candidate.gates or enrolment.blocked) and is_wanted(candidate, enrolment.target.input_hash):
-        blocked = block_of(candidate, enrolment.target, view.now)
+        blocked = _block_of(view, member, enrolment.target)
         if blocked != enrolment.blocked:
             place = structs.replace(enrolment, blocked=blocked)
             member.progress = structs.replace(progress, enrolment=place)
@@ -148,11 +148,28 @@ def _takes_part(rollout: Rollout, progress: PluginState, again: bool) -> bool:
 
 
 def new_place(view: View, rollout: Rollout, member: Member) -> Enrolment:
-    """A member's place in a rollout, before it is started. A cluster that joins goes back to what its stage had."""
-    candidate, target = member.candidate, member.target
+    """A member's place in a rollout, before it is started. A cluster that joins goes back to what its stage had; one
+    that has this change already, or what an earlier rollout left behind, to what it had before that."""
+    candidate, target, known = member.candidate, member.target, member.progress.enrolment
     before = candidate.baseline if member.joined and member.progress.admitted is None else None
-    stage, blocked = stage_name(rollout, member.position), block_of(candidate, target, view.now)
-    return Enrolment(rollout.name, stage, target, before, candidate.irreversible, member.joined, blocked)
+    irreversible = candidate.irreversible
+    if known is not None and (_has_it_already(rollout, member, known) or view.change.left_behind(member.progress)):
+        before, irreversible = known.before, irreversible or known.irreversible
+    stage, blocked = stage_name(rollout, member.position), _block_of(view, member, target)
+    return Enrolment(rollout.name, stage, target, before, irreversible, member.joined, blocked)
+
+
+def _has_it_already(rollout: Rollout, member: Member, known: Enrolment) -> bool:
+    """Whether a plugin has what a rollout brings from one of the same change, which was aborted or is tried again."""
+    same = is_rollout_of(known.rollout, rollout.owner.name, rollout.change_id)
+    return same and not differs(member.progress, member.target) and not differs(member.progress, known.target)
+
+
+def _block_of(view: View, member: Member, target: Deployed) -> str:
+    """The gate to be remembered with a target. Those of a plugin that is to go back first are judged once it has."""
+    if view.change.left_behind(member.progress) is not None:
+        return ""
+    return block_of(member.candidate, target, view.now)
 
 
 def stage_name(rollout: Rollout, position: int) -> str | None:

@@ -59,12 +59,12 @@ def read_anew(progress: PluginState, target: Deployed, now: datetime) -> PluginS
     return structs.replace(progress, admitted=target, attempt=attempt, enrolment=place, failure="")
 
 
-def rolled_back(progress: PluginState, now: datetime) -> PluginState:
-    """What was healthy before becomes admitted again."""
+def rolled_back(progress: PluginState, rollout: str, now: datetime) -> PluginState:
+    """What was healthy before becomes admitted again, by the rollout that goes back."""
     place = progress.enrolment
     if place is None or place.before is None:
         raise ValueError("there is nothing to roll back to")
-    attempt = Attempt(place.before.input_hash or "", place.rollout, now, now, back=True)
+    attempt = Attempt(place.before.input_hash or "", rollout, now, now, back=True)
     return structs.replace(progress, admitted=place.before, attempt=attempt)
 
 

@@ -41,9 +41,10 @@ class Candidate(Struct, frozen=True, gc=False):
     """One plugin on one cluster, and what its owner wants of it now.
 
     kinds says in what it differs from what is admitted: version, values, configs, bindings. depends_on names plugins of
-    the same cluster that come first. baseline and underway are for a cluster that joins (B21): what its owner last
-    admitted, which it gets before the rollout has reached its stage, and what the rollout that runs brings it, if that
-    is not what is wanted by now (B8). meanwhile is what it gets at the version that runs while gates keep it from the
+    the same cluster that come first. baseline, underway and earlier are for a cluster that joins (B21): what its owner
+    last admitted, which it gets before the rollout has reached its stage; what the rollout that runs brings it, if that
+    is not what is wanted by now (B8); and what it would have got before the last one, which has succeeded and may still
+    be rolled back (S50). meanwhile is what it gets at the version that runs while gates keep it from the
     one that is wanted: a blocked upgrade does not freeze a cluster. forced_at is when a breaking version no longer
     waits for anybody's consent (S56). What is wanted always has a hash: one that cannot be known is the plugin's own,
     and equals none that is stored (B30). is_plain follows from the rest: nothing but time and its rollout can hold it.
@@ -64,6 +65,7 @@ class Candidate(Struct, frozen=True, gc=False):
     meanwhile: Deployed | None = None
     forced_at: datetime | None = None
     underway: Deployed | None = None
+    earlier: Deployed | None = None
     is_plain: bool = False
 
     def __post_init__(self) -> None:
@@ -101,10 +103,10 @@ class Emergency(Struct, frozen=True, gc=False):
 class Change(Struct, frozen=True):
     """What one owner wants now: its plugins by cluster name, and the change that this is (B3b).
 
-    rollout is the owner's last one, running or not, and used are the names of those before. authors are those who made
-    the change; where nobody knows them there are none, and any approver counts (S47). contents is a hash of all objects
-    that the owner's plugins are made of: while a rollout runs and they are the same, it is the same change. crowd are
-    members of the rollout that are counted instead of listed.
+    rollout is the owner's last one, running or not, used are the names of those before, and gone_back those of them
+    that were rolled back. authors are those who made the change; where nobody knows them there are none, and any
+    approver counts (S47). contents is a hash of all objects that the owner's plugins are made of: while a rollout runs
+    and they are the same, it is the same change. crowd are members of the rollout that are counted instead of listed.
     """
 
     owner: Ref
@@ -121,6 +123,7 @@ class Change(Struct, frozen=True):
     rejected: frozenset[str] = frozenset()
     contents: str = ""
     crowd: Crowd | None = None
+    gone_back: tuple[Rollout, ...] = ()
 
     @property
     def is_rejected(self) -> bool:
@@ -128,6 +131,18 @@ class Change(Struct, frozen=True):
         last = self.rollout
         by_rollout = last is not None and last.rejected and last.change_id == self.change_id
         return by_rollout or self.change_id in self.rejected
+
+    def left_behind(self, progress: PluginState) -> Rollout | None:
+        """The rollout that went back while a plugin's cluster could not be reached, if the plugin still has what that
+        brought, whatever came after it; what a later one is to bring it to, too, it has from that."""
+        attempt, admitted, place = progress.attempt, progress.admitted, progress.enrolment
+        if attempt is None or admitted is None or place is None:
+            return None
+        if attempt.back or admitted.input_hash != attempt.input_hash:
+            return None
+        brought_by = place.rollout if place.target.input_hash == admitted.input_hash else attempt.rollout
+        every = self.gone_back if self.rollout is None else (*self.gone_back, self.rollout)
+        return next((each for each in every if each.name == brought_by and each.went_back), None)
 
 
 class Removal(Struct, frozen=True, gc=False):

@@ -76,6 +76,11 @@ class Rollout(Struct, frozen=True):
     def is_open(self) -> bool:
         return self.ended is None
 
+    @property
+    def went_back(self) -> bool:
+        """Whether it was rolled back and that is over. One that halted and does not go back stays open."""
+        return self.rejected and self.phase == "Halted" and not self.is_open
+
 
 def rollout_name(owner: str, change_id: str, used: frozenset[str] = frozenset()) -> str:
     """`<preset>-<first 8 hex>`, with -2, -3… where that was used before (B3b)."""

@@ -147,8 +147,23 @@ def _free(view: View, member: Member, held: Held) -> Step:
     if reasons:
         return _held(member, verdict_of(reasons), None)
     view.busy[candidate.cluster.key] = candidate.key
-    after = _after_start(view, progress, member.target, None, "")
+    after = _after_start(view, progress, member.target, _place_in_the_last(view, member), "")
     return Step(candidate.key, "start", "InFlight", after, (), None, member.target)
+
+
+def _place_in_the_last(view: View, member: Member) -> Enrolment | None:
+    """The place of a plugin that gets what the last rollout brought once that has succeeded: its cluster answers again,
+    or joins. Should somebody roll that back, it goes back as all the others do (S50)."""
+    last, candidate, progress = view.change.rollout, member.candidate, member.progress
+    if view.rollout is not None or last is None or last.phase != "Succeeded":
+        return None
+    known = progress.enrolment
+    if known is not None and known.rollout == last.name:
+        return known if known.target.input_hash == member.target.input_hash else None
+    if progress.admitted is not None or candidate.earlier is None:
+        return None
+    stage = candidate.stage if any(each.name == candidate.stage for each in last.policy.stages) else None
+    return Enrolment(last.name, stage, member.target, candidate.earlier, joined=True)
 
 
 def _after_start(
@@ -179,11 +194,15 @@ def _failed(view: View, member: Member) -> Step:
     else:
         reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
     here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
-    if here is not None and not reasons and not (member.standing is FAILED and here.rule.failed_holds_slot):
+    holds_slot = here is not None and member.standing is FAILED and here.rule.failed_holds_slot
+    if here is not None and not reasons and not holds_slot:
         full = concurrency(here)
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:
         return Step(candidate.key, "wait", "Failed", progress, reasons, stage)
+    if here is not None and holds_slot:
+        # It is tried again in that very slot, which counts once.
+        here.taken -= 1
     _take_place(view, member, here)
     after = tried_again(progress, view.now)
     return Step(candidate.key, "start", "InFlight", after, (), stage, progress.admitted)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fleetform.engine.decisions import Decisions
 from fleetform.engine.desired import Inputs
@@ -23,6 +23,7 @@ from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import (
     ABSENT,
     ClusterDecisions,
+    Item,
     PluginDecision,
     PluginKey,
     Revision,
@@ -136,13 +137,14 @@ class Candidates:
     def _parts(self, plugin: PluginDecision) -> Parts:
         """Values as they are written, so that another value of a variable in them is a change of bindings alone.
 
-        Paths count by their steps: another spelling of one is no change of values.
+        Paths count by their steps: another spelling of one is no change of values. What a secret is does not count:
+        a hash of it alone could be guessed.
         """
         options = sorted(
             [
                 normal_form(each.slot.steps),
                 [
-                    [normal_form(item.steps), item.value if item.value is not ABSENT else item.expression or ""]
+                    [normal_form(item.steps), "" if each.slot.secret else _written(item)]
                     for item in (each.winner, *(part.winner for part in each.parts))
                     if item is not None
                 ],
@@ -151,7 +153,7 @@ class Candidates:
         )
         configs = [[*each.identity, each.spec_hash] for each in plugin.configs.effective]
         bound = [[each.name, str(each.value)] for each in self._inputs.bound(plugin)]
-        return Parts(*(content_hash(_plain(part))[:16] for part in (options, configs, bound)))
+        return Parts(*(content_hash(part)[:16] for part in (options, configs, bound)))
 
     def _way(self, admitted: Deployed, target: Target) -> _Way:
         """Versions of another definition lie on no way to this one."""
@@ -208,13 +210,8 @@ def _kinds(admitted: Deployed | None, wanted: Deployed) -> frozenset[str]:
     return version | others if version or others else _OTHERS
 
 
-def _plain(tree: object) -> object:
-    """Secrets and what else is no JSON, by their text; a secret's text tells nothing."""
-    if isinstance(tree, dict):
-        return {str(key): _plain(each) for key, each in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return [_plain(each) for each in tree]
-    return tree if isinstance(tree, (str, int, float, bool)) or tree is None else str(tree)
+def _written(item: Item) -> Any:
+    return item.value if item.value is not ABSENT else item.expression or ""
 
 
 class Facts:

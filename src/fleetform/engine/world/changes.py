@@ -252,6 +252,7 @@ class OwnerChanges:
             spec.suspend,
             frozenset(each.change_id for each in earlier if each.rejected),
             digest(contents),
+            gone_back=tuple(each for each in earlier if each.went_back),
         )
 
     def _differing(self, candidates: list[Candidate]) -> Iterator[tuple[PluginKey, str]]:

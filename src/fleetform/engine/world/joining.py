@@ -75,12 +75,16 @@ class Joining:
     ) -> Joiners:
         """Candidates of clusters where nothing is installed, with what their stage has admitted.
 
-        baseline is what the owner last admitted, underway what the rollout that runs brings, if a newer change waits.
+        baseline is what the owner last admitted, underway what the rollout that runs brings, if a newer change waits,
+        earlier what was admitted before the last one, if that has succeeded.
         """
         running = last if last is not None and last.is_open and last.started is not None else None
         upcoming = admitted.upcoming if running is not None and running.contents != digest(now) else None
         runs = [each.admitted for each in states]
         brought = [_target(each, running) for each in states] if running is not None else []
+        over = last if last is not None and last.phase == "Succeeded" else None
+        earlier = admitted.earlier if over is not None else None
+        left = [_before(each, over) for each in states] if over is not None else []
         result, decided = list(candidates), {}
         for index, (candidate, plugin) in enumerate(zip(candidates, plugins, strict=True)):
             if runs[index] is not None:
@@ -92,11 +96,16 @@ class Joining:
             if upcoming is not None:
                 version = _common(candidates, candidate, brought)
                 under = self._on_side(plugin, candidate, lifecycle, now, upcoming, version)
-            decided[candidate.key] = tuple(each for each in (before, under) if each is not None)
+            past = None
+            if earlier is not None:
+                version = _common(candidates, candidate, left)
+                past = self._on_side(plugin, candidate, lifecycle, now, earlier, version)
+            decided[candidate.key] = tuple(each for each in (before, under, past) if each is not None)
             result[index] = structs.replace(
                 candidate,
                 baseline=before.deployed if before is not None else None,
                 underway=under.deployed if under is not None else None,
+                earlier=past.deployed if past is not None else None,
             )
         return Joiners(result, decided)
 
@@ -138,6 +147,11 @@ class Joining:
 def _target(state: PluginState, running: Rollout) -> Deployed | None:
     place = state.enrolment
     return place.target if place is not None and place.rollout == running.name else None
+
+
+def _before(state: PluginState, over: Rollout) -> Deployed | None:
+    place = state.enrolment
+    return place.before if place is not None and place.rollout == over.name else None
 
 
 def _common(candidates: list[Candidate], joining: Candidate, found: list[Deployed | None]) -> Counter[str]:

@@ -21,11 +21,13 @@ Contents = Mapping[str, str]
 class AdmittedObjects(Struct, frozen=True):
     """What an owner's plugins were last made of: the objects that reached it, by hash (B3b).
 
-    upcoming are those of the rollout that runs; they become what was admitted when it succeeds.
+    upcoming are those of the rollout that runs; they become what was admitted when it succeeds. earlier are those from
+    before the last rollout, if that has succeeded: they are what was admitted again if it is rolled back (S50).
     """
 
     objects: Contents
     upcoming: Contents | None = None
+    earlier: Contents | None = None
 
 
 class OwnerRequest(Struct, frozen=True):
@@ -70,7 +72,8 @@ def objects_after(
 ) -> AdmittedObjects | None:
     """What is remembered of an owner's objects once its rollout is another: fixed when it starts, kept if it succeeds.
 
-    What was aborted, rolled back or superseded was not admitted: the next change is named by what came before it.
+    What was aborted, rolled back or superseded was not admitted: the next change is named by what came before it, also
+    after a rollout that had succeeded.
     Without a rollout nothing is on its way, so what is there now is what was admitted; and so it is after one that
     succeeded, once every plugin is what is wanted: an edit without effect is part of no later change.
     """
@@ -78,14 +81,18 @@ def objects_after(
         return AdmittedObjects(now) if known is None or known.objects != now else known
     if known is not None and not after.is_open and (before is None or before == after):
         succeeded = after.phase == "Succeeded" and not after.rejected
-        return AdmittedObjects(now) if succeeded and known.objects != now and is_settled() else known
+        without_effect = succeeded and known.objects != now and is_settled()
+        return AdmittedObjects(now, earlier=known.earlier) if without_effect else known
     begins = after.started is not None and (before is None or before.name != after.name or before.started is None)
     upcoming = now if begins else known.upcoming if known is not None else None
     if after.phase == "Succeeded" and (begins or before is None or before.is_open):
-        return AdmittedObjects(upcoming if upcoming is not None else now)
+        earlier = known.objects if known is not None else None
+        return AdmittedObjects(upcoming if upcoming is not None else now, earlier=earlier or None)
     if not after.is_open:
         upcoming = None
     objects = known.objects if known is not None else {}
+    if after.phase == "RollingBack" and known is not None and known.earlier is not None:
+        objects = known.earlier
     found = AdmittedObjects(objects, upcoming)
     return known if found == known else found
 
