@@ -1,6 +1,6 @@
 """A fleet with many plugins for an API server.
 
-Its presets are on every cluster, and their rollouts wait for an approval: nothing is delivered, and every pass plans all
+Its presets are on every cluster, and their rollouts wait for an approval: nothing is delivered, every pass plans all
 of them. One more preset is on one cluster, for edits that reach one plugin.
 """
 

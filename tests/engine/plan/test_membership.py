@@ -134,8 +134,11 @@ def test_a_new_cluster_does_not_wait_for_a_slot_of_its_stage() -> None:
     hand = play([candidate(name) for name in "ab"], Policy(stages=stages(all={"max_concurrency": 1})))
     assert hand.go() == ["a"]
     join(hand, "new", "all")
+    assert [each.message.partition(" clusters")[0] for each in hand.step("b").reasons] == ["1 of 1"]
     assert hand.go() == ["new"]
-    assert hand.gates("b") == ["concurrency"]
+    [reason] = hand.step("b").reasons
+    assert reason.gate == "concurrency"
+    assert reason.message.startswith("2 clusters of stage all are being changed, and it changes 1 at once: ")
 
 
 @pytest.mark.rule("B21", "S51")

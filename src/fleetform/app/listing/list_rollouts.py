@@ -139,7 +139,9 @@ def _stage(
     here = has_it.get(times.name, [])
     updated = times.total if times.done is not None else len(here)
     healthy = max(updated - failed, 0) if times.done is not None else sum(each.is_healthy for each in here)
-    over = StageClusters(total=times.total, updated=updated, healthy=healthy, failed=failed, unreachable=0, waiting=0)
+    # Clusters that joined are not among those that the stage had at first.
+    total = max(times.total, updated)
+    over = StageClusters(total=total, updated=updated, healthy=healthy, failed=failed, unreachable=0, waiting=0)
     return RolloutStage(
         name=times.name,
         phase=_phase(rollout, times, count),

@@ -194,11 +194,15 @@ def _failed(view: View, member: Member) -> Step:
     else:
         reasons = held + plugin_reasons(view, candidate, progress, attempt.input_hash)
     here = view.stages[member.position] if member.role == "member" and member.position >= 0 else None
-    if here is not None and not reasons and not (member.standing is FAILED and here.rule.failed_holds_slot):
+    holds_slot = here is not None and member.standing is FAILED and here.rule.failed_holds_slot
+    if here is not None and not reasons and not holds_slot:
         full = concurrency(here)
         reasons = (full,) if full is not None else ()
     if reasons or progress.admitted is None:
         return Step(candidate.key, "wait", "Failed", progress, reasons, stage)
+    if here is not None and holds_slot:
+        # It is tried again in that very slot, which counts once.
+        here.taken -= 1
     _take_place(view, member, here)
     after = tried_again(progress, view.now)
     return Step(candidate.key, "start", "InFlight", after, (), stage, progress.admitted)
