@@ -352,6 +352,27 @@ def test_an_add_on_tells_its_configs_from_each_place_as_the_hub_would(cluster: M
     until(lambda: spec_hash() != before)
 
 
+@pytest.mark.rule("R1-18")
+def test_add_ons_of_placements_are_made_by_the_hub_and_told_once_they_are_there(cluster: Management) -> None:
+    rollouts = cluster.client.resource("fleetform.dev/v1alpha1", "Rollout")
+
+    def clusters() -> int:
+        found = [each["status"]["clusters"]["total"] for each in cluster.client.items(rollouts, "default")]
+        return max(found, default=0)
+
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c3"}})
+    head = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+    cluster.client.apply(read_one(f"{head}metadata: {{name: c3, labels: {{region: eu}}}}\nspec: {{}}"))
+    # Decided and rolled out, with nothing there that could tell it.
+    until(lambda: clusters() == 2)
+    add_ons = cluster.client.resource(f"{ADD_ONS}/v1alpha1", "ManagedClusterAddOn")
+    assert cluster.client.get(add_ons, "c3", "logs") is None
+    # As the hub's add-on manager makes it.
+    made = f"apiVersion: {ADD_ONS}/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {{name: logs, namespace: c3}}\n"
+    cluster.client.apply(read_one(f"{made}spec: {{}}"))
+    until(lambda: _configs(cluster, "c3") == {"levels": "usual", "addondeploymentconfigs": "eu"})
+
+
 @pytest.mark.rule("B15", "S7")
 def test_objects_of_the_hub_are_of_one_organization_and_no_other_sees_them(cluster: Management) -> None:
     until(lambda: bool(_configs(cluster, "c1")))
