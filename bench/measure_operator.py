@@ -92,7 +92,9 @@ class _Timed(Operator):
 
 
 def _events(management: Management, folder: Path, clusters: int) -> dict[str, float]:
-    for each in _fleet(clusters):
+    from support.many_plugins import many_plugins, override_of_one
+
+    for each in many_plugins(clusters, PRESETS):
         management.client.apply(each)
     decided: list[float] = []
 
@@ -129,7 +131,7 @@ def _events(management: Management, folder: Path, clusters: int) -> dict[str, fl
         operator.heard.clear()
         decided.clear()
         written, spent = time.perf_counter(), time.process_time()
-        applied = management.client.apply(_override(number + 10), force=True)
+        applied = management.client.apply(override_of_one(number + 10), force=True)
         _until(partial(is_shown, applied["metadata"]["generation"]), 0.005)
         shown.append(time.perf_counter() - written)
         _until(rests)
@@ -142,37 +144,6 @@ def _events(management: Management, folder: Path, clusters: int) -> dict[str, fl
     found["decided_median"] = median(took) * 1000
     found["shown"], found["cpu"] = median(shown) * 1000, median(cpu) * 1000
     return found
-
-
-def _fleet(clusters: int) -> list[dict[str, Any]]:
-    stages = [{"name": "all", "clusterSelector": {}, "approvals": {"required": 1, "from": {"users": ["ada"]}}}]
-    source = {"manifests": {"path": "./manifests"}}
-    found = [_object("Cluster", f"c-{each}", {}) for each in range(clusters)]
-    found.append(_object("RolloutPolicy", "default", {"stages": stages}))
-    selectors: dict[str, dict[str, Any]] = {str(each): {} for each in range(PRESETS)}
-    selectors["one"] = {"clusterNames": ["c-0"]}
-    for name, selector in selectors.items():
-        options = [{"name": "replicas", "type": "int", "default": 1}]
-        found.append(
-            _object("PluginDefinition", f"d-{name}", {"version": "1.0.0", "source": source, "options": options})
-        )
-        plugin = {"pluginDefinition": {"name": f"d-{name}"}}
-        spec = {"clusterSelector": selector, "plugin": plugin, "rolloutPolicy": "default"}
-        found.append(_object("PluginPreset", f"p-{name}", spec))
-    return [*found, _override(1)]
-
-
-def _override(value: int) -> dict[str, Any]:
-    spec = {
-        "clusterSelector": {"clusterNames": ["c-0"]},
-        "pluginDefinitionNames": ["d-one"],
-        "overrides": [{"path": "replicas", "value": value}],
-    }
-    return _object("PluginOverride", "one", spec)
-
-
-def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, "namespace": "acme"}, "spec": spec}
 
 
 def _complain(organization: str, error: Exception) -> None:

@@ -85,11 +85,28 @@ def test_pods_have_no_rights_on_their_node_and_write_nothing_to_their_image(char
 
 def test_the_flags_of_the_deployment_are_those_of_the_operator(chart: Path) -> None:
     """With every switch on: the operator knows each, and refuses none."""
-    values = ['admission.certManager={"enabled":true}', "allowPrivateEndpoints=true"]
+    values = ['admission.certManager={"enabled":true}', "allowPrivateEndpoints=true", "greenhouse.ownStatus=true"]
     (container,) = _one(_rendered(chart, *values), "Deployment")["spec"]["template"]["spec"]["containers"]
     known = subprocess.run([FLEETFORM, "operator", "--help"], capture_output=True, text=True, check=True).stdout
     assert container["args"][0] == "operator"
     assert all(each.split("=")[0] in known for each in container["args"][1:])
+
+
+def test_of_other_systems_objects_only_statuses_are_written(chart: Path) -> None:
+    rules = [
+        each for each in _one(_rendered(chart), "ClusterRole")["rules"] if "fleetform.dev" not in each["apiGroups"]
+    ]
+    writes = {
+        f"{group}/{resource}"
+        for each in rules
+        if {"update", "patch"} & set(each["verbs"]) and "events.k8s.io" not in each["apiGroups"]
+        for group in each["apiGroups"]
+        for resource in each["resources"]
+    }
+    assert writes == {
+        "addon.open-cluster-management.io/managedclusteraddons/status",
+        "greenhouse.sap/plugins/status",
+    }
 
 
 def test_probes_and_scrapes_go_to_a_port_that_the_network_policy_opens(chart: Path) -> None:

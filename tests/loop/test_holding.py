@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from fleetform.loop.control import PassReport
-from support.fleets import CLUSTERS, DEFINITION, PRESET, override
+from fleetform.loop.image import Extras, commit_image
+from support.fleets import CLUSTERS, DEFINITION, NOW, PRESET, override
 from support.plane import Files, Plane
 
 WRONG = override("wrong", "[{path: replicas, value: many}]", "pluginDefinitionNames: [web]")
@@ -27,6 +31,14 @@ class Objects:
         self.files = Files({**clusters, "web": DEFINITION, "preset": STAGED, "policy": POLICY}, separate=True)
         self.plane = Plane(self.files)
         self.settle()
+
+    def was_accepted_with(self, **files: str) -> None:
+        """A newer version starts, which takes these for wrong; those before it had accepted them."""
+        self.files.files |= files
+        image = self.plane.control.image
+        encoded = {name: text.encode() for name, text in files.items()}
+        commit_image(self.plane.store, image, replace(image, files={**image.files, **encoded}), Extras(), NOW)
+        self.plane.restart()
 
     def settle(self, **changes: str | None) -> PassReport:
         for name, text in changes.items():
@@ -120,6 +132,87 @@ def test_before_anything_was_accepted_what_is_right_is_taken() -> None:
     plane = Plane(files)
     plane.settle()
     assert set(plane.control.image.files) == {"cluster", "web"}
+
+
+NEW = CLUSTERS.split("---\n")[0].replace("eu-1", "eu-9")
+UNREAD = STAGED.replace("spec:\n", "spec:\n  olderField: 1\n", 1)
+UNREAD_OVERRIDE = RIGHT.replace("spec: {", "spec: {olderField: 1, ")
+
+
+@pytest.mark.rule("S64", "B22")
+@pytest.mark.parametrize("deletion", ["Delete", "Retain"])
+def test_an_accepted_owner_that_a_newer_version_cannot_read_keeps_its_plugins(deletion: str) -> None:
+    objects = Objects()
+    objects.settle(preset=STAGED.replace("spec:\n", f"spec:\n  deletionPolicy: {deletion}\n", 1))
+    before = dict(objects.plane.targets.there)
+    deliveries = objects.plane.control.image.deliveries
+    objects.was_accepted_with(preset=UNREAD)
+    report = objects.settle()
+    # Told by name, though nobody changed anything, and once: nothing is written for it.
+    assert refused(report) == {"PluginPreset/acme/web"}
+    version = objects.plane.store.version()
+    objects.plane.clock.at += timedelta(days=3)
+    assert refused(objects.settle()) == {"PluginPreset/acme/web"}
+    assert objects.plane.targets.there == before
+    assert objects.plane.control.image.deliveries == deliveries
+    assert objects.plane.store.version() == version
+    # New input is taken beside it, and with it once it is mended.
+    assert refused(objects.settle(more=NEW)) == {"PluginPreset/acme/web"}
+    assert "more" in objects.accepted
+    assert objects.settle(preset=STAGED).refusal is None
+    assert objects.plane.targets.versions() == dict.fromkeys(("eu-1", "eu-2", "eu-9", "us-1"), "1.0.0")
+
+
+@pytest.mark.rule("S64")
+def test_what_an_accepted_object_may_reach_that_cannot_be_read_stays_as_it_is_and_all_else_goes_on() -> None:
+    objects = Objects()
+    other = {each: text.replace("name: web", "name: db") for each, text in (("db", DEFINITION), ("dbs", PRESET))}
+    objects.settle(right=RIGHT, **other)
+    objects.was_accepted_with(right=UNREAD_OVERRIDE)
+    before = dict(objects.plane.targets.there)
+    report = objects.settle(more=NEW, dbs=other["dbs"].replace("value: 2", "value: 3"))
+    assert refused(report) == {"PluginOverride/acme/right"}
+    after = objects.plane.targets.there
+    web = {key for key in before if key[2].startswith("web-")}
+    assert {key: after[key] for key in web} == {key: before[key] for key in web}
+    # On a cluster that came nobody knows what web should be, and db changes everywhere.
+    assert {key[2] for key in after if key[1] == "eu-9"} == {"db-eu-9"}
+    assert all(after[key].input_hash != before[key].input_hash for key in before.keys() - web)
+    assert set(report.unavailable.values()) == {
+        "PluginOverride right was accepted and cannot be read any more: spec has no field olderField"
+    }
+
+
+@pytest.mark.rule("S64")
+def test_an_accepted_object_that_a_newer_version_takes_for_wrong_holds_up_no_other() -> None:
+    objects = Objects()
+    objects.settle(right=RIGHT)
+    objects.was_accepted_with(right=RIGHT.replace("value: 5", "value: many"))
+    assert refused(objects.settle()) == {"PluginOverride/acme/right"}
+    # Others are judged as ever: one that brings an error of its own, or takes away what is needed, is held back.
+    report = objects.settle(more=NEW, wrong=WRONG, policy=None)
+    assert refused(report) == {"PluginOverride/acme/right", "PluginOverride/acme/wrong", "PluginPreset/acme/web"}
+    assert objects.accepted == {"eu-1", "eu-2", "us-1", "web", "preset", "policy", "right", "more"}
+    # Changed and still wrong, it stays as it is.
+    objects.settle(right=RIGHT.replace("value: 5", "value: more"), policy=POLICY)
+    assert b"many" in objects.plane.control.image.files["right"]
+    del objects.files.files["wrong"]
+    assert objects.settle(right=RIGHT).refusal is None
+    assert objects.replicas() == {5}
+
+
+@pytest.mark.rule("B22")
+def test_files_of_a_folder_that_a_newer_version_cannot_read_delete_nothing() -> None:
+    objects = Objects()
+    objects.files.separate = False
+    before = dict(objects.plane.targets.there)
+    objects.was_accepted_with(preset=UNREAD)
+    report = objects.settle()
+    assert report.refusal is not None
+    assert [each.object for each in report.refusal.findings] == ["PluginPreset/acme/web"]
+    assert objects.plane.targets.there == before
+    report = objects.settle(more=NEW)
+    assert "more" not in objects.accepted, "one error refuses everything"
 
 
 def test_in_a_folder_one_error_refuses_everything() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fleetform.outside.kubernetes.client import Client
 from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServers
 from support.kit import archive, path_with, tools
@@ -71,6 +72,15 @@ spec:
   releaseName: own
   releaseNamespace: own
   optionValues: [{name: replicas, value: 2}]
+---
+apiVersion: greenhouse.sap/v1alpha1
+kind: Plugin
+metadata: {name: theirs, namespace: acme}
+spec:
+  pluginDefinitionRef: {name: web, kind: ClusterPluginDefinition}
+  clusterName: eu-1
+  releaseName: theirs
+  releaseNamespace: theirs
 ---
 apiVersion: greenhouse.sap/v1alpha1
 kind: PluginOverride
@@ -148,15 +158,54 @@ spec: {}
 """
 
 
+TEXT, TIME = {"type": "string"}, {"type": "string", "format": "date-time"}
+# As Greenhouse declares it: what it does not know is refused, and conditions have owners of their own.
+PLUGIN_STATUS = {
+    "type": "object",
+    "properties": {
+        "version": TEXT,
+        "description": TEXT,
+        "helmChart": {
+            "type": "object",
+            "required": ["name", "repository", "version"],
+            "properties": {"name": TEXT, "repository": TEXT, "version": TEXT},
+        },
+        "helmReleaseStatus": {
+            "type": "object",
+            "required": ["status"],
+            "properties": {"status": TEXT, "firstDeployed": TIME, "lastDeployed": TIME, "diff": TEXT},
+        },
+        "statusConditions": {
+            "type": "object",
+            "properties": {
+                "conditions": {
+                    "type": "array",
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["type"],
+                    "items": {
+                        "type": "object",
+                        "required": ["type", "status", "lastTransitionTime"],
+                        "properties": {
+                            "type": TEXT, "status": TEXT, "reason": TEXT, "message": TEXT, "lastTransitionTime": TIME,
+                        },
+                    },
+                }
+            },
+        },
+    },
+}  # fmt: skip
+
+
 def _crd(group: str, version: str, kind: str, namespaced: bool) -> dict[str, Any]:
     plural = f"{kind.lower()}s"
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    status = PLUGIN_STATUS if (group, kind) == (GREENHOUSE, "Plugin") else anything
     served = {
         "name": version,
         "served": True,
         "storage": True,
         "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": status}}},
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -186,20 +235,29 @@ def cluster(api_servers: ApiServers, tmp_path_factory: pytest.TempPathFactory) -
         for text in HUB.split("---"):
             found.client.apply(read_one(text))
         command = [FLEETFORM, "operator", "--kubeconfig", str(found.kubeconfig), "--interval", "1s"]
-        with (folder / "log").open("wb") as log:
+        with (found.kubeconfig.with_name("log")).open("wb") as log:
             environment = {**os.environ, "PATH": path_with(tools())}
             command += ["--state-dir", str(folder / "state")]
             process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         yield found
         process.kill()
         process.wait()
-        said = (folder / "log").read_text(encoding="utf-8")
+        said = (found.kubeconfig.with_name("log")).read_text(encoding="utf-8")
         assert "Traceback" not in said
         assert "it is a bug" not in said
 
 
 def _get(cluster: Management, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
     return cluster.client.get(cluster.client.resource(api_version, kind), namespace, name) or {}
+
+
+THEIRS = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-01T12:00:00Z"}
+
+
+def _ready(plugin: dict[str, Any] | None) -> tuple[str, str] | None:
+    """Of a Plugin of Greenhouse: its condition, and why."""
+    conditions = (plugin or {}).get("status", {}).get("statusConditions", {}).get("conditions", [])
+    return next(((each["status"], each["reason"]) for each in conditions if each["type"] == "Ready"), None)
 
 
 def _status(cluster: Management, name: str) -> dict[str, Any]:
@@ -217,6 +275,10 @@ def test_a_fleet_of_greenhouse_with_an_override_is_delivered_and_told(cluster: M
         cluster.client.create({**secret, "stringData": {"greenhousekubeconfig": kubeconfig}})
         for text in GREENHOUSES.replace("REPOSITORY", charts.repository).split("---"):
             cluster.client.apply(read_one(text))
+        written = {"version": "0.9.0", "statusConditions": {"conditions": [THEIRS]}}
+        greenhouse = Client(cluster.client.access, manager="greenhouse")
+        plugins = greenhouse.resource("greenhouse.sap/v1alpha1", "Plugin")
+        greenhouse.merge(plugins, "acme", "theirs", {"status": written}, "status")
 
         def replicas() -> str | None:
             there = _get(cluster, "v1", "ConfigMap", "web", "web").get("data", {})
@@ -229,9 +291,22 @@ def test_a_fleet_of_greenhouse_with_an_override_is_delivered_and_told(cluster: M
         assert [each["name"] for each in _status(cluster, "web-eu-1")["appliedOverrides"]] == ["more"]
         # A Plugin that somebody wrote takes it, too.
         until(lambda: _get(cluster, "v1", "ConfigMap", "own", "own").get("data", {}).get("replicas") == "3")
+        # Its own status tells as Greenhouse's users know it.
+        until(lambda: _ready(greenhouse.get(plugins, "acme", "own")) == ("True", "Healthy"))
+        told = (greenhouse.get(plugins, "acme", "own") or {})["status"]
+        assert {each["type"] for each in told["statusConditions"]["conditions"]} == {"Ready", "HelmReleaseDeployed"}
+        chart = {"name": "web", "repository": charts.repository, "version": "1.0.0"}
+        assert (told["version"], told["helmChart"]) == ("1.0.0", chart)
+        assert told["helmReleaseStatus"]["status"] == "deployed"
+        # What Greenhouse wrote is left to it, and that is said once, whatever becomes of it.
+        log = cluster.kubeconfig.with_name("log")
+        until(lambda: bool(_get(cluster, "v1", "ConfigMap", "theirs", "theirs")))
+        until(lambda: "Plugin/acme/theirs is left to who writes its status" in log.read_text(encoding="utf-8"))
+        assert (greenhouse.get(plugins, "acme", "theirs") or {})["status"] == written
         override = cluster.client.resource("greenhouse.sap/v1alpha1", "PluginOverride")
         cluster.client.delete(override, "acme", "more")
         until(lambda: replicas() == "2")
+        assert log.read_text(encoding="utf-8").count("is left to who writes its status") == 1
 
         # With its preset the plugin goes, and what we made to tell of it.
         preset = cluster.client.resource("greenhouse.sap/v1alpha1", "PluginPreset")
@@ -275,6 +350,27 @@ def test_an_add_on_tells_its_configs_from_each_place_as_the_hub_would(cluster: M
     changed = "apiVersion: example.com/v1\nkind: Level\nmetadata: {name: loud, namespace: ops}\nspec: {level: trace}"
     cluster.client.apply(read_one(changed), force=True)
     until(lambda: spec_hash() != before)
+
+
+@pytest.mark.rule("R1-18")
+def test_add_ons_of_placements_are_made_by_the_hub_and_told_once_they_are_there(cluster: Management) -> None:
+    rollouts = cluster.client.resource("fleetform.dev/v1alpha1", "Rollout")
+
+    def clusters() -> int:
+        found = [each["status"]["clusters"]["total"] for each in cluster.client.items(rollouts, "default")]
+        return max(found, default=0)
+
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c3"}})
+    head = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+    cluster.client.apply(read_one(f"{head}metadata: {{name: c3, labels: {{region: eu}}}}\nspec: {{}}"))
+    # Decided and rolled out, with nothing there that could tell it.
+    until(lambda: clusters() == 2)
+    add_ons = cluster.client.resource(f"{ADD_ONS}/v1alpha1", "ManagedClusterAddOn")
+    assert cluster.client.get(add_ons, "c3", "logs") is None
+    # As the hub's add-on manager makes it.
+    made = f"apiVersion: {ADD_ONS}/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {{name: logs, namespace: c3}}\n"
+    cluster.client.apply(read_one(f"{made}spec: {{}}"))
+    until(lambda: _configs(cluster, "c3") == {"levels": "usual", "addondeploymentconfigs": "eu"})
 
 
 @pytest.mark.rule("B15", "S7")

@@ -146,7 +146,7 @@ def test_names_are_escaped_whatever_they_are(layout: Layout) -> None:
     [
         ({"all": 3}, timedelta(minutes=1)),
         ({f"s{number}": 1 for number in range(8)}, timedelta(days=2)),
-        ({"qa": 400, "prod": 2_000}, timedelta(minutes=10)),
+        ({"qa": 100, "prod": 500}, timedelta(minutes=10)),
     ],
 )
 def test_small_long_and_large_rollouts_are_drawn_whole(sizes: dict[str, int], duration: timedelta) -> None:

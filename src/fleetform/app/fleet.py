@@ -123,10 +123,14 @@ class Fleet:
         )
 
     @cached_property
+    def unread(self) -> tuple[Diagnostic, ...]:
+        """Why some of it could not be read."""
+        return tuple(each for each in self.reading if each.severity == "error")
+
+    @cached_property
     def world(self) -> World:
         """Everything that a plan depends on but the time. Absence means gone only if all was read."""
-        complete = self.partial is None and not any(each.severity == "error" for each in self.reading)
-        return self.owner_changes.world(complete)
+        return self.owner_changes.world(self.partial is None and not self.unread)
 
     @cached_property
     def plan(self) -> Plan:

@@ -61,6 +61,7 @@ Examples:
     help="Act on clusters as the ServiceAccount there that bears the organization's name.",
 )
 @click.option("--sources-dir", metavar="DIR", help="The folder whose charts and manifests definitions may name.")
+@click.option("--own-greenhouse-status", is_flag=True, help="Write it also where Greenhouse's own controllers did.")
 @click.option("--allow-private-endpoints", is_flag=True, help="Notifications may go to addresses of private networks.")
 @click.option(
     "--log-format",
@@ -101,6 +102,7 @@ def command(flags: Flags, **given: Any) -> int:
                 given["allow_private_endpoints"],
                 given["service_accounts_in"],
                 given["sources_dir"],
+                given["own_greenhouse_status"],
             )
             told = OperatorLog(
                 lambda organization: ServeLog(flags, log.log).told,

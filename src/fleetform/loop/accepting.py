@@ -136,6 +136,7 @@ def _stamped(known: KnownState, fleet: Fleet, now: datetime) -> KnownState:
         for each in snapshot.objects
         if each.foreign_version is None
     }
+    stamps |= {ref: known.stamps[ref] for ref in snapshot.unreadable.refs if ref in known.stamps}
     versions = {}
     for key, definition in snapshot.definitions.items():
         before = known.versions.get(key, KnownVersion())

@@ -172,6 +172,8 @@ def _states(
         if not is_start:
             states[key] = progress
             continue
+        if key in rendering.unavailable:
+            continue
         step, owner = steps[key]
         hash_ = (progress.admitted.input_hash if progress.admitted is not None else None) or ""
         if hash_ in image.states or hash_ in rendering.states:

@@ -24,6 +24,7 @@ from fleetform.loop.deciding import with_placements
 from fleetform.loop.delivering import Deliveries, announced, gone, handed_over, let_go
 from fleetform.loop.destinations import Destinations, Logins
 from fleetform.loop.drifting import DriftSearch, corrected
+from fleetform.loop.holding import held_back
 from fleetform.loop.image import Extras, Image
 from fleetform.loop.intake import Intake
 from fleetform.loop.observing import Seen, observe
@@ -222,8 +223,8 @@ class Control:
 
     def _make_plan(self, fleet: Fleet, now: datetime) -> tuple[Plan, OwnerChanges]:
         changes = self._standing.changes = fleet.owner_changes_after(self._standing.changes)
-        # What was accepted was read whole: absence means gone.
-        self._plan = plan(changes.world(complete=True), now, self._plan, self._almanac)
+        # What was accepted was read whole, but not by this version, perhaps: then absence does not mean gone.
+        self._plan = plan(changes.world(complete=not fleet.unread), now, self._plan, self._almanac)
         return self._plan, changes
 
     def _admit(self, fleet: Fleet, found: Plan, changes: OwnerChanges, now: datetime) -> Mapping[PluginKey, str]:
@@ -239,11 +240,12 @@ class Control:
         reachable = [each for each in targets if each[0] not in nowhere]
         around = self._around
         rendering = render_targets(fleet, reachable, self.image, around.renders, extras, changes, around.is_straight)
+        rendering.unavailable |= held_back(fleet, found)
         for key, target in targets:
             if key in nowhere and target.input_hash is not None:
                 rendering.failed[target.input_hash] = _NO_DESTINATION
         image = admit(with_placements(self.image, fleet), found, changes, rendering, now, extras)
-        image = image.with_plugins(dict.fromkeys(changes.forgotten))
+        image = image.with_plugins(dict.fromkeys(changes.forgotten if found.world.complete else ()))
         image = announced(image, [key for key, _ in reachable], destinations)
         extras.messages += self._standing.telling.of_plan(fleet, found, now)
         self._standing.commit(image, extras, now)
@@ -254,7 +256,9 @@ class Control:
         destinations = Destinations(fleet, self._around.destination_of)
         unwanted = found.world.removals
         removals = gone(self.image, unwanted, found.removals)
-        image = let_go(self.image, unwanted, fleet.snapshot.clusters, now, extras)
+        image = self.image
+        if found.world.complete:
+            image = let_go(image, unwanted, fleet.snapshot.clusters, now, extras)
         before = image.deliveries
         keys = self._misplaced(fleet, image)
         predecessors = handed_over(unwanted)

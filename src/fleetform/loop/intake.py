@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from secrets import token_hex
 
+from fleetform.app.answering.references import reported
 from fleetform.app.fleet import Fleet
 from fleetform.app.reading.kept_objects import kept_from, needed
 from fleetform.app.reading.secrets import SECRET_KIND
@@ -27,6 +28,8 @@ class Intake:
         self._standing = standing
         self._reading: SourceFiles | None = None
         self.refusal: Refusal | None = None
+        # Whether this process knows what is wrong with what is accepted.
+        self._is_judged = False
 
     def forget(self) -> None:
         self._reading = None
@@ -50,9 +53,9 @@ class Intake:
         due = self._catalogs_are_due(now)
         if self._is_known(reading) and not due:
             return None
-        if not due and not reading.problems and reading.files and reading.files == standing.image.files:
-            # What was refused was taken back.
-            self.refusal = None
+        if not due and self._is_accepted(reading):
+            # What was refused was taken back; or a process begins from what another one accepted.
+            self.refusal = self._judged(reading, now)
             return None
         found = accept(reading, standing.image, standing.around.open_fleet, now, standing.fleet)
         if isinstance(found, Refusal):
@@ -68,7 +71,7 @@ class Intake:
             # Made once, when there is something to tell apart.
             image = replace(image, known=replace(image.known, secret_key=token_hex(32)))
         standing.commit(image, extras, now)
-        self.refusal = found.refusal
+        self.refusal, self._is_judged = found.refusal, True
         standing.take(found.fleet)
         standing.catalogs_due = next_reading(found.fleet)
         return change
@@ -81,7 +84,20 @@ class Intake:
         """Whether it is what was accepted, or what was refused."""
         if self.refusal is not None:
             return self.refusal.reading == reading
+        return self._is_judged and self._is_accepted(reading)
+
+    def _is_accepted(self, reading: SourceFiles) -> bool:
         return not reading.problems and bool(reading.files) and reading.files == self._standing.image.files
+
+    def _judged(self, reading: SourceFiles, now: datetime) -> Refusal | None:
+        """What is wrong with the accepted files themselves: another version of Fleetform may have accepted them."""
+        self._is_judged = True
+        fleet = self._standing.decide(now)
+        errors = fleet.findings.errors if fleet is not None else ()
+        if fleet is None or not errors:
+            return None
+        findings = reported(errors, fleet.input.locator)
+        return Refusal(reading, "some objects were accepted earlier and are invalid now", findings, partial=True)
 
     def _with_targets_of_open_rollouts(self, image: Image, now: datetime, extras: Extras) -> Image:
         """Before other files take the place of these: what rollouts that run will still start is rendered from these.

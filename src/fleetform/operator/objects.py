@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fleetform.app.reading.documents import is_of_one_organization, is_read_by_dialect
+from fleetform.dialects.greenhouse.read import MADE_BY
 from fleetform.model.kinds import API_VERSION, DEFAULT_ORGANIZATION, KINDS, PLATFORM_NAMESPACE
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.operator.generated import is_generated, persons_part
@@ -30,6 +31,7 @@ from fleetform.syntax.trees import as_map
 # New kinds of other systems are looked for so often.
 _BETWEEN_LOOKS = 30.0
 _OUR_GROUP = API_VERSION.partition("/")[0]
+_GREENHOUSE = "greenhouse.sap"
 _BY_NAME = ("Secret", "ConfigMap")
 # What an organization sees of the platform's namespace: what is offered to all, and the ceilings for all.
 _OF_PLATFORM = frozenset({"PluginDefinition", "Catalog", "LifecyclePolicy"})
@@ -302,6 +304,11 @@ def _content(resource: Resource, manifest: dict[str, Any]) -> bytes | None:
     elif resource.kind == "ManagedClusterAddOn":
         # The rest is written by us and by agents, and no input.
         found["status"] = {"supportedConfigs": as_map(found.get("status")).get("supportedConfigs") or []}
+    elif resource.group == _GREENHOUSE and resource.kind == "Plugin":
+        # Of one that Greenhouse made it tells what runs; all else is written by us and by Greenhouse.
+        version = as_map(found.pop("status", None)).get("version")
+        if version and MADE_BY in as_map(manifest["metadata"].get("labels")):
+            found["status"] = {"version": version}
     metadata = {key: value for key, value in manifest["metadata"].items() if key not in _NOISE}
     annotations = {key: each for key, each in (metadata.pop("annotations", None) or {}).items() if key != _LAST_APPLIED}
     if annotations:

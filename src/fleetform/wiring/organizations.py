@@ -43,7 +43,8 @@ class OperatorSettings(NamedTuple):
     admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
     Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
     accounts_in is how clusters are reached (loop/reaching). sources_folder is the one folder of this machine that
-    definitions may name; without it, none.
+    definitions may name; without it, none. own_greenhouse: statuses of Greenhouse's Plugins are written, also where
+    Greenhouse wrote them.
     """
 
     access: Access
@@ -58,6 +59,7 @@ class OperatorSettings(NamedTuple):
     private_endpoints: bool = False
     accounts_in: str | None = None
     sources_folder: str | None = None
+    own_greenhouse: bool = False
 
 
 class OperatorLog(NamedTuple):
@@ -132,6 +134,8 @@ class Organization:
             cache,
             clock.now,
             organization=organization,
+            own_greenhouse=settings.own_greenhouse,
+            said=log.said,
             failed=lambda what, error: log.said(f"{what} cannot be shown: {error.message}"),
         )
         self._metrics.load = self._loop.load

@@ -82,7 +82,7 @@ def plugin_status(told: Told, overrides: AppliedOverrides) -> PluginStatus:
         applied_overrides=[as_status(each, AppliedOverrideStatus) for each in overrides.of(plugin)],
         config_references=_configs(plugin, stands == "UpToDate" and state.is_healthy),
         conditions=[
-            _ready(told),
+            ready_told(told),
             _up_to_date(stands, held, state),
             answered(resolved(plugin)),
             *_moving(stands, held, state),
@@ -177,7 +177,7 @@ def _configs(plugin: PluginDecision, applied: bool) -> list[ConfigReference]:
 # ---- Conditions
 
 
-def _ready(told: Told) -> Condition:
+def ready_told(told: Told) -> Condition:
     """Whether what was admitted is healthy: an upgrade that waits takes nothing away from that."""
     state = told.state
     admitted, attempt = state.admitted, state.attempt

@@ -11,6 +11,7 @@ from fleetform.loop.image import Image
 from fleetform.model.kinds import API_VERSION, KINDS
 from fleetform.model.objects import Ref
 from fleetform.operator.status.events import Events, from_changes, from_store
+from fleetform.operator.status.greenhouse import GreenhouseStatuses
 from fleetform.operator.status.passes import Pass
 from fleetform.operator.status.projection import Projection
 from fleetform.operator.status.seen import Cache
@@ -31,7 +32,9 @@ class StatusWriter:
     comes before the last is written, the newest counts.
 
     cache follows what is there, for all organizations. organization: only its objects are written, as another control
-    plane does so for those of others. instance is who tells of what happened. failed is told what could not be written.
+    plane does so for those of others. instance is who tells of what happened. own_greenhouse: statuses of
+    Greenhouse are written, also where it wrote them. failed is told what could not be written, said what is left to
+    others.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class StatusWriter:
         organization: str = "",
         instance: str = "fleetform",
         threads: int = 4,
+        own_greenhouse: bool = False,
+        said: Callable[[str], None] = lambda text: None,
         failed: Callable[[str, OutsideError], None] = lambda what, error: None,
     ) -> None:
         self._projection, self._organization = Projection(), organization
@@ -59,16 +64,19 @@ class StatusWriter:
             failed=lambda ref, error: failed(str(ref), error),
         )
         self._events = Events(client, self._cache, instance, failed)
+        self._greenhouse = GreenhouseStatuses(client, now, own_greenhouse, said)
 
     def start(self) -> None:
         self._unlisten = self._cache.listen(self._organization, self._writing.look_at)
         self._events.start()
         self._writing.start()
+        self._greenhouse.start()
 
     def stop(self) -> None:
         self._unlisten()
         self._events.stop()
         self._writing.stop()
+        self._greenhouse.stop()
 
     def show(self, report: PassReport, fleet: Fleet | None, image: Image) -> None:
         """Raises what kept an earlier pass from being written, if that was no refusal or failure of the server."""
@@ -79,8 +87,10 @@ class StatusWriter:
             return
         projection = self._projection
         is_first = not projection.wanted
-        changed = projection.update(Pass(fleet, report.plan, image, report.refusal))
+        shown = Pass(fleet, report.plan, image, report.refusal)
+        changed = projection.update(shown)
         self._look_at(changed)
+        self._greenhouse.show(shown)
         # Of an object that was never accepted nobody knows what it wants.
         self._writing.begin(is_whole=report.refusal is None or not report.refusal.partial)
         self._events.tell(from_store(report.events, projection.name_of))
