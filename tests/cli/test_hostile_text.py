@@ -252,7 +252,10 @@ spec:
   version: 1.0.0
   docsURL: "https://bob:hunter2@docs.example.org?token=hunter2"
   source: SOURCE
-  options: [{name: url, type: string, default: "https://bob:hunter2@example.org/?sig=hunter2"}]
+  options:
+  - {name: url, type: string, default: "https://bob:hunter2@example.org/?sig=hunter2"}
+  - {name: map, type: map}
+  - {name: made, type: string}
 ---
 apiVersion: fleetform.dev/v1alpha1
 kind: Catalog
@@ -262,7 +265,18 @@ spec: {sources: [{git: {url: "https://bob:hunter2@git.example.org/x.git"}}]}
 apiVersion: fleetform.dev/v1alpha1
 kind: PluginPreset
 metadata: {name: web, namespace: acme}
-spec: {clusterSelector: {}, plugin: {pluginDefinition: {name: web}}}
+spec:
+  clusterSelector: {}
+  plugin:
+    pluginDefinition: {name: web}
+    optionValues:
+    - {name: map, value: {at: [{url: "https://bob:hunter2@example.org/a"}]}}
+    - {name: made, expression: "'https://bob:hunter2@example.org/' + cluster.name"}
+---
+apiVersion: fleetform.dev/v1alpha1
+kind: PluginOverride
+metadata: {name: more, namespace: acme}
+spec: {overrides: [{path: map.to, value: "redis://:hunter2@cache.example.org/0"}]}
 """
 _SOURCES = (
     '{helm: {repository: "https://bob:hunter2@127.0.0.1:9/x?token=hunter2", chart: web, version: 1.0.0}}',
@@ -274,6 +288,7 @@ _SOURCES = (
 )
 
 
+@pytest.mark.rule("S5")
 @pytest.mark.parametrize("source", _SOURCES)
 def test_logins_of_addresses_are_never_printed(run: Runner, source: str) -> None:
     run.write(logins=_LOGINS.replace("SOURCE", source))
@@ -283,13 +298,36 @@ def test_logins_of_addresses_are_never_printed(run: Runner, source: str) -> None
             ("get", "definitions"),
             ("get", "revisions"),
             ("get", "catalogs"),
+            ("get", "plugins"),
+            ("get", "presets"),
+            ("get", "overrides"),
             ("explain", "web-one"),
+            ("explain", "web-one", "map"),
+            ("explain", "web-one", "made"),
             ("render", "web-one"),
         ):
             result = run(*question, "-n", "acme", "-o", output)
-            # The values of a plugin are data, as they are passed to what renders it.
-            values = output == "json" and "explain" in question
-            assert "hunter2" not in result.err + ("" if values else result.out), (question, output)
+            assert "hunter2" not in result.err + result.out, (question, output)
+
+
+@pytest.mark.rule("S5")
+def test_a_login_is_shown_by_a_mark_and_rendered_as_it_is(run: Runner) -> None:
+    object_ = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {url: '${url}', made: '${made}'}\n"
+    fleet = _LOGINS.replace("SOURCE", "{manifests: {path: ./objects}}")
+    run.write(old__fleet=fleet, old__objects__web=object_, new__objects__web=object_)
+    run.write(new__fleet=fleet.replace("hunter2", "hunter3"))
+    values = run("explain", "web-one", "-f", "old", "-o", "json").json["values"]
+    assert values["url"] == "https://(secret)@example.org/?…"
+    assert values["map"] == {
+        "at": [{"url": "https://(secret)@example.org/a"}],
+        "to": "redis://(secret)@cache.example.org/0",
+    }
+    assert "url: https://bob:hunter2@example.org/?sig=hunter2" in run("render", "web-one", "-f", "old").out
+    for output in ("table", "wide", "json", "markdown"):
+        result = run("diff", "old", "new", "--render", "-o", output)
+        assert "hunter" not in result.out + result.err
+        assert "https://(secret)@example.org" in result.out
+    assert "  url (secret) changed" in run("diff", "old", "new").out
 
 
 def test_no_word_of_a_secret_options_expression_is_shown(run: Runner) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fleetform.cli.causes import CauseBlock, CauseRow, by_cause
-from fleetform.cli.text import Painter, count, place_text, table, value_text
+from fleetform.cli.changed_values import changed_text
+from fleetform.cli.text import Painter, count, place_text, table
 from fleetform.cli.upgrades import upgrade_lines
-from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.answers.diff import (
     ChangedConfig,
     ChangedManifest,
@@ -99,13 +99,6 @@ def row_text(row: CauseRow) -> str:
     return f"{changed_text(row.path, row.before, row.after)} on {count(row.clusters, 'cluster')}: {owners}{more}"
 
 
-def changed_text(name: str, before: Json, after: Json) -> str:
-    """`replicas 3 → 5`; of a secret only that it changed."""
-    if isinstance(before, MaskedSecret) and isinstance(after, MaskedSecret):
-        return f"{name} (secret) changed"
-    return f"{name} {unset_or(before)} → {unset_or(after)}"
-
-
 def _block_lines(block: CauseBlock, paint: Painter, wide: bool) -> Iterator[str]:
     yield f"  {paint('~', fg='cyan', bold=True)} {paint(block_title(block), bold=True)}"
     rows = list(block.rows())
@@ -173,10 +166,6 @@ def _painted(line: str, paint: Painter) -> str:
 def cause_text(option: ChangedOption) -> str:
     """Where the difference is written, or by whom."""
     return (place_text(option.cause.place) or option.cause.name) if option.cause is not None else ""
-
-
-def unset_or(value: Json, limit: int = 40) -> str:
-    return value_text(value, limit) if value is not None else "unset"
 
 
 def manifest_lines(manifests: list[ChangedManifest], wide: bool) -> Iterator[str]:

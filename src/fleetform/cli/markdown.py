@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fleetform.cli.causes import CauseBlock, by_cause
+from fleetform.cli.changed_values import shown_changes
 from fleetform.cli.changes import (
     block_title,
     cause_text,
@@ -13,7 +14,6 @@ from fleetform.cli.changes import (
     headline,
     override_lines,
     row_text,
-    unset_or,
     what_text,
 )
 from fleetform.cli.markdown_text import code, fenced, inline, summary
@@ -69,14 +69,20 @@ def _group_lines(members: list[ChangedPlugin]) -> Iterator[str]:
     if options:
         yield from ("| option | from | to | because of |", "|---|---|---|---|")
         for each in options:
-            before, after = (code(unset_or(value, 60)) for value in (each.from_, each.to))
-            yield f"| {code(each.path)} | {before} | {after} | {inline(cause_text(each))} |"
+            shown, more = shown_changes(each.from_, each.to, 60)
+            for part in shown:
+                path, before, after = (code(text) for text in (each.path + part.inside, part.before, part.after))
+                yield f"| {path} | {before} | {after} | {inline(cause_text(each))} |"
+            if more:
+                yield f"| {code(each.path)} | | and {more:,} more inside | |"
         if len(change.options) > len(options):
             yield f"\nand {count(len(change.options) - len(options), 'option')} more"
     variables = change.variables if not installs else []
     for variable in variables[:_ROWS]:
-        before, after = (code(unset_or(value, 60)) for value in (variable.from_, variable.to))
-        yield f"- variable {code(variable.name)}: {before} → {after}"
+        shown, _ = shown_changes(variable.from_, variable.to, 60)
+        for part in shown:
+            before, after = code(part.before), code(part.after)
+            yield f"- variable {code(variable.name + part.inside)}: {before} → {after}"
     if len(variables) > _ROWS:
         yield f"- and {count(len(variables) - _ROWS, 'variable')} more"
     yield from (f"- config {inline(config_text(each))}" for each in change.configs)

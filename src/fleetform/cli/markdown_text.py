@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.addresses import with_masked_logins
 from fleetform.syntax.printable import escaped, printable
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#!|~$&]")
@@ -21,7 +21,7 @@ _APART = "&#8203;"
 
 def inline(text: str, longest: int = 1_000) -> str:
     """A text inside a line or a cell of a table."""
-    plain = " ".join(printable(without_logins(text), longest).split())
+    plain = " ".join(printable(with_masked_logins(text), longest).split())
     parts = _REFERENCE.split(plain)
     marks = _REFERENCE.findall(plain)
     safe = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts]
@@ -30,7 +30,7 @@ def inline(text: str, longest: int = 1_000) -> str:
 
 def code(text: str, longest: int = 60) -> str:
     """A text as code inside a line or a cell of a table."""
-    plain = printable(" ".join(without_logins(text).split()), longest)
+    plain = printable(" ".join(with_masked_logins(text).split()), longest)
     fence = "`" * (max(map(len, _TICKS.findall(plain)), default=0) + 1)
     pad = " " if plain.startswith("`") or plain.endswith("`") or not plain else ""
     return f"{fence}{pad}{plain.replace('|', chr(92) + '|')}{pad}{fence}"
@@ -38,7 +38,7 @@ def code(text: str, longest: int = 60) -> str:
 
 def fenced(text: str, longest: int = 8_000, language: str = "text") -> str:
     """A text of several lines as a block of code."""
-    plain = escaped(without_logins(text)).rstrip()
+    plain = escaped(with_masked_logins(text)).rstrip()
     plain = plain if len(plain) <= longest else plain[:longest].rstrip() + "…"
     fence = "`" * max(3, max(map(len, _TICKS.findall(plain)), default=0) + 1)
     return f"{fence}{language}\n{plain}\n{fence}"
@@ -46,7 +46,7 @@ def fenced(text: str, longest: int = 8_000, language: str = "text") -> str:
 
 def summary(text: str) -> str:
     """A text inside of an HTML element, which Markdown does not read."""
-    plain = html.escape(" ".join(printable(without_logins(text)).split()))
+    plain = html.escape(" ".join(printable(with_masked_logins(text)).split()))
     return re.sub(r"@(?=\w)", f"@{_APART}", plain)
 
 

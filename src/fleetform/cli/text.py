@@ -12,7 +12,7 @@ from msgspec import UnsetType
 from fleetform.cli.terminal import own
 from fleetform.model.answers.base import Json, MaskedSecret
 from fleetform.model.results.diagnostics import Place
-from fleetform.syntax.addresses import without_logins
+from fleetform.syntax.addresses import with_masked_logins
 from fleetform.syntax.printable import one_line
 
 _RESET = "\x1b[0m"
@@ -71,12 +71,12 @@ def value_text(value: Json, limit: int = 60) -> str:
     if is_masked(value):
         return "(secret)"
     if isinstance(value, dict) and set(value) == {"expression"}:
-        return cut(f"= {without_logins(str(value['expression']))}", limit)
+        return cut(f"= {with_masked_logins(str(value['expression']))}", limit)
     if isinstance(value, str):
-        value = without_logins(value)
+        value = with_masked_logins(value)
         plain = value and value.isprintable() and value == value.strip()
         return cut(value if plain else json.dumps(value, ensure_ascii=False), limit)
-    return cut(without_logins(json.dumps(without_masks(value), ensure_ascii=False)), limit)
+    return cut(with_masked_logins(json.dumps(without_masks(value), ensure_ascii=False)), limit)
 
 
 def is_masked(value: Json) -> bool:

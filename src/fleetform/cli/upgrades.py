@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fleetform.cli.text import Painter, count, place_text, value_text
-from fleetform.model.answers.base import Json
+from fleetform.cli.changed_values import changed_text
+from fleetform.cli.text import Painter, count, place_text
 from fleetform.model.answers.upgrades import AffectedValue, ChangelogEntry, OptionsOfUpgrade
 
 _SHOWN = 8
@@ -55,13 +55,7 @@ def option_texts(options: OptionsOfUpgrade) -> Iterator[tuple[str, list[str]]]:
         "renamed": [f"{each.from_} → {each.to}" for each in options.renamed],
         "removed": [each.path for each in options.removed],
         "of another type": [f"{each.path} {each.from_} → {each.to}" for each in options.retyped],
-        "with another default": [
-            f"{each.path} {_default(each.from_)} → {_default(each.to)}" for each in options.redefaulted
-        ],
+        "with another default": [changed_text(each.path, each.from_, each.to) for each in options.redefaulted],
         "now required": [each.path for each in options.required],
     }
     return ((word, listed) for word, listed in texts.items() if listed)
-
-
-def _default(value: Json) -> str:
-    return value_text(value, 30) if value is not None else "unset"

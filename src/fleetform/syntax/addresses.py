@@ -29,6 +29,11 @@ def without_logins(text: str) -> str:
     return _QUERY.sub(r"\1?…", _LOGIN.sub("", text)) if "://" in text else text
 
 
+def with_masked_logins(text: str) -> str:
+    """A value as it may be shown: what may be secret of addresses in it by a mark: one sees that it is there."""
+    return _QUERY.sub(r"\1?…", _LOGIN.sub("(secret)@", text)) if "://" in text else text
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine, and what is sent there never leaves it."""
     try:

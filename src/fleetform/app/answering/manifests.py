@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import UNSET
 
+from fleetform.app.answering.masks import masked
 from fleetform.engine.index.index import Index
-from fleetform.model.answers.base import MASKED, Json, JsonMap
+from fleetform.model.answers.base import MASKED, JsonMap
 from fleetform.model.answers.listed import ListedMetadata, ListedObject
 from fleetform.model.kinds import API_VERSION
 from fleetform.model.objects import Object
-from fleetform.syntax.addresses import shown, without_logins
+from fleetform.syntax.addresses import shown
 from fleetform.syntax.option_paths import PathError, normal_form, parse_path
 from fleetform.syntax.times import time_text
 
@@ -31,17 +32,8 @@ def listed_object(object_: Object[object], known: Index | None = None) -> Listed
         creation_timestamp=time_text(object_.created) if object_.created is not None else UNSET,
     )
     spec = msgspec.to_builtins(object_.spec) if object_.spec is not None else {}
-    shown_spec = _without_logins(_mask(object_, spec, known))
+    shown_spec = masked(_mask(object_, spec, known))
     return ListedObject(api_version=API_VERSION, kind=object_.ref.kind, metadata=metadata, spec=shown_spec)
-
-
-def _without_logins(tree: Json) -> Json:
-    """An address may hold a user, a password and a token, wherever it stands."""
-    if isinstance(tree, dict):
-        return {key: _without_logins(each) for key, each in tree.items()}
-    if isinstance(tree, list):
-        return [_without_logins(each) for each in tree]
-    return without_logins(tree) if isinstance(tree, str) and "://" in tree else tree
 
 
 # ---- Secrets in what people wrote

@@ -1,15 +1,21 @@
-"""Values as they may be shown: secrets by a mark."""
+"""Values as they may be shown: secrets by a mark, and so the logins of addresses.
+
+Every answer has its values from here; what is rendered, delivered and stored has them as they are.
+"""
 
 from __future__ import annotations
 
 from fleetform.engine.options.holes import is_hole
 from fleetform.model.answers.base import MASKED, Json
 from fleetform.model.results.decisions import ABSENT, Item, Secret, Slot, Steps
+from fleetform.syntax.addresses import with_masked_logins
 from fleetform.syntax.option_paths import get_in, normal_form, with_value
 
 
 def masked(value: Json) -> Json:
     """A value as it may be shown: secrets by a mark, no value and what is not known as null."""
+    if isinstance(value, str):
+        return with_masked_logins(value)
     if value is ABSENT or is_hole(value):
         return None
     if isinstance(value, Secret):
@@ -46,5 +52,5 @@ def item_value(item: Item, secret: tuple[Steps, ...] = (), inside: Steps = ()) -
     if item.secret is not None or () in secret:
         return MASKED
     if item.expression is not None:
-        return {"expression": item.expression} if not secret else MASKED
+        return {"expression": with_masked_logins(item.expression)} if not secret else MASKED
     return masked_inside(get_in(item.value, inside), secret)

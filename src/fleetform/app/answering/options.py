@@ -21,6 +21,7 @@ from fleetform.model.answers.options import (
 )
 from fleetform.model.results.decisions import Item, OptionDecision, Part, PluginDecision, Sides, Skipped, Slot, Steps
 from fleetform.ports.inputs import Locator
+from fleetform.syntax.addresses import with_masked_logins, without_logins
 from fleetform.syntax.option_paths import readable_text_of
 
 
@@ -31,7 +32,7 @@ def provenance(item: Item, locator: Locator, secret: bool = False) -> Provenance
         rank=item.layer.rank,
         object=reference(item.layer.object.ref, item.at, locator),
         part=item.layer.part or UNSET,
-        expression=item.expression if item.expression is not None and not secret else UNSET,
+        expression=with_masked_logins(item.expression) if item.expression is not None and not secret else UNSET,
         migrated_from=item.migrated_from if item.migrated_from is not None else UNSET,
     )
 
@@ -70,7 +71,7 @@ def explained_option(decision: OptionDecision, locator: Locator, variables: Iter
         mentions=list(variables),
         parts=parts or UNSET,
         removed_by=provenance(decision.removed_by, locator) if decision.removed_by is not None else UNSET,
-        problem=problem if problem is not None else UNSET,
+        problem=without_logins(problem) if problem is not None else UNSET,
     )
 
 

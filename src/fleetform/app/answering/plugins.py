@@ -87,8 +87,8 @@ def explained_binding(
         resolved=bound.resolved,
         section=bound.section,
         place=locator.place(bound.at),
-        problem=unresolved.message if unresolved is not None else UNSET,
-        do=unresolved.do if unresolved is not None else UNSET,
+        problem=without_logins(unresolved.message) if unresolved is not None else UNSET,
+        do=without_logins(unresolved.do) if unresolved is not None else UNSET,
         read=_field_read(bound.field, plugin, readings.get(bound.name)) if bound.field is not None else UNSET,
     )
 

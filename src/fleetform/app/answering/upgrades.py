@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
+from fleetform.app.answering.masks import masked
 from fleetform.app.answering.references import reference
 from fleetform.engine.report.effects import hidden_items, winning_items
 from fleetform.engine.versions.migrations import secret_forms
@@ -52,7 +53,7 @@ def options_of(span: Span, versions: Mapping[str, Revision]) -> OptionsOfUpgrade
     def default(option: Option) -> Json:
         if option.default is UNSET:
             return None
-        return MASKED if normal_form(parse_path(option.name)) in secret else option.default
+        return MASKED if normal_form(parse_path(option.name)) in secret else masked(option.default)
 
     return OptionsOfUpgrade(
         added=[AddedOption(path=each.name, type=each.type, required=each.required) for each in span.added],

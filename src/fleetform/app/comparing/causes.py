@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fleetform.app.answering.masks import item_value
 from fleetform.app.answering.references import object_reference, reference
 from fleetform.app.comparing.plugin_changes import OptionChange, PluginChange
 from fleetform.app.fleet import Fleet
@@ -33,7 +32,8 @@ def cause_of(sides: Sides, change: OptionChange) -> ObjectReference | None:
         new.layer.object.ref == each.layer.object.ref
         and new.layer.name == each.layer.name
         and (new.secret, new.strategy) == (each.secret, each.strategy)
-        and same_value(item_value(new), item_value(each))
+        and new.expression == each.expression
+        and same_value(new.value, each.value)
         for each in earlier
     ):
         return reference(new.layer.object.ref, new.at, sides.after.input.locator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import unified_diff
 
+from fleetform.app.answering.masks import masked
 from fleetform.app.comparing.plugin_changes import PluginChange
 from fleetform.app.fleet import Fleet
 from fleetform.app.rendering.plugin_renders import PluginRender, render_plugins
@@ -14,6 +15,7 @@ from fleetform.model.objects import Object
 from fleetform.model.results.decisions import PluginDecision
 from fleetform.model.results.diagnostics import Diagnostic
 from fleetform.ports.rendering import Renders
+from fleetform.syntax.addresses import with_masked_logins
 from fleetform.syntax.names import api_group, object_label, object_name
 from fleetform.syntax.tree_diff import patch_between
 from fleetform.syntax.yaml_out import write_yaml
@@ -37,11 +39,11 @@ class ManifestChanges:
         for identity in [*old, *(each for each in new if each not in old)]:
             one, other = old.get(identity), new.get(identity)
             if one is None:
-                patch = [PatchOperation(op="add", path="", value=other)]
+                patch = [PatchOperation(op="add", path="", value=masked(other))]
             elif other is None:
                 patch = [PatchOperation(op="remove", path="")]
             else:
-                patch = [PatchOperation(**each) for each in patch_between(one, other)]
+                patch = [PatchOperation(**masked(each)) for each in patch_between(one, other)]
             if patch:
                 label = object_label(new.get(identity) or old[identity])
                 found.append(ChangedManifest(object=label, patch=patch, unified=_unified(one, other, label)))
@@ -73,7 +75,7 @@ def _unified(one: JsonMap | None, other: JsonMap | None, label: str) -> str:
     """The difference of two objects as lines of YAML with a few around them, as git shows it."""
     before, after = (write_yaml(tree).splitlines() if tree is not None else [] for tree in (one, other))
     names = ("/dev/null" if one is None else f"a/{label}", "/dev/null" if other is None else f"b/{label}")
-    return "\n".join(unified_diff(before, after, *names, lineterm=""))
+    return with_masked_logins("\n".join(unified_diff(before, after, *names, lineterm="")))
 
 
 def _rendered(fleet: Fleet, plugins: Sequence[PluginDecision | None], renders: Renders) -> dict[int, PluginRender]:
