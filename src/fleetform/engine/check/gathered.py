@@ -39,7 +39,7 @@ class Gathered:
         for ref in changed:
             here, before_here = self.clusters.get(ref), then.get(ref)
             anew = _decided_anew(here, before_here)
-            if ref in self._gated or any((each.upgrade or each).gates for each in anew):
+            if ref in self._gated or any([(each.upgrade or each).gates for each in anew]):
                 gated = tuple(each for each in _plugins(here) if (each.upgrade or each).gates)
                 if gated:
                     self._gated[ref] = gated
@@ -87,8 +87,11 @@ def _is_moved(here: ClusterDecisions | None, then: ClusterDecisions | None, anew
     """Whether the cluster, or the owners that have plugins on it, are others."""
     if here is None or then is None or here.cluster is not then.cluster or len(here.plugins) != len(then.plugins):
         return True
-    pairs = ((each, then.plugins.get(each.name)) for each in anew)
-    return any(other is None or each.target.owner is not other.target.owner for each, other in pairs)
+    for each in anew:
+        other = then.plugins.get(each.name)
+        if other is None or each.target.owner is not other.target.owner:
+            return True
+    return False
 
 
 def _owned_after(
