@@ -61,6 +61,7 @@ def test_it_is_linted_with_every_switch(chart: Path) -> None:
         (["--set", "replica=3"], "replica"),
         (["--set", "shards=0"], "shards"),
         (["--set", "image.digest=latest"], "digest"),
+        (["--set", "admission.clientCA=ca.crt"], "clientCA"),
         (["-n", "default"], "belongs into the namespace fleetform-system"),
     ],
 )
@@ -86,10 +87,15 @@ def test_pods_have_no_rights_on_their_node_and_write_nothing_to_their_image(char
 def test_the_flags_of_the_deployment_are_those_of_the_operator(chart: Path) -> None:
     """With every switch on: the operator knows each, and refuses none."""
     values = ['admission.certManager={"enabled":true}', "allowPrivateEndpoints=true", "greenhouse.ownStatus=true"]
+    values.append('admission.clientCA="-----BEGIN CERTIFICATE-----"')
     (container,) = _one(_rendered(chart, *values), "Deployment")["spec"]["template"]["spec"]["containers"]
     known = subprocess.run([FLEETFORM, "operator", "--help"], capture_output=True, text=True, check=True).stdout
     assert container["args"][0] == "operator"
     assert all(each.split("=")[0] in known for each in container["args"][1:])
+    named = {each.partition("=")[0]: each.partition("=")[2] for each in container["args"]}
+    mounts = {each["mountPath"] for each in container["volumeMounts"]}
+    assert str(Path(named["--admission-client-ca"]).parent) in mounts
+    assert str(Path(named["--certificates"])) in mounts
 
 
 def test_of_other_systems_objects_only_statuses_are_written(chart: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 from contextlib import ExitStack
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ Examples:
 @click.option("--admission", metavar="ADDR", help="Answer an API server's reviews at HOST:PORT, or a PORT.")
 @click.option("--admission-url", metavar="URL", help="How API servers reach it, if not by its Service.")
 @click.option("--certificates", metavar="DIR", help="With tls.crt and tls.key for it; without, it makes its own.")
+@click.option("--admission-client-ca", metavar="FILE", help="Answer only who has a certificate by this CA.")
 @click.option(
     "--metrics",
     metavar="ADDR",
@@ -88,6 +90,8 @@ def command(flags: Flags, **given: Any) -> int:
     with ExitStack() as ends:
         try:
             access = _access(given)
+            if given["admission_client_ca"] is not None:
+                _check_ca(given["admission_client_ca"])
             listening = _listening(given["admission"], ends) if given["admission"] is not None else None
             settings = OperatorSettings(
                 access,
@@ -103,6 +107,7 @@ def command(flags: Flags, **given: Any) -> int:
                 given["service_accounts_in"],
                 given["sources_dir"],
                 given["own_greenhouse_status"],
+                given["admission_client_ca"],
             )
             told = OperatorLog(
                 lambda organization: ServeLog(flags, log.log).told,
@@ -142,6 +147,15 @@ def _listening(address: str, ends: ExitStack) -> Listening:
         raise _TakenError(f"cannot listen at {address}: {reason(error)}") from error
     ends.callback(found.socket.close)
     return found
+
+
+def _check_ca(path: str) -> None:
+    """That certificates are in a file: an endpoint that trusts nobody would lock everybody out."""
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=path)
+    except OSError as error:
+        why = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else reason(error)
+        raise OutsideError(f"--admission-client-ca {path}: {why}", "name the certificate of a CA") from error
 
 
 def _monitor(operator: Operator, address: str, log: ServeLog, ends: ExitStack) -> None:

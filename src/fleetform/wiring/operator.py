@@ -21,6 +21,8 @@ from fleetform.operator.status.seen import Cache
 from fleetform.operator.status.showing import FOLLOWED
 from fleetform.operator.workers import Worker, Workers
 from fleetform.outside.boundary import Boundary
+from fleetform.outside.errors import OutsideError
+from fleetform.outside.files import reason
 from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.records import prepare_records
 from fleetform.wiring.clock import SystemClock
@@ -29,7 +31,6 @@ from fleetform.wiring.views import stored_fleet_opener
 
 if TYPE_CHECKING:
     from fleetform.loop.driver import Driver
-    from fleetform.outside.errors import OutsideError
 
 # Watches hold a connection each: one for every kind that is followed, and two for every organization. With fewer, lists
 # would wait for ever.
@@ -182,19 +183,24 @@ class Operator:
             return None
         mounted = settings.certificates is not None
         folder = Path(settings.certificates or os.path.join(settings.state_folder, "certificates"))
-        if not mounted:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         installed = Installed(settings.namespace, url=settings.admission_url, name=_own_name(self._client))
-        return RunningAdmission(
-            self._fleet.get,
-            settings.access,
-            installed,
-            settings.admission,
-            folder,
-            "mounted" if mounted else "self",
-            log=self._log.log,
-            answered=self.metrics.reviewed,
-        )
+        try:
+            if not mounted:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return RunningAdmission(
+                self._fleet.get,
+                settings.access,
+                installed,
+                settings.admission,
+                folder,
+                "mounted" if mounted else "self",
+                settings.client_ca,
+                log=self._log.log,
+                answered=self.metrics.reviewed,
+            )
+        except OSError as error:
+            message = f"the certificate of the admission endpoint in {folder} cannot be used: {reason(error)}"
+            raise OutsideError(message, "it needs tls.crt and tls.key, in PEM and of one pair") from error
 
 
 def _own_name(client: Client) -> str:

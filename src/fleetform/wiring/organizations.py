@@ -41,7 +41,8 @@ class OperatorSettings(NamedTuple):
     """namespace is the operator's own, where its leases and its state are. state_folder holds this replica's copies.
 
     admission is where reviews are answered, None if nowhere; admission_url how API servers reach that if not by the
-    Service. certificates is a folder with one that somebody else renews; without it the operator makes its own.
+    Service. certificates is a folder with one that somebody else renews; without it the operator makes its own. With
+    client_ca, a file, only who has a certificate by it is answered.
     accounts_in is how clusters are reached (loop/reaching). sources_folder is the one folder of this machine that
     definitions may name; without it, none. own_greenhouse: statuses of Greenhouse's Plugins are written, also where
     Greenhouse wrote them.
@@ -60,6 +61,7 @@ class OperatorSettings(NamedTuple):
     accounts_in: str | None = None
     sources_folder: str | None = None
     own_greenhouse: bool = False
+    client_ca: str | None = None
 
 
 class OperatorLog(NamedTuple):
