@@ -39,7 +39,7 @@ class Gathered:
         for ref in changed:
             here, before_here = self.clusters.get(ref), then.get(ref)
             anew = _decided_anew(here, before_here)
-            if ref in self._gated or any([(each.upgrade or each).gates for each in anew]):
+            if ref in self._gated or any((each.upgrade or each).gates for each in anew):
                 gated = tuple(each for each in _plugins(here) if (each.upgrade or each).gates)
                 if gated:
                     self._gated[ref] = gated
