@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from msgspec import structs
 
+from fleetform.app.fleet import Fleet
 from fleetform.app.plan import plan_answer
 from fleetform.app.scope import Scope
 from fleetform.app.telling.plans import _causes
+from fleetform.engine.decide import decide
 from fleetform.engine.desired import values_tree
+from fleetform.engine.placement.spread import SpreadCounts
 from fleetform.engine.plan.records import Step
+from fleetform.engine.world.opening import Openings
+from fleetform.model.kinds.placement import SpreadConstraint
 from fleetform.model.state import UNKNOWN
 from fleetform.syntax.envsubst import substitute
 from fleetform.syntax.hashing import input_hash
+from fleetform.syntax.ranges import parse_range
 from fleetform.syntax.times import time_text
 from support.fleets import BASE, NOW, PRESET, documents, fleet_of, fleet_with, override, plugin_on
 from support.plane import Files, Plane
@@ -129,3 +136,59 @@ def test_a_placement_of_our_own_chooses_from_sets_by_their_label_alone() -> None
         fleet = fleet_with(clusters=documents(placed) + labelled, preset=web)
         chosen[sets] = sorted(key[1] for key in fleet.decisions.plugins)
     assert chosen == {"{clusterSets: [prod]}": ["a"], "{}": ["a", "b"]}
+
+
+@pytest.mark.rule("R1-13", "R0-14")
+def test_where_a_placement_chooses_others_plugins_come_and_go() -> None:
+    def fleet(region: str) -> Fleet:
+        chosen = f"[{{requiredClusterSelector: {{labelSelector: {{matchLabels: {{region: {region}}}}}}}}}]"
+        placed = f"{API}kind: Placement\nmetadata: {{name: p, namespace: acme}}\nspec: {{predicates: {chosen}}}\n"
+        return fleet_with(placement=placed, preset=PRESET.replace("clusterSelector: {}", "placement: {name: p}"))
+
+    before, after = fleet("eu"), fleet("us")
+    others = replace(before.snapshot, others=after.snapshot.others)
+    assert [key[1] for key in before.decisions.plugins] == ["eu-1", "eu-2"]
+    assert [key[1] for key in decide(others, before.decisions).plugins] == ["us-1"]
+
+
+def test_the_fewest_of_a_spread_rise_again_and_again() -> None:
+    clusters = fleet_with().snapshot.clusters.values()
+    counts = SpreadCounts([SpreadConstraint("region", "Label")], clusters)
+    assert [counts.add(name) for name in ("eu-1", "us-1", "eu-2", "us-1", "us-1")] == [False, True, False, True, False]
+
+
+@pytest.mark.rule("R2-41")
+def test_below_the_first_minor_version_a_caret_is_one_patch() -> None:
+    versions = ["0.0.2", "0.0.3", "0.0.4", "0.1.3", "1.0.3"]
+    assert [each for each in versions if parse_range("^0.0.3").admits(each)] == ["0.0.3"]
+
+
+@pytest.mark.rule("B13")
+def test_a_window_of_one_definition_holds_no_other() -> None:
+    window = (
+        f"{API}kind: UpdateWindow\nmetadata: {{name: nights, namespace: acme}}\n"
+        'spec: {type: Allow, schedule: "0 22 * * *", duration: 4h, timeZone: UTC, pluginDefinitionNames: [web]}\n'
+    )
+    named = PRESET.replace("clusterSelector: {}", "clusterSelector: {}\n  updateWindows: [nights]")
+    snapshot = fleet_with(window=window, preset=named).snapshot
+    (owner,), cluster = snapshot.presets.values(), next(iter(snapshot.clusters.values()))
+    openings = Openings(snapshot, "acme")
+    assert openings.of(owner, "web").on(cluster) != openings.of(owner, "db").on(cluster)
+    assert openings.of(owner, "db").on(cluster) == openings.of(owner, "cache").on(cluster)
+
+
+@pytest.mark.rule("S55")
+def test_what_a_cluster_says_of_an_option_inside_another_is_in_both() -> None:
+    own = "\n  clusterOptionOverrides: [{clusterName: eu-1, overrides: [{name: tls.key, value: own}]}]"
+    fleet = fleet_with(
+        definition=NESTED,
+        preset=PRESET.replace("name: replicas, value: 2", "name: tls.key, value: p") + own.lstrip("\n") + "\n",
+    )
+    values = {name: each.value for name, each in plugin_on(fleet, "eu-1").options.items()}
+    assert values == {"tls": {"other": 0, "key": "own"}, "tls.key": "own"}
+
+
+@pytest.mark.parametrize(("length", "valid"), [(53, True), (54, False)])
+def test_a_release_has_as_many_characters_as_helm_allows(length: int, valid: bool) -> None:
+    named = PRESET.replace("    pluginDefinition:", f"    releaseName: {'r' * length}\n    pluginDefinition:")
+    assert ([each.code for each in fleet_with(preset=named).findings.all if each.severity == "error"] == []) is valid

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from fleetform.model.results.decisions import PluginKey
@@ -49,6 +49,8 @@ KINDS: Mapping[Where, tuple[str, ...]] = {"pass": AT_PASS, "commit": AT_COMMIT, 
 # tell that from people who take back what they wrote: laws hold, and it ends elsewhere if what they wrote had failed.
 OLDER_FILES = "older-files"
 _LASTS = 3
+# When a cluster that does not answer is asked again.
+_ASKED_AGAIN = timedelta(minutes=20)
 
 
 class CrashError(BaseException):
@@ -134,6 +136,8 @@ class FaultyTargets(Targets):
         super().__init__()
         self._moments, self._judge = moments, judge
         self.before: dict[PluginKey, Parcel] = {}
+        # Clusters that neither answer nor take anything, for as long as somebody says so.
+        self.silent: set[str] = set()
 
     def deliver(
         self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note
@@ -145,6 +149,17 @@ class FaultyTargets(Targets):
         if kind in ("unreachable", "unreachable-still"):
             return self._failed([each.key for each in parcels], removals)
         self.before = dict(self.there)
+        unheard = self._failed(
+            [each.key for each in parcels if each.key[1] in self.silent],
+            [each for each in removals if each[1] in self.silent],
+        )
+        parcels = [each for each in parcels if each.key not in unheard]
+        removals = [each for each in removals if each not in unheard]
+        return {**unheard, **self._deliver(parcels, removals, note, kind)}
+
+    def _deliver(
+        self, parcels: Sequence[Parcel], removals: Sequence[PluginKey], note: Note, kind: str | None
+    ) -> Mapping[PluginKey, Failure]:
         if kind in ("partial", "refused"):
             some, few = len(parcels) // 2, len(removals) // 2
             super().deliver(parcels[:some], removals[:few], note)
@@ -216,6 +231,11 @@ class FaultyHealth(ScriptedHealth):
     def observe(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]:
         if self.answering == "silent":
             return {each.key: Verdict("Unknown", "no answer", reachable=False) for each in delivered}
+        heard = [each for each in delivered if each.key[1] not in self._targets.silent]
+        unheard = Verdict("Unknown", "no answer", now + _ASKED_AGAIN, reachable=False)
+        return {**{each.key: unheard for each in delivered}, **self._heard(heard, now)}
+
+    def _heard(self, delivered: Sequence[Delivered], now: datetime) -> Mapping[PluginKey, Verdict]:
         if self.answering == "stale-health":
             there, self._targets.there = self._targets.there, self._targets.before
             try:

@@ -25,6 +25,7 @@ LAWS = (
     "joining",  # what starts beside rollouts is a first install, and of what a rollout brought as far as that stage
     "admitted",  # what is delivered is what is stored as admitted, to the byte
     "removal",  # nothing is removed that whole files want, neither a plugin nor all that is in it
+    "back",  # once all has had time, what a rollout brought that was rolled back is on no cluster that answers
     "rest",  # passes end, and then nothing more is written
     "end",  # where the undisturbed world ends, every other one ends
 )
@@ -49,6 +50,8 @@ class Witness:
 
     wanted says which clusters whole files want; guarded whether gold needs an approval and has a window. soaked are
     rollouts of which dev was seen to be done, founders the clusters that were there from the first on and never left.
+    silent are those that did not answer since a rollout last started something there: nobody waits for them, and they
+    catch up when they do (B25).
     """
 
     def __init__(self, guarded: bool = True) -> None:
@@ -58,18 +61,20 @@ class Witness:
         self.soaked: set[str] = set()
         self.wanted: dict[int, frozenset[str]] = {}
         self.founders: frozenset[str] | None = None
+        self.silent: set[str] = set()
 
     def copy(self) -> Witness:
         other = Witness(self.guarded)
         other.events, other.approved, other.soaked = [*self.events], {*self.approved}, {*self.soaked}
-        other.wanted, other.founders = self.wanted, self.founders
+        other.wanted, other.founders, other.silent = self.wanted, self.founders, {*self.silent}
         return other
 
     @property
     def facts(self) -> object:
         """All that it has come to know, for telling worlds apart."""
         events = [(each.at, each.cluster, each.event, each.rollout, each.input_hash) for each in self.events]
-        return events, sorted(self.approved), sorted(self.soaked), sorted(self.founders or ())
+        known = sorted(self.approved), sorted(self.soaked), sorted(self.founders or ()), sorted(self.silent)
+        return events, known
 
     # ---- What took place
 
@@ -93,6 +98,7 @@ class Witness:
         if not start.rollout:
             self._judge_start_beside(start, where)
             return
+        self.silent.discard(start.cluster)
         failed = [each for each in sorted(accepted - {start.cluster}) if self._stands_failed(each, start.change_id)]
         law("budget", not failed, f"{where}, and {failed} failed with that")
         if start.cluster in DEV:
@@ -115,7 +121,8 @@ class Witness:
     def _judge_start_beside(self, start: Event, where: str) -> None:
         """A stage has what a rollout brought to it, or to one that follows: it went there by way of this one, also if
         nobody was in it then (B21)."""
-        law("joining", not self._was_healthy(start.cluster), f"{where} by no rollout, and something runs there")
+        runs = self._was_healthy(start.cluster) and start.cluster not in self.silent
+        law("joining", not runs, f"{where} by no rollout, and something runs there")
         so_far = [each for each in self.events if start.cluster in DEV or each.cluster not in DEV]
         brought = {each.input_hash for each in so_far if each.event == "Started" and each.rollout}
         law("joining", start.input_hash in brought, f"{where}, which no rollout brought as far as its stage")
@@ -132,16 +139,18 @@ class Witness:
         took_part = any(each.rollout == start.rollout and each.cluster in DEV for each in self.events)
         if took_part and not DEV & accepted:
             return "stage", "all of dev left before it was done"
-        for cluster in sorted(DEV & accepted):
-            told = last.get(cluster)
-            if told is None or told.event != "Healthy":
-                return "stage", f"{cluster} is not healthy"
-            if told.rollout == start.rollout:
-                if told.at + SOAK > now:
-                    return "soak", f"{cluster} is healthy since {told.at:%H:%M} only"
-            elif told.input_hash != start.input_hash:
-                return "stage", f"{cluster} has not got it"
-        return "", ""
+        lacking = {each: self._lacks(each, start, last.get(each), now) for each in sorted(DEV & accepted)}
+        # Nobody waits for those that do not answer; but one that does there must be.
+        if all(each[0] for each in lacking.values()):
+            return next(iter(lacking.values()), ("", ""))
+        return next((each for cluster, each in lacking.items() if each[0] and cluster not in self.silent), ("", ""))
+
+    def _lacks(self, cluster: str, start: Event, told: Event | None, now: datetime) -> tuple[str, str]:
+        if told is None or told.event != "Healthy":
+            return "stage", f"{cluster} is not healthy"
+        if told.rollout == start.rollout:
+            return ("soak", f"{cluster} is healthy since {told.at:%H:%M} only") if told.at + SOAK > now else ("", "")
+        return ("stage", f"{cluster} has not got it") if told.input_hash != start.input_hash else ("", "")
 
     def _runs(self, cluster: str) -> bool:
         """Whether something is installed there already: a first install passes windows."""
@@ -175,6 +184,19 @@ class Witness:
 
     # ---- What is stored after a pass
 
+    def judge_way_back(self, image: Image) -> None:
+        """For a time at which every cluster answers, and has done so for hours. What is retried is not rejected."""
+        every = (each for of_owner in image.known.rollouts.rollouts.values() for each in of_owner)
+        gone_back = {each.name for each in every if each.phase == "Halted" and each.rejected and not each.is_open}
+        for cluster in sorted(self._accepted(image)):
+            here = [each for each in self.events if each.cluster == cluster]
+            deeds = [each for each in here if each.event in _STARTS_AND_ENDS]
+            if not deeds or deeds[-1].event != "Started" or deeds[-1].rollout not in gone_back:
+                continue
+            before = here[: here.index(deeds[-1])]
+            installed = any(each.event == "Healthy" for each in before) and before[-1].event != "Deleted"
+            law("back", not installed, f"{cluster} has {deeds[-1].version} of {deeds[-1].rollout}, which went back")
+
     def judge_state(self, image: Image, now: datetime) -> None:
         accepted = self._accepted(image)
         if accepted:
@@ -184,7 +206,7 @@ class Witness:
             cluster.name
             for cluster, here in image.known.plugins.items()
             for state in here.values()
-            if state.in_flight and cluster.name not in DEV and not self._is_being_joined(cluster.name)
+            if state.in_flight and cluster.name not in DEV | self.silent and not self._is_being_joined(cluster.name)
         ]
         law("concurrency", len(flying) <= 1, f"{sorted(flying)} at once")
 

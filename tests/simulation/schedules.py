@@ -11,6 +11,7 @@ from simulation.laws import LawBrokenError, law
 from simulation.scripts import (
     Act,
     abort,
+    answers,
     approve,
     edit,
     heal,
@@ -23,7 +24,9 @@ from simulation.scripts import (
     resume,
     retry,
     roll_back,
+    silence,
     wait,
+    went_back,
 )
 from simulation.situations import open_rollouts
 from simulation.world import World
@@ -48,7 +51,8 @@ class Schedule(NamedTuple):
         """
         older = sum(each.kind == OLDER_FILES for each in self.faults)
         again = [approve, wait(13)] * older
-        return [heal, resume, release(_LAST), wait(3), approve, wait(8), approve, wait(13), *again]
+        last = [release(_LAST), wait(3), approve, wait(8), approve, wait(13)]
+        return [heal, resume, wait(3), went_back, *last, *again]
 
     def __str__(self) -> str:
         script = " ".join(each.name for each in self.script)
@@ -61,7 +65,7 @@ def drawn(seed: int) -> Schedule:
     script = [wait(2), approve, wait(3)]
     for number in range(1, chance.randint(1, 2) + 1):
         script += _chapter(chance, f"1.{number}.0", f"1.{number - 1}.0")
-    return Schedule(seed, script, _faults(chance))
+    return Schedule(seed, _with_silence(Random(f"silence {seed}"), script), _faults(chance))
 
 
 def _chapter(chance: Random, version: str, before: str) -> list[Act]:
@@ -73,6 +77,7 @@ def _chapter(chance: Random, version: str, before: str) -> list[Act]:
             [health(cluster, version, "Failed"), release(version)],
             [health(cluster, version, "Failed"), health(cluster, before, "Failed"), release(version)],
             [edit("replicas", replicas=chance.randint(3, 9))],
+            [health(cluster, version, "Failed"), release(version, replicas=chance.randint(3, 9))],
             [
                 *(health("eu-2", version, "Unknown"), release(version), wait(0.1), pause, wait(0.05), resume),
                 *(edit("replicas", replicas=chance.randint(3, 9)), wait(0.1), health("eu-2", version, "Healthy")),
@@ -90,6 +95,17 @@ def _chapter(chance: Random, version: str, before: str) -> list[Act]:
     late = [approve] if chance.random() < 0.6 else []
     hours = [wait(chance.choice([0.2, 1.5, 3, 6])) for _ in range(3)]
     return [*first, hours[0], *early, *across, hours[1], *late, hours[2]]
+
+
+def _with_silence(chance: Random, script: list[Act]) -> list[Act]:
+    """In some runs a cluster does not answer for long, and mostly does again before the end."""
+    if chance.random() < 0.5:
+        return script
+    cluster = chance.choice(["eu-1", "eu-2", "us-1", "us-2", "eu-3"])
+    begin = chance.randint(3, len(script))
+    end = chance.randint(begin, len(script) + 3)
+    back = [answers(cluster)] if end <= len(script) else []
+    return [*script[:begin], silence(cluster), *script[begin:end], *back, *script[end:]]
 
 
 def _faults(chance: Random) -> list[Fault]:

@@ -25,11 +25,13 @@ def edit(name: str, **what: object) -> Act:
     return Act(name, lambda world: world.edit(replace(world.fleet, **what)))  # type: ignore[arg-type]
 
 
-def release(version: str) -> Act:
-    def do(world: World) -> None:
-        world.edit(replace(world.fleet, versions=(*world.fleet.versions, version)))
+def release(version: str, **what: object) -> Act:
+    """what is edited with it, in one change."""
 
-    return Act(f"release-{version}", do)
+    def do(world: World) -> None:
+        world.edit(replace(world.fleet, versions=(*world.fleet.versions, version), **what))  # type: ignore[arg-type]
+
+    return Act("-".join(("release", version, *what)), do)
 
 
 def join(cluster: str) -> Act:
@@ -92,8 +94,22 @@ def _of_last(verb: Verb) -> Act:
     return Act(verb, do)
 
 
+def silence(cluster: str) -> Act:
+    return Act(f"{cluster}-falls-silent", lambda world: world.falls_silent(cluster))
+
+
+def answers(cluster: str) -> Act:
+    return Act(f"{cluster}-answers", lambda world: world.silent.discard(cluster))
+
+
+def _heal(world: World) -> None:
+    world.health_says.clear()
+    world.silent.clear()
+
+
+went_back = Act("went-back", lambda world: world.witness.judge_way_back(world.image))
 approve = Act("approve", lambda world: world.approve())
-heal = Act("heal", lambda world: world.health_says.clear())
+heal = Act("heal", _heal)
 pause, resume = Act("pause", _pause), Act("resume", _resume)
 replace_it, abort = Act("replace", _replace), Act("abort", _abort)
 retry, roll_back = _of_last("retry"), _of_last("rollback")

@@ -28,6 +28,9 @@ SITUATIONS = frozenset(
         "a store that was down during a rollout",
         "a process that was replaced during a soak",
         "a source that was not whole during a rollout",
+        "a cluster that did not answer during a rollback",
+        "a cluster that went back when it answered again",
+        "a cluster that caught up when it answered again",
     }
 )
 
@@ -79,6 +82,8 @@ def of_pass(image: Image, kind: str | None, down: bool) -> set[str]:
         found.add("a rollout that was paused in flight")
     if any(each.phase == "Superseded" for of in image.known.rollouts.rollouts.values() for each in of):
         found.add("a change that replaced one in flight")
+    if image.known.rollouts.silent_since and any(each.phase == "RollingBack" for each in running):
+        found.add("a cluster that did not answer during a rollback")
     if running and down:
         found.add("a store that was down during a rollout")
     if running and kind in ("unreadable", "half-read", "empty"):
@@ -98,7 +103,15 @@ def of_history(events: list[Event], approved: set[tuple[str, str]], image: Image
     """What came up, as it is told in the end."""
     found = set()
     last: dict[str, str] = {}
+    over = {each.name: each.ended for of in image.known.rollouts.rollouts.values() for each in of}
+    healthy = set()
     for each in events:
+        until = over.get(each.rollout)
+        if each.event == "RolledBack" and until is not None and each.at > until:
+            found.add("a cluster that went back when it answered again")
+        if each.event == "Started" and not each.rollout and each.cluster in healthy:
+            found.add("a cluster that caught up when it answered again")
+        healthy |= {each.cluster} if each.event == "Healthy" else set()
         if each.event == "Failed" and last.get(each.cluster) == "RolledBack":
             found.add("a failure during a rollback")
         if each.event == "RolledBack" and each.cluster in JOINERS:

@@ -21,7 +21,20 @@ from fleetform.ports.sources import SourceFiles
 from fleetform.ports.store import Event
 from simulation.faults import Fault
 from simulation.laws import LAWS, LawBrokenError
-from simulation.scripts import STORY, Act, approve, health, join, leave, release, replace_it, wait
+from simulation.scripts import (
+    STORY,
+    Act,
+    approve,
+    heal,
+    health,
+    join,
+    leave,
+    release,
+    replace_it,
+    silence,
+    wait,
+    went_back,
+)
 from simulation.world import World
 
 Patch = pytest.MonkeyPatch
@@ -36,6 +49,11 @@ AGAIN = (
     *(wait(1.5), approve, wait(0.05), release("1.2.0"), wait(0.01), replace_it, wait(1), approve, wait(4)),
 )
 JOINS = (*INSTALLED, release("1.1.0"), wait(0.2), join("us-2"), wait(0.2))
+# One that is healthy with a change falls silent, and answers again when that has gone back.
+LEFT_BEHIND = (
+    *(*INSTALLED, health("us-1", "1.1.0", "Failed"), release("1.1.0", replicas=5), wait(1.5), silence("eu-2"), approve),
+    *(wait(12), heal, wait(3), went_back),
+)
 LEAVES = (*INSTALLED, release("1.1.0"), wait(0.2), approve, leave("eu-2"), wait(6))
 
 
@@ -182,6 +200,11 @@ def _never_at_rest(patch: Patch) -> None:
     patch.setattr(control, "let_go", let_go)
 
 
+def _leaves_behind(patch: Patch) -> None:
+    """What did not answer while its rollout went back is left to whatever is wanted next."""
+    patch.setattr(starts, "way_back_of_left_behind", lambda view, members: [])
+
+
 @pytest.mark.parametrize(
     ("bug", "law", "script", "faults"),
     [
@@ -200,6 +223,7 @@ def _never_at_rest(patch: Patch) -> None:
         (_taken_as_whole, "removal", STORY, [Fault("pass", 9, "half-read")]),
         (_empty_deletes, "removal", STORY, [Fault("pass", 9, "empty")]),
         (_unrendered_is_empty, "removal", STORY, [Fault("pass", 10, "no-renders")]),
+        (_leaves_behind, "back", LEFT_BEHIND, []),
         (_never_at_rest, "rest", STORY, []),
         (_deaf, "end", STORY, [Fault("delivery", 5, "refused")]),
     ],

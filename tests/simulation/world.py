@@ -65,6 +65,7 @@ class World:
         self.witness = Witness(fleet.guarded)
         self.source = FaultySource(self.fleet.files)
         self.health_says: dict[tuple[str, str | None] | str, str] = {}
+        self.silent: set[str] = set()
         self._assemble(Moments({(each.where, each.number): each.kind for each in faults}), {}, {})
 
     def new_store(self) -> Store:
@@ -74,7 +75,7 @@ class World:
         self.moments = moments
         self._people_want(self.fleet)
         self.targets = FaultyTargets(moments, self._judge_delivery)
-        self.targets.there, self.targets.before = there, before
+        self.targets.there, self.targets.before, self.targets.silent = there, before, self.silent
         faulty = FaultyStore(self.store, moments, lambda commit: self.witness.committed(commit, lambda: self.image))
         self.renders = FaultyRenders()
         self.plane = Plane(self.source, faulty, self.clock, self.renders, self.targets, _shared_parses)
@@ -89,6 +90,7 @@ class World:
         for name, held in vars(self.store).items():
             setattr(other.store, name, copy.copy(held))
         other.source, other.health_says, other.situations = copy.copy(self.source), dict(self.health_says), set()
+        other.silent = {*self.silent}
         moments = Moments({(each.where, each.number): each.kind for each in faults})
         moments.down, moments.unreachable = self.moments.down, self.moments.unreachable
         other._assemble(moments, dict(self.targets.there), dict(self.targets.before))
@@ -102,6 +104,7 @@ class World:
             (self.index, self.until, self.clock.at, self.busy, moments.down, moments.unreachable),
             sorted((each.ref, each.body) for each in store._records.values()),
             self.witness.facts,
+            sorted(self.silent),
             sorted(self.source.seen.items()),
             sorted(self.source.before.items()),
             sorted(each.message.key for each in store._messages),
@@ -241,6 +244,11 @@ class World:
 
     def _people_want(self, fleet: FleetText) -> None:
         self.witness.wanted[fleet.fingerprint] = fleet.wanted
+
+    def falls_silent(self, cluster: str) -> None:
+        """It does not answer, and takes nothing, until it answers again."""
+        self.silent.add(cluster)
+        self.witness.silent.add(cluster)
 
     def wait(self, hours: float) -> None:
         self.until = self.clock.at + timedelta(hours=hours)

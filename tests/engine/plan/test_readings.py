@@ -87,6 +87,18 @@ def test_failures_of_its_stage_hold_it_but_not_its_own() -> None:
 
 
 @pytest.mark.rule("B16", "B24")
+def test_each_stage_has_the_budget_that_it_says() -> None:
+    policy = Policy("standard", stages(qa={"max_failures": 0}, prod={"max_failures": 1}))
+    hand = settled(("a", "prod"), ("b", "prod"), ("c", "prod"), policy=policy)
+    for each, starts in (("a", ["a"]), ("b", ["b"]), ("c", [])):
+        hand.edit(each, wanted=OTHER)
+        assert hand.go() == starts
+        if starts:
+            hand.fail(each)
+    assert hand.gates("c") == ["budget"]
+
+
+@pytest.mark.rule("B16", "B24")
 def test_the_policys_own_budget_counts_over_all_stages() -> None:
     policy = Policy("standard", stages(qa={"max_failures": 9}, prod={"max_failures": 9}), max_failures=1)
     hand = settled(("a", "qa"), ("b", "prod"), ("c", "prod"), policy=policy)

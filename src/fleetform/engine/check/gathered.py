@@ -87,8 +87,11 @@ def _is_moved(here: ClusterDecisions | None, then: ClusterDecisions | None, anew
     """Whether the cluster, or the owners that have plugins on it, are others."""
     if here is None or then is None or here.cluster is not then.cluster or len(here.plugins) != len(then.plugins):
         return True
-    pairs = ((each, then.plugins.get(each.name)) for each in anew)
-    return any(other is None or each.target.owner is not other.target.owner for each, other in pairs)
+    for each in anew:
+        other = then.plugins.get(each.name)
+        if other is None or each.target.owner is not other.target.owner:
+            return True
+    return False
 
 
 def _owned_after(

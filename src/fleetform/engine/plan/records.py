@@ -135,6 +135,8 @@ class Change(Struct, frozen=True):
     def left_behind(self, progress: PluginState) -> Rollout | None:
         """The rollout that went back while a plugin's cluster could not be reached, if the plugin still has what that
         brought, whatever came after it; what a later one is to bring it to, too, it has from that."""
+        if not self.gone_back and (self.rollout is None or not self.rollout.went_back):
+            return None
         attempt, admitted, place = progress.attempt, progress.admitted, progress.enrolment
         if attempt is None or admitted is None or place is None:
             return None
