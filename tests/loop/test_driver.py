@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from queue import SimpleQueue
+from threading import Thread
 
 import pytest
 
@@ -11,7 +13,8 @@ from fleetform.loop.caring import Care
 from fleetform.loop.control import PassReport
 from fleetform.loop.driver import Driver
 from fleetform.loop.polling import Poller
-from fleetform.ports.store import StoreError
+from fleetform.ports.sources import SourceFiles
+from fleetform.ports.store import StoreError, UnavailableError
 from loop.test_control import installed, upgraded
 from support.plane import Plane
 
@@ -19,18 +22,20 @@ from support.plane import Plane
 class Run:
     """A driver that does not wait: when it would rest, the next step happens, and after the last one it is stopped."""
 
-    def __init__(self, plane: Plane, steps: list[Callable[[Driver], None]]) -> None:
+    def __init__(
+        self,
+        plane: Plane,
+        steps: list[Callable[[Driver], None]],
+        beside: Callable[[], datetime | None] = lambda: None,
+    ) -> None:
         self.plane, self.steps = plane, steps
         self.reports: list[PassReport] = []
         self.rests: list[float | None] = []
         self.cares: list[Care] = []
-        self.driver = Driver(
-            plane.control, plane.clock, timedelta(seconds=30), self.reports.append, self._failed, self.cares.append
-        )
+        self.failures: list[StoreError] = []
+        told, failed, cared = self.reports.append, self.failures.append, self.cares.append
+        self.driver = Driver(plane.control, plane.clock, timedelta(seconds=30), told, failed, cared, beside)
         self.driver._wake.wait = self._wait  # type: ignore[method-assign]
-
-    def _failed(self, error: StoreError) -> None:
-        raise error
 
     def _wait(self, timeout: float | None = None) -> bool:
         self.rests.append(timeout)
@@ -40,8 +45,9 @@ class Run:
             self.steps.pop(0)(self.driver)
         return True
 
-    def run(self) -> Run:
+    def run(self, fails: bool = False) -> Run:
         self.driver.run()
+        assert bool(self.failures) is fails, self.failures
         return self
 
 
@@ -151,6 +157,129 @@ def test_files_that_are_refused_are_told_once_and_judged_once() -> None:
     plane.files.files["preset.yaml"] = "not: [valid"
     run = Run(plane, [later(plane, seconds=31)] * 5).run()
     assert [each.refusal is not None for each in run.reports] == [True]
+
+
+def test_a_hint_that_says_nothing_of_the_source_does_not_have_it_looked_at() -> None:
+    plane = installed()
+
+    def edit(driver: Driver) -> None:
+        upgraded(plane)
+        driver.wake()
+
+    run = Run(plane, [edit]).run()
+    assert [each.accepted for each in run.reports] == [None]
+    assert plane.versions["eu-2"] == "1.0.0"
+
+
+def test_one_that_rests_is_woken_by_what_happens_and_by_being_stopped() -> None:
+    plane, reports = installed(), SimpleQueue[PassReport]()
+    driver = Driver(plane.control, plane.clock, timedelta(hours=1), reports.put, pytest.fail, pytest.fail)
+    running = Thread(target=driver.run, daemon=True)
+    running.start()
+    reports.get(timeout=20)
+    driver.worked()
+    assert not reports.get(timeout=20).wrote
+    upgraded(plane)
+    driver.wake(source_changed=True)
+    assert reports.get(timeout=20).accepted is not None
+    driver.stop()
+    running.join(20)
+    assert not running.is_alive()
+
+
+def test_failures_are_told_and_tried_again_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = installed()
+    works, error = plane.control.run_pass, UnavailableError("no disk", "look")
+
+    def fail(**_: object) -> PassReport:
+        raise error
+
+    def mend(_: Driver) -> None:
+        monkeypatch.setattr(plane.control, "run_pass", works)
+
+    def break_again(driver: Driver) -> None:
+        monkeypatch.setattr(plane.control, "run_pass", fail)
+        driver.worked()
+
+    monkeypatch.setattr(plane.control, "run_pass", fail)
+    run = Run(plane, [lambda _: None] * 7 + [mend, break_again]).run(fails=True)
+    assert run.rests == [1, 2, 4, 8, 16, 32, 60, 60, 30, 1], "and after it worked from the beginning"
+    assert run.failures == [error] * 9
+    assert len(run.reports) == 1
+
+
+def test_a_rest_ends_when_something_is_due_here_or_beside() -> None:
+    plane = installed()
+    soon = plane.clock.at + timedelta(seconds=7)
+    assert Run(plane, [], beside=lambda: soon).run().rests == [7.0]
+    assert Run(plane, [later(plane, seconds=8)], beside=lambda: soon).run().rests == [7.0, 0.0], "never less than none"
+    upgraded(plane)
+    look = plane.settle().next_look
+    assert look is not None
+    plane.clock.at = look - timedelta(seconds=3)
+    run = Run(plane, [later(plane, seconds=2), later(plane, seconds=1)]).run()
+    assert run.rests[:2] == [3.0, 1.0]
+    assert run.reports[0].at == look - timedelta(seconds=3)
+    assert run.reports[1].at == look, "nothing was due before"
+
+
+def test_passes_are_run_until_nothing_more_is_stored_and_the_source_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plane, reads = installed(), list[datetime]()
+    upgraded(plane)
+    read = plane.files.read
+
+    def noted() -> SourceFiles:
+        reads.append(plane.clock.at)
+        return read()
+
+    monkeypatch.setattr(plane.files, "read", noted)
+    run = Run(plane, [])
+    report = run.driver.run_once()
+    assert len(reads) == 1
+    assert [each.wrote for each in run.reports] == [True] * (len(run.reports) - 1) + [False]
+    assert (report.wrote, report.accepted) == (True, run.reports[0].accepted)
+    assert report.accepted is not None
+    assert report.next_look == run.reports[-1].next_look == plane.clock.at + timedelta(hours=1)
+    count = len(run.reports)
+    assert run.driver.run_once() is run.reports[-1]
+    assert len(run.reports) == count + 1
+    assert run.rests == []
+
+
+def test_what_is_under_way_on_clusters_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane, carried_out = installed(), list[str]()
+    works, under_way = plane.control.run_pass, [True, True]
+
+    def run_pass(look_at_source: bool = True) -> PassReport:
+        return works(look_at_source)._replace(under_way=bool(under_way and under_way.pop()))
+
+    monkeypatch.setattr(plane.control, "run_pass", run_pass)
+    run = Run(plane, [lambda driver: driver.between_passes(lambda: carried_out.append("a request")), lambda _: None])
+    run.driver.run_once()
+    assert run.rests == [1.0, 1.0]
+    assert [each.under_way for each in run.reports] == [True, True, False]
+    assert carried_out == ["a request"]
+
+
+def test_a_trial_jumps_from_one_time_that_is_due_to_the_next_until_its_end() -> None:
+    def ahead(until: timedelta) -> tuple[list[datetime], Plane]:
+        plane, turns = installed(), list[datetime]()
+        upgraded(plane)
+
+        def turn(at: datetime) -> None:
+            turns.append(at)
+            plane.clock.at = at
+
+        Run(plane, []).driver.run_ahead(plane.clock.at + until, turn)
+        return turns, plane
+
+    hour = timedelta(hours=1)
+    turns, plane = ahead(hour - timedelta(seconds=1))
+    assert (turns, plane.versions["us-1"]) == ([], "1.0.0")
+    turns, plane = ahead(hour)
+    assert (turns, plane.versions["us-1"]) == ([installed().clock.at + hour], "1.1.0")
 
 
 def test_a_poller_fetches_with_jitter_and_at_once_after_a_hint() -> None:
