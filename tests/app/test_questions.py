@@ -60,6 +60,16 @@ def test_what_is_not_there_is_answered_from_all_that_is() -> None:
     assert caught.value.hint == "did you mean web-eu-1?"
 
 
+def test_of_a_definition_that_is_not_there_the_definitions_are_named() -> None:
+    fleet = fleet_with(
+        definition=DEFINITION.replace("name: web,", "name: shop,"), preset=PRESET.replace("{name: web}", "{name: shop}")
+    )
+    for asked, hint in (("shap", "did you mean shop?"), ("quite-another", "there is shop")):
+        with pytest.raises(NotFoundError) as caught:
+            find_plugin(fleet, Scope("acme", "eu-1"), None, asked)
+        assert caught.value.hint == hint
+
+
 @pytest.mark.parametrize(
     ("text", "concerns"),
     [

@@ -262,7 +262,7 @@ def test_the_cache_is_bounded_and_what_was_used_last_stays(
 def test_what_is_parsed_in_a_blink_is_not_kept(
     fleet: Path, cache: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_parses, "_IN_A_BLINK", 100_000)
+    monkeypatch.setattr(kept_parses, "_IN_A_BLINK", sum(len(each) for each in TEXTS.values()))
     load_input([str(fleet)], parses=opened(cache, key))
     assert not cache.exists()
     assert not key.exists()

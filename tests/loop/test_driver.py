@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -69,6 +69,55 @@ def test_once_in_an_hour_without_anything_else_to_do_it_looks_after_itself() -> 
     run = Run(plane, [later(plane, minutes=5)] * 40).run()
     assert [(each.differing, each.render_changed) for each in run.cares] == [([], [])] * 3
     assert plane.store.version() == version
+
+
+def drift_looks(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+    """When drift was looked for; none is found."""
+    found: list[datetime] = []
+
+    def find_drift(everything: bool = False) -> bool:
+        found.append(plane.clock.at)
+        return False
+
+    monkeypatch.setattr(plane.control, "find_drift", find_drift)
+    return found
+
+
+def test_drift_is_looked_for_once_in_a_minute_and_after_the_clock_was_turned_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plane = installed()
+    start, looks = plane.clock.at, drift_looks(plane, monkeypatch)
+    # Where the clock was turned back there is a pass first, and drift is looked for at the next rest.
+    back = [later(plane, minutes=-10), later(plane, seconds=1), later(plane, seconds=1)]
+    Run(plane, [later(plane, seconds=20)] * 7 + back).run()
+    assert [(each - start).total_seconds() for each in looks] == [60, 120, 141 - 600]
+
+
+def test_who_wants_all_drift_waits_for_clusters_that_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane, carried_out = installed(), list[str]()
+    looks = drift_looks(plane, monkeypatch)
+
+    def last(driver: Driver) -> None:
+        driver.between_passes(lambda: carried_out.append("a request"))
+        answers.append(False)
+
+    run = Run(plane, [lambda _: answers.append(True), last])
+    # Two before the first wait, and then one for each wait: to ask without having waited finds no answer.
+    answers = [True, True]
+    monkeypatch.setattr(plane.control, "is_busy", lambda: answers.pop(0))
+    run.driver.find_drift()
+    assert run.rests == [1.0, 1.0]
+    assert carried_out == ["a request"]
+    assert len(looks) == 2, "once to begin, and once for what was found"
+
+
+def test_who_wants_all_drift_waits_for_nothing_where_no_cluster_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = installed()
+    looks = drift_looks(plane, monkeypatch)
+    run = Run(plane, [])
+    run.driver.find_drift()
+    assert (len(looks), run.rests) == (1, [])
 
 
 def test_a_changed_file_is_seen_at_the_next_look_and_at_once_with_a_hint() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -110,6 +111,41 @@ def test_step_by_step_is_the_same_as_from_nothing(tmp_path: Path, seed: int) -> 
             # More than the store remembers may have happened.
             world.plane.store.compact(0)
         world.check()
+
+
+def test_a_plan_holds_until_the_very_time_of_its_next_look(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    publish(world, Random(0))
+    world.plane.settle()
+    view = world.followed.current()
+    look = view.fleet.plan.next_look
+    assert look is not None
+    assert view.is_planned_for(look - timedelta(seconds=1))
+    assert not view.is_planned_for(look)
+    world.plane.clock.at = look
+    assert world.followed.current().fleet.plan.at == look
+
+
+def test_the_last_few_views_are_kept_for_those_who_turn_pages(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    seen = [world.followed.current()]
+    for verb in ("pause", "resume", "pause"):
+        world.plane.control.ask(RolloutRequest(verb=verb, name="web", who=ADA))
+        seen.append(world.followed.current())
+    assert [world.followed.kept(each.tag) for each in seen] == [None, *seen[1:]]
+
+
+def test_what_was_decided_holds_until_the_very_time_that_it_is_due(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    view = world.followed.current(planned=False)
+    assert view.due == datetime(2026, 11, 1, 12, 45, tzinfo=UTC), "an override expires then"
+    world.plane.clock.at = view.due - timedelta(seconds=1)
+    assert world.followed.current(planned=False) is view
+    world.plane.clock.at += timedelta(seconds=1)
+    assert world.followed.current(planned=False) is not view
 
 
 def test_what_did_not_change_is_not_decided_again(tmp_path: Path) -> None:

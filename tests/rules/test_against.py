@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetform.app.comparing.definition_changes import against
+from rules.test_upgrades import Bytes
 from support.fleets import DEFINITION, fleet_of
 
 OPTIONS = "  - {name: host, type: string}\n"
@@ -72,3 +73,12 @@ def test_a_warning_about_its_file_does_not_excuse_a_definition_that_is_gone() ->
     assert findings(definition(), gone + odd) == [("vanished-definition", "warning")]
     # What cannot be read may be the definition itself.
     assert findings(definition(), gone + "---\nmetadata: {name: [\n") == []
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "expected"),
+    [("sha256:a", "sha256:a", []), ("sha256:a", "sha256:b", ["changed-without-bump"]), (None, "sha256:b", [])],
+)
+def test_other_bytes_under_one_version_are_a_change(then: str | None, now: str, expected: list[str]) -> None:
+    before, after = (fleet_of(definition(), elsewhere=Bytes(each)) for each in (then, now))
+    assert [each.code for each in against(after, before)] == expected

@@ -113,11 +113,11 @@ class Logins:
     def __call__(self, destination: Destination) -> object:
         if destination.kind == "kubernetes":
             return self._cluster_secret(destination)
-        name = destination.secret
-        if name and name not in self._found:
-            objects = self._fleet.snapshot.others.values()
-            self._found[name] = secret_named(objects, *name.split("/", 1))
-        return self._found.get(name)
+        secret = destination.secret
+        if secret and secret not in self._found:
+            organization, _, name = secret.partition("/")
+            self._found[secret] = secret_named(self._fleet.snapshot.others.values(), organization, name)
+        return self._found.get(secret)
 
     def _cluster_secret(self, destination: Destination) -> object:
         """The Secret with a cluster's kubeconfig, as an object: one that was read anew may say something else."""

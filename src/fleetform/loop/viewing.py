@@ -76,8 +76,8 @@ class Views:
         self._made = Condition()
         self._kept: OrderedDict[str, View] = OrderedDict()
         self._last: View | None = None
-        self._failure: Exception | None = None
-        self._failed_at = 0
+        # Why the last one could not be made, and of which version.
+        self._failure: tuple[Exception, int] | None = None
         self._needed = 0
         self._follows = False
         self._prepare: Callable[[Fleet], None] = lambda fleet: None
@@ -153,7 +153,7 @@ class Views:
 
     def _failed(self) -> Exception | None:
         """Why there is no view; what failed before somebody changed something says nothing about now."""
-        return self._failure if self._failed_at >= self._needed else None
+        return self._failure[0] if self._failure is not None and self._failure[1] >= self._needed else None
 
     def _shown(self) -> View | None:
         return self._last if self._last is not None and self._last.version >= self._needed else None
@@ -167,16 +167,16 @@ class Views:
                 if last is None or last is anew or not last.is_of(now) or last.version != version:
                     last = self._next(last, now)
             except Exception as error:
-                self._keep(self._last, error, version)
+                self._keep(self._last, (error, version))
                 raise
             if self._last is None:
                 self._prepare(last.fleet)
             self._keep(last, None)
             return last
 
-    def _keep(self, view: View | None, failure: Exception | None, failed_at: int = 0) -> None:
+    def _keep(self, view: View | None, failure: tuple[Exception, int] | None) -> None:
         with self._made:
-            self._failure, self._failed_at = failure, failed_at
+            self._failure = failure
             if view is not None and view is not self._last:
                 self._last = self._kept[view.tag] = view
                 while len(self._kept) > _KEPT:

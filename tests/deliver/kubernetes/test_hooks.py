@@ -12,6 +12,7 @@ from fleetform.clusters.inventory import Inventory
 from fleetform.clusters.ownership import Manifest
 from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ClusterApply
+from fleetform.deliver.kubernetes.hooks import HookRunner
 from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
@@ -90,6 +91,16 @@ def job(name: str, hook: str, **annotations: str) -> Manifest:
     }
 
 
+def uid_of(release: Release) -> str:
+    (found,) = (each["metadata"]["uid"] for each in release.maps() if each["metadata"]["name"] == "settings")
+    return str(found)
+
+
+def finalized(release: Release, *finalizers: str) -> None:
+    maps = release.client.resource("v1", "ConfigMap")
+    release.client.merge(maps, release.namespace, "settings", {"metadata": {"finalizers": list(finalizers) or None}})
+
+
 WEB: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
 
 
@@ -151,3 +162,23 @@ def test_a_plugin_that_goes_takes_its_hooks_with_it(release: Release) -> None:
     assert list(finished(ClusterApply(release.client).remove(release.key, release.namespace))) == []
     assert release.jobs() == set()
     assert [each["metadata"]["name"] for each in release.maps()] == []
+
+
+def test_one_whose_deletion_takes_a_while_is_waited_for_and_then_made_anew(release: Release) -> None:
+    metadata = {"name": "settings", "annotations": {"helm.sh/hook": "pre-install,pre-upgrade"}}
+    hook: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    assert release.apply("d1", hook) == []
+    before = uid_of(release)
+    finalized(release, "example.com/slow")
+    # As long as its finalizer is there it is not gone, and at last nobody waits any longer.
+    ticks = iter((0.0, 299.0, 300.0))
+    runner = HookRunner(release.client, release.key, lambda: next(ticks))
+    there: Manifest = {**hook, "metadata": {**metadata, "namespace": release.namespace}}
+    waits = list[float]()
+    (problem,) = finished(runner.run([there]), waits.append)
+    assert problem.message == "it is still being deleted after 5 minutes"
+    assert "finalizers" in problem.hint
+    assert len(waits) == 1
+    patient = HookRunner(release.client, release.key, lambda: 0.0)
+    assert finished(patient.run([there]), lambda _: finalized(release)) == []
+    assert uid_of(release) != before

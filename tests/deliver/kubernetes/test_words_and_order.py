@@ -9,6 +9,9 @@ import pytest
 
 from fleetform.clusters.inventory import Entry, Known, ObjectRef
 from fleetform.clusters.ownership import Manifest, marked
+from fleetform.clusters.work import Clusters
+from fleetform.deliver.kubernetes.apply import ApplyOptions
+from fleetform.deliver.kubernetes.delivery import KubernetesDeliveries
 from fleetform.deliver.kubernetes.drift import Found, _found
 from fleetform.deliver.kubernetes.existing import Difference
 from fleetform.deliver.kubernetes.hooks import HOOK, Moment, as_hook, split
@@ -22,6 +25,7 @@ from fleetform.deliver.kubernetes.problems import (
     not_adopted,
     problem_of,
 )
+from fleetform.outside.kubernetes.access import Access
 from fleetform.outside.kubernetes.errors import (
     Cause,
     ConflictError,
@@ -32,6 +36,7 @@ from fleetform.outside.kubernetes.errors import (
     NoKindError,
     ObjectError,
 )
+from fleetform.ports.delivery import UNDER_WAY, Note, Parcel
 
 KEY, OTHER = ("acme", "eu-1", "web"), ("acme", "eu-1", "db")
 REF = ObjectRef("apps", "Deployment", "web", "web")
@@ -291,3 +296,22 @@ def test_drift_is_what_is_missing_and_what_others_have_now() -> None:
     (all_of_them,) = _found(known, there)
     assert all_of_them.text.count(",") == 4
     assert "more" not in all_of_them.text
+
+
+# ---- What is on its way
+
+
+def test_of_a_plugin_one_very_state_is_on_its_way() -> None:
+    # Nobody is there to do the work.
+    clusters = Clusters(threads=0, asking_threads=0)
+    deliveries = KubernetesDeliveries(clusters)
+    delivery = deliveries.to(("acme", "eu-1"), Access("https://eu-1.example.com"), "web", ApplyOptions())
+    try:
+        for state in ("one", "two"):
+            assert delivery.deliver([Parcel(KEY, {}, "digest", state)], [], Note("")) == {KEY: UNDER_WAY}
+        found = {
+            (key[2], state): deliveries.is_under_way(key, state) for key in (KEY, OTHER) for state in ("one", "two")
+        }
+        assert found == {("web", "one"): False, ("web", "two"): True, ("db", "one"): False, ("db", "two"): False}
+    finally:
+        clusters.close()

@@ -41,8 +41,8 @@ class References:
     def may_mean(self, object_: Object[object]) -> bool:
         """Whether something refers to an object, as far as that can be told without its variables."""
         if self._found is None:
-            specs = [each.spec for each in self._objects if each.spec is not None]
-            self._found = list({reference: None for spec in specs for reference in _in(msgspec.to_builtins(spec))})
+            specs = (msgspec.to_builtins(each.spec) for each in self._objects)
+            self._found = list({reference: None for spec in specs for reference in _in(spec)})
         return any(each.may_mean(object_) for each in self._found)
 
 
