@@ -670,6 +670,9 @@ def test_who_removed_a_preset_does_not_approve_that_its_plugins_are_deleted(nine
     assert (nine.starts(), nine.findings()) == (0, [])
     (message,) = {reason.message for step in nine.fleet().plan.removals for reason in step.reasons}
     assert message.endswith("3 may be without approval; ada made the change and does not count")
+    elsewhere = consent_to_deletes(nine, "bob").replace("stage: deletes", "stage: gold")
+    nine.commit("bob@example.com", {"two.yaml": elsewhere})
+    assert nine.starts() == 0, "an approval of a stage is none of deletions"
     nine.commit("bob@example.com", {"two.yaml": consent_to_deletes(nine, "bob")})
     assert nine.starts() == 9
 

@@ -321,3 +321,17 @@ def test_a_blocked_upgrade_does_not_freeze_a_cluster() -> None:
     hand.edit("a", gates=())
     assert hand.go() == ["a"]
     assert hand.version("a") == "1.1.0"
+
+
+@pytest.mark.rule("R2-38", "B24")
+def test_what_is_still_being_changed_holds_its_slot_and_goes_back_in_it() -> None:
+    hand = play([candidate(each) for each in "abc"], Policy("standard", stages(all={"max_concurrency": 1})))
+    assert hand.go() == ["a"]
+    hand.healthy("a")
+    assert hand.go() == ["b"]
+    hand.ask(roll_back(hand.rollout))
+    assert hand.go() == ["b"], "a waits for the slot that b has"
+    assert hand.gates("a") == ["concurrency"]
+    hand.healthy("b")
+    assert hand.go() == ["a"]
+    assert [hand.version(each) for each in "abc"] == [OLD.version] * 3

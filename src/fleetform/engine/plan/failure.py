@@ -129,7 +129,7 @@ def _slots(rules: Iterable[StageRule], rollout: Rollout, members: list[Member]) 
     for member in members:
         place, returns = member.progress.enrolment, _returns(rollout, member.progress)
         if place is not None and place.stage in slots and (returns or place.rollout == rollout.name):
-            slots[place.stage].tally.add(APPLYING if returns else DONE)
+            slots[place.stage].tally.add(APPLYING if member.progress.in_flight else DONE)
     for stage in slots.values():
         stage.measure()
     return slots
@@ -165,12 +165,14 @@ def _return(view: View, rollout: Rollout, member: Member, here: StageView | None
     if lacking is not None:
         return Step(candidate.key, "nothing", "Failed", progress, (lacking,), place.stage)
     reasons = way_back_reasons(view, candidate)
-    full = concurrency(here) if here is not None and not reasons else None
+    # What is still being changed goes back in the slot that it has.
+    takes_slot = here is not None and not progress.in_flight
+    full = concurrency(here) if here is not None and takes_slot and not reasons else None
     if reasons or full is not None:
         held = reasons or ((full,) if full is not None else ())
         state: State = "Unreachable" if is_lost(view, candidate.cluster) else "Waiting"
         return Step(candidate.key, "wait", state, progress, held, place.stage, place.before)
-    if here is not None:
+    if here is not None and takes_slot:
         here.starts += 1
     view.busy[candidate.cluster.key] = candidate.key
     after = rolled_back(progress, rollout.name, view.now)
