@@ -14,15 +14,17 @@ from fleetform.app.fleet import Fleet
 from fleetform.engine.decisions import Decisions
 from fleetform.loop import caring
 from fleetform.loop.asking import RolloutRequest
+from fleetform.loop.caring import without_unneeded
 from fleetform.loop.records import unpacked
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
 from fleetform.model.results.decisions import PluginKey
 from fleetform.model.results.rendering import Rendered, RenderFailure, RenderInput
+from fleetform.model.state import Attempt, Deployed, Enrolment, PluginState
 from fleetform.ports.store import ExpiredError
 from loop.test_control import installed, left, upgraded
-from support.fleets import override
-from support.plane import Plane
+from support.fleets import NOW, override
+from support.plane import Files, Plane
 
 
 def decided_anew(found: Plane) -> list[PluginKey]:
@@ -216,6 +218,35 @@ def test_bytes_of_what_is_admitted_and_was_healthy_stay_and_others_go() -> None:
         assert source is not None
         assert unpacked(source) == {"source.txt": f"the source of {state.version}".encode()}
     assert found.control.care().forgotten == 0
+
+
+@pytest.mark.rule("R2-38")
+def test_a_state_is_needed_where_it_runs_ran_is_tried_is_to_be_or_lies() -> None:
+    image = installed().control.image
+    key: PluginKey = ("acme", "eu-1", "web-eu-1")
+    (stored,) = image.states.values()
+    place = Enrolment("web-1", "gold", Deployed("2", input_hash="target"), Deployed("1", input_hash="before"))
+    known = PluginState(
+        Deployed("1", input_hash="admitted"),
+        Deployed("1", input_hash="healthy"),
+        attempt=Attempt("tried", "web-1", NOW, NOW),
+        enrolment=place,
+    )
+    needed = {"admitted", "healthy", "tried", "target", "before", "delivered"}
+    record = structs.replace(image.deliveries[key], input_hash="delivered")
+    image = replace(
+        image.with_plugins({key: known}),
+        states=image.states | dict.fromkeys({*needed, "unneeded"}, stored),
+        deliveries=image.deliveries | {key: record},
+    )
+    kept = without_unneeded(image)
+    assert image.states.keys() - kept.states.keys() == {"unneeded"}
+    assert without_unneeded(kept) is kept
+
+
+def test_before_anything_was_accepted_there_is_nothing_to_take_care_of() -> None:
+    found = Plane(Files({}))
+    assert found.control.care() == (found.clock.at, (), (), 0)
 
 
 @pytest.mark.rule("R2-38")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from datetime import datetime
 from textwrap import dedent
 from typing import Any
 
@@ -13,7 +15,7 @@ from fleetform.app.why import why
 from fleetform.loop.asking import RolloutRequest
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
-from fleetform.ports.store import Commit, Put, Sent
+from fleetform.ports.store import Commit, Put, Sent, UnavailableError
 from loop.test_control import STAGES, installed, plane, upgraded
 from support.plane import Plane
 
@@ -287,3 +289,31 @@ def test_nothing_to_tell_is_no_write() -> None:
     found.restart()
     assert not found.control.run_pass().wrote
     assert len(feed(found)) == count
+
+
+@pytest.mark.rule("R2-25")
+def test_a_commit_that_fails_loses_no_message_and_tells_none_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(failing: int | None) -> tuple[list[str], int]:
+        """What is told of an install that waits for an approval, where one of the commits fails; and how many there
+        are."""
+        found, count = plane(**{"policy.yaml": APPROVED}), 0
+        commit = found.store.commit
+
+        def noted(written: Commit, now: datetime) -> object:
+            nonlocal count
+            count += 1
+            if count == failing:
+                raise UnavailableError("the disk is full")
+            return commit(written, now)
+
+        monkeypatch.setattr(found.store, "commit", noted)
+        for _ in range(3):
+            with suppress(UnavailableError):
+                found.wait(hours=2)
+        return events(found), count
+
+    whole, commits = told(failing=None)
+    assert whole == ["Started", "ApprovalNeeded"]
+    assert commits > 1
+    for number in range(1, commits + 1):
+        assert told(failing=number)[0] == whole
