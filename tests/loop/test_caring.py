@@ -14,7 +14,8 @@ from fleetform.app.fleet import Fleet
 from fleetform.engine.decisions import Decisions
 from fleetform.loop import caring
 from fleetform.loop.asking import RolloutRequest
-from fleetform.loop.caring import without_unneeded
+from fleetform.loop.caring import render_again, without_unneeded
+from fleetform.loop.image import Extras
 from fleetform.loop.records import unpacked
 from fleetform.model.identity import Identity
 from fleetform.model.objects import Ref
@@ -185,6 +186,17 @@ def test_what_the_files_no_longer_say_is_not_rendered_again() -> None:
     assert found.renders.count == rendered + 1
 
 
+@pytest.mark.parametrize("admitted", [None, Deployed("1.0.0"), Deployed("1.0.0", input_hash="of another process")])
+def test_what_is_not_stored_is_not_rendered_again(admitted: Deployed | None) -> None:
+    found = installed()
+    fleet, image, rendered = found.control.fleet, found.control.image, found.renders.count
+    assert fleet is not None
+    changes = {key: structs.replace(image.plugin(key), admitted=admitted) for key in fleet.decisions.plugins}
+    image = image.with_plugins(changes)
+    assert render_again(fleet, image, found.renders, "", found.clock.at, Extras()) == (image, [], "")
+    assert found.renders.count == rendered
+
+
 def test_versions_of_the_store_beyond_those_that_can_be_asked_for_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -236,8 +248,8 @@ def test_a_state_is_needed_where_it_runs_ran_is_tried_is_to_be_or_lies() -> None
     record = structs.replace(image.deliveries[key], input_hash="delivered")
     image = replace(
         image.with_plugins({key: known}),
-        states=image.states | dict.fromkeys({*needed, "unneeded"}, stored),
-        deliveries=image.deliveries | {key: record},
+        states={**image.states, **dict.fromkeys({*needed, "unneeded"}, stored)},
+        deliveries={**image.deliveries, key: record},
     )
     kept = without_unneeded(image)
     assert image.states.keys() - kept.states.keys() == {"unneeded"}

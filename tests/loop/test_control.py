@@ -67,6 +67,18 @@ def test_a_first_pass_installs_and_the_next_writes_nothing() -> None:
     assert not report.accepted
 
 
+def test_at_the_same_time_the_same_fleet_is_not_decided_again() -> None:
+    found = installed()
+    standing, now = found.control._standing, found.clock.at + timedelta(seconds=1)
+    fleet = standing.decide(now)
+    assert fleet is not None
+    assert fleet.snapshot.at == now
+    assert standing.decide(now) is fleet
+    earlier = standing.decide(now - timedelta(seconds=1))
+    assert earlier is not None
+    assert earlier.snapshot.at < now
+
+
 @pytest.mark.rule("R2-1")
 def test_a_new_version_goes_from_stage_to_stage() -> None:
     found = installed()
