@@ -38,6 +38,7 @@ class Run:
         self.driver._wake.wait = self._wait  # type: ignore[method-assign]
 
     def _wait(self, timeout: float | None = None) -> bool:
+        assert not self.driver._wake.is_set(), "of what it was woken for before it has taken note"
         self.rests.append(timeout)
         if not self.steps:
             self.driver.stop()
@@ -77,12 +78,12 @@ def test_once_in_an_hour_without_anything_else_to_do_it_looks_after_itself() -> 
     assert plane.store.version() == version
 
 
-def drift_looks(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
-    """When drift was looked for; none is found."""
-    found: list[datetime] = []
+def drift_looks(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> list[tuple[datetime, bool]]:
+    """When drift was looked for, and whether everywhere; none is found."""
+    found: list[tuple[datetime, bool]] = []
 
     def find_drift(everything: bool = False) -> bool:
-        found.append(plane.clock.at)
+        found.append((plane.clock.at, everything))
         return False
 
     monkeypatch.setattr(plane.control, "find_drift", find_drift)
@@ -97,7 +98,8 @@ def test_drift_is_looked_for_once_in_a_minute_and_after_the_clock_was_turned_bac
     # Where the clock was turned back there is a pass first, and drift is looked for at the next rest.
     back = [later(plane, minutes=-10), later(plane, seconds=1), later(plane, seconds=1)]
     Run(plane, [later(plane, seconds=20)] * 7 + back).run()
-    assert [(each - start).total_seconds() for each in looks] == [60, 120, 141 - 600]
+    assert [(each - start).total_seconds() for each, _ in looks] == [60, 120, 141 - 600]
+    assert not any(everything for _, everything in looks)
 
 
 def test_who_wants_all_drift_waits_for_clusters_that_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,14 +110,18 @@ def test_who_wants_all_drift_waits_for_clusters_that_are_looked_at(monkeypatch: 
         driver.between_passes(lambda: carried_out.append("a request"))
         answers.append(False)
 
-    run = Run(plane, [lambda _: answers.append(True), last])
+    def woken(driver: Driver) -> None:
+        driver.worked()
+        answers.append(True)
+
+    run = Run(plane, [woken, last])
     # Two before the first wait, and then one for each wait: to ask without having waited finds no answer.
     answers = [True, True]
     monkeypatch.setattr(plane.control, "is_busy", lambda: answers.pop(0))
     run.driver.find_drift()
     assert run.rests == [1.0, 1.0]
     assert carried_out == ["a request"]
-    assert len(looks) == 2, "once to begin, and once for what was found"
+    assert [everything for _, everything in looks] == [True, True], "once to begin, and once for what was found"
 
 
 def test_who_wants_all_drift_waits_for_nothing_where_no_cluster_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:

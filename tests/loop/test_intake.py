@@ -67,6 +67,10 @@ def test_what_was_just_accepted_is_nothing_new() -> None:
     assert found.control.look()
     found.control.run_pass()
     assert not found.control.look()
+    found.restart()
+    assert found.control.look(), "a process that begins judges what another one accepted"
+    found.control.run_pass()
+    assert not found.control.look()
 
 
 def test_what_was_seen_at_a_look_is_what_the_next_pass_takes() -> None:
