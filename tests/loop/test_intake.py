@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from fleetform.loop.image import Extras
 from loop.test_control import installed, plane, upgraded
 from support.fleets import override
@@ -85,3 +87,16 @@ def test_what_was_seen_at_a_look_is_what_the_next_pass_takes() -> None:
     assert found.control.look(), "there is something else by now"
     found.control.forget()
     assert found.control.run_pass(look_at_source=False).accepted is None, "it is looked at again after a failure"
+
+
+@pytest.mark.rule("B21")
+def test_objects_are_kept_as_they_were_as_long_as_a_rollout_needs_them() -> None:
+    found = installed()
+    kept = []
+    for value, hours in ((7, 0), (8, 6), (9, 6), (10, 0)):
+        found.files.files["more.yaml"] = override("more", f"[{{path: replicas, value: {value}}}]")
+        found.settle()
+        kept.append(set(found.control.image.known.kept))
+        found.wait(hours=hours)
+    assert [len(each) for each in kept] == [0, 1, 1, 1], "as it was at the last edit, and none before that"
+    assert len(set.union(*kept)) == 3

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from fleetform.app.explain import explain, explain_ahead
 from fleetform.app.fleet import Fleet
@@ -125,6 +126,16 @@ def test_a_plan_holds_until_the_very_time_of_its_next_look(tmp_path: Path) -> No
     assert not view.is_planned_for(look)
     world.plane.clock.at = look
     assert world.followed.current().fleet.plan.at == look
+
+
+def test_of_what_a_pass_has_to_do_at_once_no_other_plan_is_made(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plane.settle()
+    fleet = world.followed.current().fleet
+    now = fleet.plan.at
+    due = fleet.planned_as(structs.replace(fleet.plan, next_look=now), fleet.state)
+    assert View(1, "one", due, None).is_planned_for(now)
+    assert View(1, "one", due, None).is_planned_for(now + timedelta(days=1))
 
 
 def test_the_last_few_views_are_kept_for_those_who_turn_pages(tmp_path: Path) -> None:
