@@ -102,6 +102,14 @@ def test_drift_is_looked_for_once_in_a_minute_and_after_the_clock_was_turned_bac
     assert not any(everything for _, everything in looks)
 
 
+def test_where_drift_was_found_a_pass_follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane, found = installed(), [True]
+    monkeypatch.setattr(plane.control, "find_drift", lambda: bool(found and found.pop()))
+    run = Run(plane, [later(plane, minutes=1)]).run()
+    assert (len(run.reports), run.rests) == (2, [30.0, 30.0])
+    assert run.reports[1].at == plane.clock.at
+
+
 def test_who_wants_all_drift_waits_for_clusters_that_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     plane, carried_out = installed(), list[str]()
     looks = drift_looks(plane, monkeypatch)
