@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from msgspec import structs
+
 from fleetform.engine.index.differences import changed_keys
 from fleetform.engine.plan.checks import check_plan
 from fleetform.engine.plan.deletions import plan_removals
@@ -25,9 +27,20 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     """The plan at a time. previous is given back as it is while nothing changed and nothing is due."""
     if previous is not None and previous.world is world and _still_holds(previous, now):
         return previous
-    round_ = Pass(world, now, almanac or Almanac())
-    resting = _resting(previous, world)
-    settled = [_settled(round_, change) if id(change) not in resting else _NOTHING for change in world.changes]
+    almanac, resting = almanac or Almanac(), _resting(previous, world)
+    waiting = _waiting_as_before(previous, world, now)
+    if previous is not None and waiting:
+        round_ = Pass(world, now, almanac)
+        found = _planned(round_, previous, {**resting, **waiting})
+        if not round_.busy:
+            return structs.replace(found, fresh_until=_earlier(found.fresh_until, previous.fresh_until))
+    return _planned(Pass(world, now, almanac), previous, resting)
+
+
+def _planned(round_: Pass, previous: Plan | None, kept: Mapping[int, OwnerPlan]) -> Plan:
+    """The plan of all owners; kept are plans that stand, by the change that they are of."""
+    world, now = round_.world, round_.now
+    settled = [_settled(round_, change) if id(change) not in kept else _NOTHING for change in world.changes]
     for removal in world.removals:
         if world.states.get(removal.key, UNKNOWN).in_flight and not removal.cluster_left:
             round_.busy[removal.cluster.key] = removal.key
@@ -37,7 +50,7 @@ def plan(world: World, now: datetime, previous: Plan | None = None, almanac: Alm
     for index in sorted(range(len(settled)), key=lambda each: _turn(world, world.changes[each], now)):
         members, look = settled[index]
         change = world.changes[index]
-        planned[index] = resting.get(id(change)) or _as_before(plan_owner(round_, change, members, look), known)
+        planned[index] = kept.get(id(change)) or _as_before(plan_owner(round_, change, members, look), known)
     owners = tuple(planned[index] for index in range(len(settled)))
     removals = tuple(plan_removals(round_))
     next_look = next_look_of(owners, removals)
@@ -59,6 +72,32 @@ def _resting(previous: Plan | None, world: World) -> dict[int, OwnerPlan]:
         for owner in previous.owners
         if owner.at_rest and id(owner.change) in changes and moved.isdisjoint(owner.keys)
     }
+
+
+def _waiting_as_before(previous: Plan | None, world: World, now: datetime) -> dict[int, OwnerPlan]:
+    """Plans of owners that wait for somebody or for a time that has not come: they say the same as in the pass before.
+
+    That holds where owners have nothing to do with each other: nothing was in flight then, nothing may be now, which is
+    the caller's to look at, and no plugin depends on another.
+    """
+    if previous is None or previous.world.limits != world.limits or not _still_holds(previous, now):
+        return {}
+    steps = [step for owner in previous.owners if not owner.at_rest for step in owner.steps]
+    if any(step.progress.in_flight for step in (*steps, *previous.removals)):
+        return {}
+    if any(candidate.depends_on for change in world.changes for candidate in change.candidates):
+        return {}
+    changes = {id(change) for change in world.changes}
+    moved = frozenset(changed_keys(world.states, previous.world.states))
+    return {
+        id(owner.change): owner
+        for owner in previous.owners
+        if id(owner.change) in changes and not (moved and any(step.key in moved for step in owner.steps))
+    }
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def _as_before(owner: OwnerPlan, known: Mapping[int, OwnerPlan]) -> OwnerPlan:
