@@ -23,7 +23,7 @@ HELM = "helm.toolkit.fluxcd.io/v2"
 HEAD = "apiVersion: fleetform.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: acme}\nspec: "
 CLUSTER = HEAD % ("Cluster", "eu-1") + "{access: {kubeconfig: {secret: {name: eu-1, key: kubeconfig}}}}"
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: acme}\nstringData: {password: %s}\n"
-PRESET = """{clusterSelector: {}, plugin: {pluginDefinition: {name: web},
+PRESET = """{clusterSelector: {clusterNames: [eu-1]}, plugin: {pluginDefinition: {name: web},
     optionValues: [{name: password, valueFrom: {secret: {name: login, key: password}}}]},
   delivery: {flux: {}}, rollout: {onFailure: Rollback, stages: [{name: all, clusterSelector: {}, deadline: 1h}]}}"""
 DEFINITION = """{version: %s, source: {helm: {repository: https://charts.example.com, chart: web, version: %s}},
@@ -144,30 +144,33 @@ def test_flux_does_no_rollback_of_its_own(cluster: Management) -> None:
 @pytest.mark.rule("B22")
 @pytest.mark.usefixtures("operator")
 def test_a_release_that_flux_has_already_is_taken_over_if_the_delivery_asks_for_it(cluster: Management) -> None:
-    """Written by hand before, with a field that nobody names any more."""
+    """Written by hand before, with a field that nobody names any more; on a cluster where nothing else is under way."""
     chart = {"spec": {"chart": "kept", "sourceRef": {"kind": "HelmRepository", "name": "kept"}}}
     by_hand = {
         "apiVersion": HELM,
         "kind": "HelmRelease",
-        "metadata": {"name": "kept-eu-1", "namespace": "acme"},
+        "metadata": {"name": "kept-eu-2", "namespace": "acme"},
         "spec": {"interval": "1h", "chart": chart, "maxHistory": 3},
     }
     config = cluster.kubeconfig.with_name("by-hand.json")
     config.write_bytes(msgspec.json.encode(by_hand))
     assert cluster.kubectl("create", "-f", str(config)).returncode == 0
-    spec = "{clusterSelector: {}, plugin: {pluginDefinition: {name: kept}}, delivery: {flux: {adopt: %s}}}"
+    spec = (
+        "{clusterSelector: {clusterNames: [eu-2]}, plugin: {pluginDefinition: {name: kept}},"
+        " delivery: {flux: {adopt: %s}}}"
+    )
     definition = HEAD % ("PluginDefinition", "kept") + DEFINITION % ("1.0.0", "1.0.0")
     preset = HEAD % ("PluginPreset", "kept") + spec
-    for text in (CLUSTER, definition, preset % "false"):
+    for text in (CLUSTER.replace("eu-1", "eu-2"), definition, preset % "false"):
         cluster.client.apply(read_one(text), force=True)
     plugins = cluster.client.resource("fleetform.dev/v1alpha1", "Plugin")
     releases = cluster.client.resource(HELM, "HelmRelease")
 
     def told() -> str:
-        status = (cluster.client.get(plugins, "acme", "kept-eu-1") or {}).get("status") or {}
+        status = (cluster.client.get(plugins, "acme", "kept-eu-2") or {}).get("status") or {}
         return " ".join(each["message"] for each in status.get("conditions", []) if each["type"] == "Ready")
 
     until(lambda: "delivery.flux.adopt: true takes it over" in told())
     assert ".spec.maxHistory" in told()
     cluster.client.apply(read_one(preset % "true"), force=True)
-    until(lambda: "maxHistory" not in (cluster.client.get(releases, "acme", "kept-eu-1") or {})["spec"])
+    until(lambda: "maxHistory" not in (cluster.client.get(releases, "acme", "kept-eu-2") or {})["spec"])
