@@ -82,17 +82,19 @@ def _waiting_as_before(previous: Plan | None, world: World, now: datetime) -> di
     """
     if previous is None or previous.world.limits != world.limits or not _still_holds(previous, now):
         return {}
-    steps = [step for owner in previous.owners if not owner.at_rest for step in owner.steps]
-    if any(step.progress.in_flight for step in (*steps, *previous.removals)):
+    changes = {id(change) for change in world.changes}
+    waiting = [owner for owner in previous.owners if not owner.at_rest]
+    found = [owner for owner in waiting if id(owner.change) in changes]
+    if not found:
+        return {}
+    in_flight = any(step.progress.in_flight for owner in waiting for step in owner.steps)
+    if in_flight or any(step.progress.in_flight for step in previous.removals):
         return {}
     if any(candidate.depends_on for change in world.changes for candidate in change.candidates):
         return {}
-    changes = {id(change) for change in world.changes}
     moved = frozenset(changed_keys(world.states, previous.world.states))
     return {
-        id(owner.change): owner
-        for owner in previous.owners
-        if id(owner.change) in changes and not (moved and any(step.key in moved for step in owner.steps))
+        id(owner.change): owner for owner in found if not (moved and any(step.key in moved for step in owner.steps))
     }
 
 
