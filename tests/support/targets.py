@@ -10,7 +10,6 @@ from uuid import uuid4
 from tools.flux_schemas import folder as flux_crds
 
 from fleetform.clusters.inventory import Inventory, ObjectRef
-from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.deliver.kubernetes.problems import Problem
 from fleetform.model.results.decisions import PluginKey
@@ -21,6 +20,7 @@ from fleetform.outside.kubernetes.errors import BusyError
 from fleetform.syntax.yaml_in import read_one
 from support.api_servers import ApiServer
 from support.kit import tools
+from support.waiting import finished
 
 FLUX_HELM = "helm.toolkit.fluxcd.io/v2"
 KEY: PluginKey = ("acme", "eu-1", "web-eu-1")

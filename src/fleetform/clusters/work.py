@@ -393,13 +393,3 @@ def connected(
 ) -> Client:
     """The client of a workload cluster; may_write is asked before each request that writes, answered told of each."""
     return Client(access, timeout=10.0, tries=3, may_write=may_write, answered=answered)
-
-
-def finished(waiting: Waiting[T], sleep: Callable[[float], None] = time.sleep) -> T:
-    """Carries a piece of work out at once, waiting where it wants to wait."""
-    while True:
-        try:
-            sleep(next(waiting))
-        except StopIteration as done:
-            answer: T = done.value
-            return answer

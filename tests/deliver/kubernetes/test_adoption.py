@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from fleetform.clusters.ownership import PLUGIN
-from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ApplyOptions, ClusterApply
 from fleetform.deliver.kubernetes.helm_records import MANAGED_BY, SET_ASIDE_FOR
 from fleetform.outside.errors import OutsideError
@@ -19,6 +18,7 @@ from fleetform.outside.kubernetes.errors import BusyError, NotLeaderError, Unaut
 from fleetform.syntax.yaml_in import read_one
 from support.kit import write_files
 from support.targets import FLUX_HELM, KEY, OTHER, Failing, Stopping, Target, config, flux_kind
+from support.waiting import finished
 
 CHART = """
 apiVersion: v1

@@ -9,11 +9,11 @@ import pytest
 
 from fleetform.clusters.inventory import Entry, Inventory, Known, ObjectRef
 from fleetform.clusters.ownership import OWNER, PLUGIN
-from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ClusterApply
 from fleetform.outside.errors import OutsideError
 from fleetform.outside.kubernetes.client import Client
 from support.targets import KEY, OTHER, Stopping, Target, config
+from support.waiting import finished
 
 
 def ref(name: str, target: Target) -> ObjectRef:

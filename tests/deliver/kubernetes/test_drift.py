@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fleetform.clusters.ownership import label_of
-from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.drift import look_for_drift
 from fleetform.observe.object_health import FLUX_REQUEST
 from fleetform.outside.kubernetes.client import Client
 from support.targets import FLUX_HELM, KEY, Target, config, flux_kind
+from support.waiting import finished
 
 LABELS = {"app": "web"}
 

@@ -10,7 +10,6 @@ import pytest
 
 from fleetform.clusters.inventory import Inventory
 from fleetform.clusters.ownership import Manifest
-from fleetform.clusters.work import finished
 from fleetform.deliver.kubernetes.apply import ClusterApply
 from fleetform.deliver.kubernetes.hooks import HookRunner
 from fleetform.deliver.kubernetes.problems import Problem
@@ -18,6 +17,7 @@ from fleetform.model.results.decisions import PluginKey
 from fleetform.outside.kubernetes.access import access_from_kubeconfig
 from fleetform.outside.kubernetes.client import Client
 from support.api_servers import ApiServer
+from support.waiting import finished
 
 
 class Release:

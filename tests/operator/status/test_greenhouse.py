@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fleetform.operator.objects import _content
-from fleetform.operator.status.greenhouse import greenhouse_status
+from fleetform.operator.status.greenhouse import GreenhouseStatuses, greenhouse_status
 from fleetform.operator.status.passes import Amiss, Found, Pass, Placed
+from fleetform.outside.kubernetes.client import Client
 from fleetform.outside.kubernetes.resources import Resource
 from fleetform.syntax.yaml_in import read_one
 from support.plane import Files, Plane
@@ -99,3 +100,21 @@ def test_what_we_write_there_is_no_input(labels: dict[str, str], kept: dict[str,
     content = _content(Resource("greenhouse.sap", "v1alpha1", "plugins", "Plugin"), manifest)
     assert content is not None
     assert read_one(content.decode()).get("status") == kept
+
+
+def test_what_ends_its_thread_is_told_with_the_next_pass() -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> None:
+            raise ZeroDivisionError("a bug")
+
+    plane = Own().plane
+    plane.settle()
+    fleet, image = plane.control.fleet, plane.control.image
+    assert fleet is not None
+    statuses = GreenhouseStatuses(cast(Client, Broken()), plane.clock.now, False, lambda text: None)
+    statuses.start()
+    statuses.check()
+    statuses.show(Pass(fleet, fleet.plan, image))
+    statuses._thread.join(60)
+    with pytest.raises(ZeroDivisionError):
+        statuses.check()

@@ -91,6 +91,7 @@ class GreenhouseStatuses:
         self._state = Monitor()
         self._newest: Pass | None = None
         self._is_idle, self._stopped = True, False
+        self._error: Exception | None = None
         self._thread = Thread(target=self._run, name="writes statuses of Greenhouse", daemon=True)
 
     def start(self) -> None:
@@ -121,7 +122,18 @@ class GreenhouseStatuses:
 
     # ---- The thread
 
+    def check(self) -> None:
+        """Raises what ended the thread: whoever shows passes has to know that nothing is written any more."""
+        if self._error is not None:
+            raise self._error
+
     def _run(self) -> None:
+        try:
+            self._write_until_stopped()
+        except Exception as error:
+            self._error = error
+
+    def _write_until_stopped(self) -> None:
         pause, again = _SHORTEST_PAUSE, None
         while True:
             with self._state:

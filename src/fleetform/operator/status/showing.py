@@ -81,6 +81,7 @@ class StatusWriter:
     def show(self, report: PassReport, fleet: Fleet | None, image: Image) -> None:
         """Raises what kept an earlier pass from being written, if that was no refusal or failure of the server."""
         self._writing.check()
+        self._greenhouse.check()
         if fleet is None or report.plan is None:
             self._look_at(self._projection.refuse(report.refusal))
             self._writing.begin(is_whole=False)
