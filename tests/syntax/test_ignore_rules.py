@@ -13,6 +13,7 @@ PATHS = (
     "a.yaml", "b.yaml", "#x.yaml", "!x.yaml", "sp ace.yaml", "a/a.yaml", "a/b/a.yaml", "a/b/c/d.yaml", "docs/x.yaml",
     "x/docs/y.yaml", "x/docs/z/y.yaml", "test1.yaml", "testA.yaml", "t.yaml", "foo/bar.yaml", "x/foo/bar.yaml",
     "foo/x/bar.yaml", "foo/x/y/bar.yaml", "foobar.yaml", "foo/xbar.yaml", "trail ", "back\\slash.yaml", "]x.yaml",
+    "back\\", "[x", "[", "]", "-", "9", "\\", "Z",
 )  # fmt: skip
 
 RULES = (
@@ -22,6 +23,9 @@ RULES = (
     "foo/**/bar.yaml", "**/bar.yaml", "foo/**", "foo/*/bar.yaml", "foo**bar.yaml", "foo/**bar.yaml", "**", "*", "/*",
     "*/", "/", "sp ace.yaml", "sp ace.yaml   ", "trail\\ ", "trail ", "", "\r\na.yaml\r\n", "back\\\\slash.yaml",
     "[]]x.yaml", "a.y[a-", "x/**/", "/**/a.yaml", "***", "**/", "a.yaml/", "b.yaml\n\n# c\n/a", "**/b/**", "A.yaml",
+    "a//", "*//", "//", "back\\", "*\\", "\\", "\\\\", "back\\\\", "*[", "[x", "[?", "\\[x", "[!", "[\\", "[]", "[]]",
+    "[\\]]", "[\\]", "[\\\\]", "[!\\]]", "[+\\--]", "[9-0]", "[!9-0]", "[9-]", "[--9]", "[0-\\9]", "[[-]]", "[[:]",
+    "[[:upper:]]", "[[:digit:]-]", "[![:alnum:]]", "[[:none:]]", "[[:digit:]", "[[:punct:]]", "[[:digit]",
 )  # fmt: skip
 
 

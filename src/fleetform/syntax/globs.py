@@ -40,11 +40,11 @@ def _next_part(rest: str, at_start: bool) -> tuple[str, str]:
     # A bracket at the very start of a set is one of its characters.
     end = rest.find("]", 3 if rest[1:2] in ("!", "^") else 2) if rest[0] == "[" else -1
     if end > 0:
-        return character_set(rest[1:end]), rest[end + 1 :]
+        return _character_set(rest[1:end]), rest[end + 1 :]
     return re.escape(rest[0]), rest[1:]
 
 
-def character_set(body: str) -> str:
+def _character_set(body: str) -> str:
     """A set of characters, or of all but these; never the one between folders."""
     negated = body[0] in "!^"
     body = body[1:] if negated else body

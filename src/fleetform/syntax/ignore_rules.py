@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fleetform.syntax.globs import character_set
-
 
 class IgnoreRule(NamedTuple):
     """One line: which paths, relative to the file's folder, and whether it takes them back in."""
@@ -28,7 +26,7 @@ def parse_ignore_rules(text: str) -> list[IgnoreRule]:
         takes_back = line.startswith("!")
         line = line[1:] if takes_back else line
         folders_only = line.endswith("/")
-        line = line.rstrip("/") if folders_only else line
+        line = line[:-1] if folders_only else line
         if line:
             rules.append(IgnoreRule(_pattern(line), folders_only, takes_back))
     return rules
@@ -74,8 +72,35 @@ def _next_part(rest: str, at_start: bool) -> tuple[str, str]:
         return "[^/]*", rest.lstrip("*")
     if rest[0] == "?":
         return "[^/]", rest[1:]
-    if rest[0] == "[" and (end := rest.find("]", 3 if rest[1:2] in ("!", "^") else 2)) > 0:
-        return character_set(rest[1:end]), rest[end + 1 :]
-    if rest[0] == "\\" and len(rest) > 1:
-        return re.escape(rest[1]), rest[2:]
+    if rest[0] == "[":
+        return _character_set(rest)
+    if rest[0] == "\\":
+        return (re.escape(rest[1]), rest[2:]) if len(rest) > 1 else (_NOTHING, "")
     return re.escape(rest[0]), rest[1:]
+
+
+# A line that ends within an escape or a set fits no path.
+_NOTHING = "(?!)"
+_IN_SET = re.compile(r"\[:([^]]*):]|(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^]\\])))?", re.DOTALL)
+_CLASSES = {
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "blank": " \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
+    "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": " \t\n\r", "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+
+
+def _character_set(rest: str) -> tuple[str, str]:
+    """One character of some, or none of them; never the one between folders."""
+    negated = rest[1:2] in ("!", "^")
+    at, ranges = (2 if negated else 1), ""
+    # A bracket at the very start of a set is one of its characters.
+    while found := _IN_SET.match(rest, at):
+        named, low, high = found[1], found[2] or found[3], found[4] or found[5]
+        if named is not None and named not in _CLASSES:
+            break
+        # The lower end fits for itself, even where the upper one is before it.
+        ranges += _CLASSES[named] if named is not None else f"{re.escape(low)}-{re.escape(max(low, high or low))}"
+        at = found.end()
+        if rest[at : at + 1] == "]":
+            return f"(?!/)[{'^' if negated else ''}{ranges}]", rest[at + 1 :]
+    return _NOTHING, ""
